@@ -30,9 +30,7 @@ def check_relations(relations: Collection[str] | None) -> list[str] | None:
     return None if relations is None else sorted({check_relation(name) for name in relations})
 
 
-def resolve(
-    texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]
-) -> list[str | None]:
+def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]) -> list[str | None]:
     """Return the first known form of each text (see :func:`tacit.graph.lemma.forms`), asking ``known`` once for all of them."""
     candidates = [forms(text, language) for text in texts]
     vocabulary = set(known(set(chain.from_iterable(candidates))))

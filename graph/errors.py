@@ -1,18 +1,18 @@
 """Every error that tacit raises on purpose, as one tree; each message is one sentence that says what is wrong and what to do.
 
-    TacitError
-    ├── InputError           what the caller gave cannot be used (exit status 2)
-    │   ├── QueryRefused     a Cypher text that may do more than read the graph
-    │   └── QueryInvalid     a Cypher text that the engine cannot understand
-    ├── GraphError           the store, or what it holds
-    │   ├── GraphNotFound    nothing there (exit status 2)
-    │   ├── GraphBusy        another process writes to it
-    │   ├── GraphUnavailable the server does not answer, or no longer
-    │   └── QueryTimeout     a query passed its time limit and was stopped
-    ├── LoadError            a file that cannot be read as what it is said to be
-    ├── FetchError           a download that did not succeed
-    ├── ModelError           a pipeline or model that cannot be opened or used
-    └── MissingExtra         an optional dependency is not installed
+TacitError
+├── InputError           what the caller gave cannot be used (exit status 2)
+│   ├── QueryRefused     a Cypher text that may do more than read the graph
+│   └── QueryInvalid     a Cypher text that the engine cannot understand
+├── GraphError           the store, or what it holds
+│   ├── GraphNotFound    nothing there (exit status 2)
+│   ├── GraphBusy        another process writes to it
+│   ├── GraphUnavailable the server does not answer, or no longer
+│   └── QueryTimeout     a query passed its time limit and was stopped
+├── LoadError            a file that cannot be read as what it is said to be
+├── FetchError           a download that did not succeed
+├── ModelError           a pipeline or model that cannot be opened or used
+└── MissingExtra         an optional dependency is not installed
 """
 
 from __future__ import annotations

@@ -49,9 +49,7 @@ class KnowledgeGraph(Protocol):
             InputError: ``hop`` is not in 1..6, ``limit`` is negative, or a relation's name is malformed.
         """
 
-    def hop_distances(
-        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS
-    ) -> NDArray[np.int8]:
+    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         """Return shortest-path lengths, shape ``(len(sources), len(targets))``: 0 same concept, -1 none within ``max_hops``.
 
         A URI that the graph does not know is at -1 from everything, itself included.
@@ -60,9 +58,7 @@ class KnowledgeGraph(Protocol):
             InputError: ``max_hops`` is not in 0..6.
         """
 
-    def triples_between(
-        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1
-    ) -> list[Path]:
+    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
         """Return every chain of exactly ``hops`` assertions from a source to a target, in either direction, in ``Path.order``.
 
         Source, middle and target differ; parallel assertions give a chain each; a pair at distance 1 also has its two-hop chains.
