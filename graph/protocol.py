@@ -80,7 +80,7 @@ class KnowledgeGraph(Protocol):
         """Return assertions about the event ``head`` (text or URI, normalised), weight descending then tail URI then relation."""
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        """Return URIs of events that have tails and whose text holds the normalised ``text``: exact first, then shorter, then URI."""
+        """Return URIs of events that have tails and whose text holds the normalised ``text``: exact, shorter, then by URI."""
 
     def assertions(self) -> Iterator[Assertion]:
         """Stream every assertion, in no particular order."""
