@@ -1,0 +1,194 @@
+"""ATOMIC-2020 tuples (head, relation, tail; tab-separated) as assertions between events, and ``head @@ relation`` files.
+
+Phrases go through :func:`tacit.graph.names.event_uri`, so spellings of one event meet in one node. The evaluation files of
+COMET write ``head @@ relation<TAB>tail| tail| …``; each of those tails is a row. Lines that hold only ``head @@ relation`` ask
+for tails: :func:`read_queries` reads them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..graph.model import Assertion
+from ..graph.names import event_uri, normalise_event
+from .hashes import HashSet, hash64
+from .lines import decode, lines
+from .reader import OnReject, Reader
+
+#: The 23 relations of ATOMIC-2020: social interaction, events, physical entities.
+ATOMIC_RELATIONS = (
+    "oEffect", "oReact", "oWant", "xAttr", "xEffect", "xIntent", "xNeed", "xReact", "xWant",
+    "Causes", "HasSubEvent", "HinderedBy", "isAfter", "isBefore", "isFilledBy", "xReason",
+    "AtLocation", "CapableOf", "Desires", "HasProperty", "MadeUpOf", "NotDesires", "ObjectUse",
+)  # fmt: skip
+
+LICENSE = "cc:by/4.0"
+NONE_TAIL = "none tail"
+EMPTY_TAIL = "empty tail"
+DUPLICATE = "duplicate"
+HEADER = "header"
+BLANK = "blank line"
+QUERY = "query without a tail"
+
+_RELATIONS = {name.lower(): name for name in ATOMIC_RELATIONS}
+_HEADER_HEADS = {"head", "event", "head_event", "source"}
+
+
+class Query(NamedTuple):
+    """A question to a model or a graph: what are the tails of this head under this relation?"""
+
+    head: str
+    relation: str
+
+
+class AtomicReader(Reader[Assertion]):
+    """Iterator of the tuples in one ATOMIC file; see :func:`read_atomic`."""
+
+    loader = "atomic2020"
+    version = 1
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_none: bool = False,
+        strict: bool = False,
+        on_reject: OnReject | None = None,
+    ) -> None:
+        options: dict[str, Any] = {"keep_none": True} if keep_none else {}
+        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        self._keep_none = keep_none
+        self._dataset = Path(self.path).name.removesuffix(".gz")
+
+    def _rows(self) -> Iterator[Assertion]:
+        seen = HashSet()
+        report = self.report
+        for line in lines(self.source):
+            text, flaw = decode(line)
+            if flaw is not None:
+                self._reject(line.number, flaw, text)
+                continue
+            if not text or text.isspace():
+                self._drop(BLANK)
+                continue
+            parsed = _split(text)
+            if parsed is None:
+                self._reject(line.number, "neither head, relation and tail nor 'head @@ relation'", text)
+                continue
+            head_text, relation_text, tails = parsed
+            if line.number == 1 and _is_header(head_text, relation_text):
+                self._drop(HEADER)
+                continue
+            relation = _RELATIONS.get(relation_text.lower())
+            head = _uri(head_text)
+            if relation is None or head is None:
+                self._reject(line.number, "unknown relation" if relation is None else "empty head", text)
+                continue
+            if not tails:
+                self._drop(QUERY)
+                continue
+            for tail_text in tails:
+                tail = _uri(tail_text)
+                if tail is None:
+                    self._drop(EMPTY_TAIL)
+                elif tail == "/e/none" and not self._keep_none:
+                    self._drop(NONE_TAIL)
+                elif not seen.add(hash64(f"{head}\t{relation}\t{tail}")):
+                    self._drop(DUPLICATE)
+                else:
+                    report.read += 1
+                    report.kept += 1
+                    yield Assertion(head, relation, tail, 1.0, self.loader, self._dataset, LICENSE)
+
+
+class QueryReader(Reader[Query]):
+    """Iterator of the questions in one ``head @@ relation`` file; see :func:`read_queries`."""
+
+    loader = "queries"
+    version = 1
+
+    def _rows(self) -> Iterator[Query]:
+        for line in lines(self.source):
+            text, flaw = decode(line)
+            if flaw is not None:
+                self._reject(line.number, flaw, text)
+                continue
+            if not text or text.isspace():
+                self._drop(BLANK)
+                continue
+            parsed = _split(text, queries=True)
+            if parsed is None:
+                self._reject(line.number, "not 'head @@ relation'", text)
+                continue
+            head_text, relation_text, _ = parsed
+            if line.number == 1 and _is_header(head_text, relation_text):
+                self._drop(HEADER)
+                continue
+            relation = _RELATIONS.get(relation_text.lower())
+            head = normalise_event(head_text)
+            if relation is None or not head:
+                self._reject(line.number, "unknown relation" if relation is None else "empty head", text)
+                continue
+            self.report.read += 1
+            self.report.kept += 1
+            yield Query(head, relation)
+
+
+def read_atomic(
+    path: str | os.PathLike[str],
+    *,
+    keep_none: bool = False,
+    strict: bool = False,
+    on_reject: OnReject | None = None,
+) -> AtomicReader:
+    """Read the tuples of an ATOMIC file (ATOMIC-2020 or v1, gzip or plain, with or without a header, also ``head @@ relation``).
+
+    Args:
+        path: the file; its base name without ``.gz`` becomes the rows' dataset.
+        keep_none: keep tuples whose tail is ``none``, which say that nobody saw such a consequence.
+        strict: end the load at the first broken line.
+        on_reject: called with every broken line.
+
+    Raises:
+        InputError: the file cannot be opened.
+        LoadError: while iterating, under ``strict``.
+    """
+    return AtomicReader(path, keep_none=keep_none, strict=strict, on_reject=on_reject)
+
+
+def read_queries(path: str | os.PathLike[str], *, strict: bool = False, on_reject: OnReject | None = None) -> QueryReader:
+    """Read (head, relation) pairs from lines of ``head @@ relation`` or of two or three columns; tails are ignored.
+
+    Heads come normalised. Errors as for :func:`read_atomic`.
+    """
+    return QueryReader(path, strict=strict, on_reject=on_reject)
+
+
+def _split(text: str, *, queries: bool = False) -> tuple[str, str, list[str]] | None:
+    """Return head, relation and tails of a line; no tail for a question; None when the line has neither form."""
+    columns = text.split("\t")
+    if "@@" in columns[0]:
+        parts = [part.strip() for part in columns[0].split("@@")]
+        relation = parts[1].removesuffix("[GEN]").strip() if len(parts) > 1 else ""
+        if len(parts) == 2 and len(columns) <= 2:
+            tails = columns[1].split("|") if len(columns) == 2 and columns[1].strip() else []
+            return parts[0], relation, tails
+        if len(parts) == 3 and len(columns) == 1:
+            return parts[0], relation, parts[2].split("|") if parts[2] else []
+        return None
+    if len(columns) == 3:
+        return columns[0], columns[1].strip(), [columns[2]]
+    if len(columns) == 2 and queries:
+        return columns[0], columns[1].strip(), []
+    return None
+
+
+def _is_header(head: str, relation: str) -> bool:
+    return head.strip().lower() in _HEADER_HEADS and relation.strip().lower() in {"relation", "rel", "edge"}
+
+
+def _uri(text: str) -> str | None:
+    return event_uri(text) if normalise_event(text) else None

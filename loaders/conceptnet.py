@@ -1,0 +1,246 @@
+"""ConceptNet 5.7 assertions: five tab-separated fields a line, the last one JSON, to :class:`tacit.graph.model.Assertion` rows.
+
+Every line is checked for its shape (UTF-8, five fields, an assertion URI, a relation, two ends, an object); the JSON of a line
+is parsed once its languages and relation are wanted. The rule for a line's shape and languages stands in :mod:`.classify`, and
+again, compiled, in :mod:`.scanner`, which large files go through.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import orjson
+
+from ..graph.errors import InputError
+from ..graph.model import Assertion
+from ..graph.names import check_relation
+from .classify import Classified, classify_blocks
+from .lines import NUL_BYTE, blocks
+from .reader import OnReject, Reader
+from .source import GZIP_MAGIC, in_background
+
+_LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
+_COMPILED_FROM = 4 << 20
+_GZIP_RATIO = 8
+_KNOWN_RELATIONS = 10_000
+
+RELATION = "relation"
+DATASET = "dataset"
+WEIGHT = "weight"
+
+
+def relation_name(uri: str) -> str | None:
+    """Return the relation of ``/r/IsA`` (``IsA``) or ``/r/dbpedia/genre`` (``dbpedia_genre``); None when it is malformed."""
+    try:
+        return check_relation(uri.removeprefix("/r/").strip("/").replace("/", "_"))
+    except InputError:
+        return None
+
+
+class ConceptNetReader(Reader[Assertion]):
+    """Iterator of the assertions in one ConceptNet file; see :func:`read_conceptnet`."""
+
+    loader = "conceptnet"
+    version = 1
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        languages: Collection[str] | None = ("en",),
+        relations: Collection[str] | None = None,
+        min_weight: float = 0.0,
+        datasets: Collection[str] | None = None,
+        strict: bool = False,
+        on_reject: OnReject | None = None,
+        compiled: bool | None = None,
+    ) -> None:
+        self._languages = _language_codes(languages)
+        self._relations = None if relations is None else frozenset(_wanted_relation(name) for name in relations)
+        self._datasets = None if datasets is None else tuple(sorted({_wanted_dataset(name) for name in datasets}))
+        self._min_weight = _wanted_weight(min_weight)
+        self._compiled = compiled
+        options: dict[str, Any] = {}
+        if self._languages is not None:
+            options["languages"] = list(self._languages)
+        if self._relations is not None:
+            options["relations"] = sorted(self._relations)
+        if self._datasets is not None:
+            options["datasets"] = list(self._datasets)
+        if self._min_weight > 0:
+            options["min_weight"] = self._min_weight
+        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+
+    def _classified(self) -> Iterator[Classified]:
+        """Lines by what is to become of them; in a thread of its own, and compiled, where the file is large."""
+        compiled = self._compiled
+        if compiled is None:
+            compiled = (self.bytes_total or 0) >= self._compiled_from()
+        if not compiled:
+            return classify_blocks(blocks(self.source), self._languages)
+        from .scanner import scan_blocks
+
+        return in_background(scan_blocks(blocks(self.source), self._languages))
+
+    def _compiled_from(self) -> int:
+        with open(self.path, "rb") as file:  # noqa: PTH123 (two bytes of a file that is open already)
+            return _COMPILED_FROM // (_GZIP_RATIO if file.read(2) == GZIP_MAGIC else 1)
+
+    def _rows(self) -> Iterator[Assertion]:
+        names: dict[str, str | None] = {}
+        report = self.report
+        for part in self._classified():
+            for reason, count in part.dropped.items():
+                self._drop(reason, count)
+            rejects = iter(part.rejects)
+            reject = next(rejects, None)
+            for number, line in part.lines:
+                while reject is not None and reject[0] < number:
+                    self._reject(*reject)
+                    reject = next(rejects, None)
+                _, uri, head, tail, rest = line.split("\t")
+                if uri in names:
+                    relation = names[uri]
+                else:
+                    relation = relation_name(uri)
+                    if len(names) < _KNOWN_RELATIONS:
+                        names[uri] = relation
+                if relation is None:
+                    self._reject(number, "malformed relation", line)
+                    continue
+                if self._relations is not None and relation not in self._relations:
+                    self._drop(RELATION)
+                    continue
+                row = self._assertion(relation, head, tail, rest)
+                if row.__class__ is str:
+                    self._reject(number, row, line)
+                    continue
+                if row.weight < self._min_weight:  # type: ignore[union-attr]
+                    self._drop(WEIGHT)
+                elif self._datasets is not None and not _within(row.dataset, self._datasets):  # type: ignore[union-attr]
+                    self._drop(DATASET)
+                else:
+                    report.read += 1
+                    report.kept += 1
+                    yield row  # type: ignore[misc]
+            while reject is not None:
+                self._reject(*reject)
+                reject = next(rejects, None)
+
+    def _assertion(self, relation: str, head: str, tail: str, rest: str) -> Assertion | str:
+        """Return the row, or why the line has none."""
+        try:
+            data = orjson.loads(rest)
+        except orjson.JSONDecodeError:
+            return "broken JSON"
+        if "\\u0000" in rest:
+            return NUL_BYTE
+        try:
+            weight = data.get("weight", 1.0)
+            dataset = data.get("dataset", "")
+            license = data.get("license", "")
+            sources = data.get("sources", ())
+            contributors = " | ".join(
+                [source.get("contributor") or source.get("activity") or source.get("process") or "" for source in sources]
+            )
+        except (AttributeError, TypeError):
+            return "unexpected JSON"
+        if dataset.__class__ is not str or license.__class__ is not str:
+            return "unexpected JSON"
+        if weight.__class__ is not float:
+            if weight.__class__ is not int:
+                return "weight is not a number"
+            weight = float(weight)
+        if not 0.0 <= weight < math.inf:
+            return "weight is not a finite number >= 0"
+        head_sense = tail_sense = ""
+        if head.count("/") != 3:
+            head, head_sense = _fold(head)
+        if tail.count("/") != 3:
+            tail, tail_sense = _fold(tail)
+        return Assertion(head, relation, tail, weight, "conceptnet", dataset, license, contributors, head_sense, tail_sense)
+
+
+def read_conceptnet(
+    path: str | os.PathLike[str],
+    *,
+    languages: Collection[str] | None = ("en",),
+    relations: Collection[str] | None = None,
+    min_weight: float = 0.0,
+    datasets: Collection[str] | None = None,
+    strict: bool = False,
+    on_reject: OnReject | None = None,
+    compiled: bool | None = None,
+) -> ConceptNetReader:
+    """Read the assertions of a ConceptNet 5.7 file, gzip or plain.
+
+    Args:
+        path: the file.
+        languages: keep assertions with *both* ends in one of these; None keeps all languages.
+        relations: keep these relations, with or without ``/r/``; None keeps all but ``ExternalURL``, which is never kept.
+        min_weight: keep assertions of at least this weight.
+        datasets: keep these datasets and what lies below them (``/d/wiktionary`` holds ``/d/wiktionary/en``), with or without ``/d/``.
+        strict: end the load at the first broken line.
+        on_reject: called with every broken line.
+        compiled: go through the compiled scanner; None decides by the file's size. The rows are the same.
+
+    Raises:
+        InputError: the file cannot be opened, or a filter is malformed.
+        LoadError: while iterating, under ``strict``.
+    """
+    return ConceptNetReader(
+        path,
+        languages=languages,
+        relations=relations,
+        min_weight=min_weight,
+        datasets=datasets,
+        strict=strict,
+        on_reject=on_reject,
+        compiled=compiled,
+    )
+
+
+def _fold(uri: str) -> tuple[str, str]:
+    """Split ``/c/en/dog/n/wn/animal`` into the concept and its sense."""
+    parts = uri.split("/", 4)
+    return "/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else ""
+
+
+def _within(dataset: str, wanted: tuple[str, ...]) -> bool:
+    return any(dataset == name or dataset.startswith(name + "/") for name in wanted)
+
+
+def _language_codes(languages: Collection[str] | None) -> tuple[str, ...] | None:
+    if languages is None:
+        return None
+    codes = (languages,) if isinstance(languages, str) else tuple(sorted(set(languages)))
+    for code in codes:
+        if not _LANGUAGE.fullmatch(code):
+            raise InputError(f"{code!r} is not a language code; give codes such as en, de or zh")
+    if not codes:
+        raise InputError("no language is given; give codes such as en, or none at all to keep every language")
+    return codes
+
+
+def _wanted_relation(name: str) -> str:
+    relation = relation_name(name)
+    if relation is None:
+        raise InputError(f"{name!r} is not a ConceptNet relation; give names such as UsedFor or /r/UsedFor")
+    return relation
+
+
+def _wanted_dataset(name: str) -> str:
+    path = name.strip().strip("/").removeprefix("d/")
+    if not path:
+        raise InputError(f"{name!r} is not a ConceptNet dataset; give names such as /d/conceptnet/4/en")
+    return "/d/" + path
+
+
+def _wanted_weight(weight: float) -> float:
+    if not 0.0 <= weight < math.inf:
+        raise InputError(f"minimum weight {weight!r} is not a number >= 0")
+    return float(weight)

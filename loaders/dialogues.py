@@ -1,0 +1,110 @@
+"""Dialogue files: JSON lines of ``{"history": …, "response": …}`` or ``{"turns": […]}`` as items to be scored.
+
+A history may be a list or one newline-separated string. Of a dialogue's turns, every turn from the second on is an item whose
+history is what was said before it. A line that is neither comes out as an :class:`ItemError` in its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ..graph.errors import InputError
+from .lines import decode, lines
+from .source import ByteSource
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One response in its context.
+
+    Attributes:
+        id: the line's own ``id``, else its number; for turns with ``/<number of the turn, from 1>``
+            after it, so that the first item of a dialogue is ``<id>/2``.
+        history: the utterances before the response, oldest first.
+        response: the utterance to score.
+    """
+
+    id: str
+    history: tuple[str, ...]
+    response: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemError:
+    """A line that holds no item: its number from 1, and why."""
+
+    line: int
+    reason: str
+
+
+def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Item | ItemError]:
+    """Yield the items of a dialogue file (gzip or plain; ``-`` reads standard input) in its order.
+
+    Blank lines are skipped. The file is opened at once, read in constant memory.
+
+    Raises:
+        InputError: the file cannot be opened; under ``strict`` also, while iterating, for the first line that holds no item.
+    """
+    return _items(ByteSource(path), strict)
+
+
+def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
+    try:
+        for line in lines(source):
+            text, reason = decode(line)
+            if reason is None and not text.strip():
+                continue
+            items: list[Item] | str = reason if reason is not None else parse_items(text, str(line.number))
+            if not isinstance(items, str):
+                yield from items
+            elif strict:
+                raise InputError(f"{source.path}:{line.number}: {items}")
+            else:
+                yield ItemError(line.number, items)
+    finally:
+        source.close()
+
+
+def parse_items(text: str, default_id: str) -> list[Item] | str:
+    """Return the items in one JSON line, or why there is none."""
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return f"not JSON ({error.msg})"
+    if not isinstance(data, dict):
+        return "not a JSON object; expected history and response, or turns"
+    name = data.get("id", default_id)
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        return "id is neither text nor a whole number"
+    if "response" in data or "history" in data:
+        return _single(data, str(name))
+    if "turns" in data:
+        return _turns(data["turns"], str(name))
+    return "neither history and response nor turns"
+
+
+def _single(data: dict[str, Any], name: str) -> list[Item] | str:
+    history: Any = data.get("history")
+    response = data.get("response")
+    if isinstance(history, str):
+        history = [turn for turn in history.split("\n") if turn.strip()]
+    if not _texts(history):
+        return "history is neither a list of texts nor one newline-separated text"
+    if not isinstance(response, str):
+        return "response is not a text"
+    return [Item(name, tuple(history), response)]
+
+
+def _turns(turns: Any, name: str) -> list[Item] | str:
+    if not _texts(turns):
+        return "turns is not a list of texts"
+    return [Item(f"{name}/{number + 1}", tuple(turns[:number]), turns[number]) for number in range(1, len(turns))]
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

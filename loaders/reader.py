@@ -1,0 +1,175 @@
+"""What all readers share: an iterator of typed rows that keeps a report of what it read, kept, dropped and rejected.
+
+A row that a filter leaves out is *dropped*; a line that is not what the format says is *rejected*, shown with file and line, and
+ends the load only under ``strict``. Always: read = kept + dropped + rejected.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+
+from ..graph.errors import LoadError
+from ..graph.model import LoadEntry
+from .lines import excerpt
+from .source import ByteSource
+
+KEEP_REJECTS = 20
+
+Row = TypeVar("Row")
+
+
+class Reject(NamedTuple):
+    """A line that could not be read: where it stands, why, and how it begins."""
+
+    file: str
+    line: int
+    reason: str
+    excerpt: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}: {self.excerpt}"
+
+
+OnReject = Callable[[Reject], None]
+
+
+@dataclass
+class Report:
+    """What became of the rows read so far.
+
+    Attributes:
+        read: rows seen; always ``kept`` + sum of ``dropped`` + sum of ``rejected``.
+        kept: rows handed on.
+        dropped: rows that a filter left out, by reason.
+        rejected: broken lines, by reason.
+        rejects: the first ``KEEP_REJECTS`` broken lines.
+        seconds: time from the first row asked for to the last given.
+    """
+
+    read: int = 0
+    kept: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    rejected: Counter[str] = field(default_factory=Counter)
+    rejects: list[Reject] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def left_out(self) -> dict[str, int]:
+        """Rows dropped and rejected by reason, in the order of the reasons' names; rejects as ``rejected: <reason>``."""
+        reasons = dict(self.dropped) | {f"rejected: {reason}": count for reason, count in self.rejected.items()}
+        return {reason: reasons[reason] for reason in sorted(reasons) if reasons[reason]}
+
+
+class Reader(Generic[Row], Iterator[Row]):
+    """Base of the readers: iterate over it once; it is its own iterator and a context manager.
+
+    Subclasses name their ``loader`` and the ``version`` of its rules, and implement :meth:`_rows`.
+    """
+
+    loader: ClassVar[str]
+    version: ClassVar[int]
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        strict: bool = False,
+        on_reject: OnReject | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Open ``path``; see :class:`ByteSource` for the errors."""
+        self.source = ByteSource(path)
+        self.strict = strict
+        self.options = options or {}
+        self.report = Report()
+        self._on_reject = on_reject
+        self._iterator = self._timed()
+
+    @property
+    def path(self) -> str:
+        """The file as the caller named it."""
+        return self.source.path
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of the file on disk that have been read, for a progress bar."""
+        return self.source.bytes_read
+
+    @property
+    def bytes_total(self) -> int | None:
+        """Size of the file on disk; None where it has none, as a pipe."""
+        return self.source.bytes_total
+
+    def _rows(self) -> Iterator[Row]:
+        raise NotImplementedError
+
+    def _timed(self) -> Generator[Row, None, None]:
+        started = time.perf_counter()
+        try:
+            yield from self._rows()
+        finally:
+            self.report.seconds = time.perf_counter() - started
+            self.source.close()
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._iterator
+
+    def __next__(self) -> Row:
+        return next(self._iterator)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop reading and close the file; closing twice is harmless."""
+        self._iterator.close()
+        self.source.close()
+
+    def entry(self) -> LoadEntry:
+        """Return what this load was, for the graph's manifest; only once the last row has been read.
+
+        Raises:
+            LoadError: rows are left to read, so the file's checksum is not known yet.
+        """
+        sha256 = self.source.sha256
+        if sha256 is None:
+            raise LoadError(f"{self.path} was not read to its end, so its checksum is not known; read all rows first")
+        return LoadEntry(
+            loader=self.loader,
+            version=self.version,
+            file=Path(self.path).name,
+            sha256=sha256,
+            options=self.options,
+            read=self.report.read,
+            kept=self.report.kept,
+            dropped=self.report.left_out(),
+        )
+
+    def _reject(self, line: int, reason: str, content: bytes | str) -> None:
+        """Count a broken line, or under ``strict`` end the load with it.
+
+        Raises:
+            LoadError: under ``strict``.
+        """
+        report = self.report
+        report.read += 1
+        report.rejected[reason] += 1
+        reject = Reject(self.path, line, reason, excerpt(content))
+        if len(report.rejects) < KEEP_REJECTS:
+            report.rejects.append(reject)
+        if self._on_reject is not None:
+            self._on_reject(reject)
+        if self.strict:
+            raise LoadError(f"{reject} (strict reading stops at the first broken line)")
+
+    def _drop(self, reason: str, count: int = 1) -> None:
+        self.report.read += count
+        self.report.dropped[reason] += count
