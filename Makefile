@@ -1,0 +1,61 @@
+# One command each for a newcomer: `make demo` and `make test` set up everything they need, once.
+# The environment is the active one (VIRTUAL_ENV), else .venv, made with PYTHON (3.11 or later).
+
+PYTHON ?= python3
+VENV := $(if $(VIRTUAL_ENV),$(subst $(CURDIR)/,,$(VIRTUAL_ENV)),.venv)
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.tacit-setup
+TYPES := build/types/tacit
+BENCHMARKS = $(filter-out benchmarks/synthetic%.py benchmarks/_%.py,$(wildcard benchmarks/*.py))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench clean again
+
+help:  ## Show this list
+	@echo "tacit: commonsense you can query, scores you can explain"
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@echo "Environment: $(VENV) (PYTHON=$(PYTHON) makes it when it is not there)"
+
+setup: $(STAMP) $(TYPES)  ## Install tacit and its tools, once, and again when pyproject.toml or constraints.txt change
+
+demo: setup  ## Load the sample graph, score and explain a few dialogues, run an exploratory query
+	@"$(BIN)/tacit" demo
+
+test: setup  ## Run the tests (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
+	@"$(BIN)/python" -m pytest $(PYTEST_ARGS)
+
+lint: setup  ## Check style, formatting and types
+	@"$(BIN)/ruff" check .
+	@"$(BIN)/ruff" format --check .
+	@"$(BIN)/mypy" --strict graph loaders reasoning api cypher
+
+format: setup  ## Format the code
+	@"$(BIN)/ruff" check --fix .
+	@"$(BIN)/ruff" format .
+
+bench: setup  ## Measure: every program in benchmarks/, each printing its tables
+	@set -e; for program in $(BENCHMARKS); do echo "== $$program"; "$(BIN)/python" "$$program"; done
+
+clean:  ## Remove what the other targets made, save the environment
+	rm -rf build dist *.egg-info demo-graph .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+
+# mypy finds the namespace package `tacit` through this link, since its folders lie at the root.
+$(TYPES):
+	@mkdir -p $(@D) && ln -sfn ../.. $@
+
+# The stamp names the checkout, so that an environment shared by two checkouts is installed again.
+ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
+$(STAMP): again
+endif
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -x "$(BIN)/python" || { \
+	  "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	    || { echo "tacit needs Python 3.11 or later, and $(PYTHON) is not; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }; \
+	  "$(PYTHON)" -m venv "$(VENV)" \
+	    || { rm -rf "$(VENV)"; echo "$(PYTHON) cannot make an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
+	}
+	@echo "Installing tacit into $(VENV), once; this takes about a minute ..."
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@printf '%s' "$(CURDIR)" > "$(STAMP)"
