@@ -1,0 +1,126 @@
+"""The symbolic metric ``grounding``: how near the response's concepts are to the history's, in hops of the graph.
+
+Every distinct concept of the response is worth ``1 / (1 + hops)`` to the nearest concept of the history: 1 when the history
+mentions it too, 1/2 at one hop, 0 when none is within ``max_hops``. The score is the mean of these, so it lies in 0..1; it is 0
+when the response, or the history, mentions no concept. The evidence names the nearest history concept of each (of equally near
+ones the one mentioned last) and the strongest shortest path to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ..graph.answers import check_hops
+from ..graph.protocol import MAX_HOPS, KnowledgeGraph
+from .language import Analyser
+from .linking import Linker, Mention
+from .score import Evidence, Item, Piece, Score, Signature, check_item
+
+VERSION = 1
+
+NO_RESPONSE = "the response mentions no concept of the graph"
+NO_HISTORY = "the history mentions no concept of the graph"
+
+
+class _Found(NamedTuple):
+    """A concept of the history: the turn that mentions it last, and where."""
+
+    turn: int
+    mention: Mention
+
+
+class Grounding:
+    """The metric, over one graph and one analyser; see :func:`tacit.reasoning.load_metric` for the usual way to make it."""
+
+    name = "grounding"
+
+    def __init__(
+        self, graph: KnowledgeGraph, analyser: Analyser, *, max_hops: int = MAX_HOPS, linker: Linker | None = None
+    ) -> None:
+        """Score against ``graph``; concepts farther than ``max_hops`` (0..6) count as unreached.
+
+        Raises:
+            InputError: ``max_hops`` is not in 0..6.
+        """
+        self.graph = graph
+        self.max_hops = check_hops(max_hops, least=0)
+        self.linker = linker or Linker(graph, analyser)
+        self.signature = Signature(
+            self.name,
+            (
+                ("graph", graph.manifest().digest),
+                ("pipeline", self.linker.analyser.signature),
+                ("hops", str(max_hops)),
+                *sorted(self.linker.options.items()),
+            ),
+            VERSION,
+        )
+
+    def score(self, history: Sequence[str], response: str, *, explain: bool = False) -> Score:
+        """Score one response; see :class:`tacit.reasoning.score.Metric`. ``explain`` adds the paths."""
+        return self.score_batch([(history, response)], explain=explain)[0]
+
+    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+        """Score many responses, linking all their distinct turns together."""
+        checked = [check_item(history, response) for history, response in items]
+        turns = list(dict.fromkeys(chain.from_iterable((*history, response) for history, response in checked)))
+        mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
+        return [self._score([mentions[turn] for turn in history], mentions[response], explain) for history, response in checked]
+
+    def _score(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention], explain: bool) -> Score:
+        """Score one response from the mentions in it and in each turn."""
+        wanted = first_mentions(response)
+        if not wanted:
+            return Score(0.0, Evidence(note=NO_RESPONSE), self.signature)
+        known = _latest(history)
+        if not known:
+            pieces = tuple(Piece("concept", 0.0, 0.0, mention) for mention in wanted)
+            return Score(0.0, Evidence(pieces, NO_HISTORY), self.signature)
+        nearest = self._nearest([mention.concept for mention in wanted], list(known))
+        pieces = tuple(
+            self._piece(mention, known.get(concept), hops, len(wanted), explain)
+            for mention, (concept, hops) in zip(wanted, nearest, strict=True)
+        )
+        return Score(sum(piece.value for piece in pieces) / len(pieces), Evidence(pieces), self.signature)
+
+    def _nearest(self, wanted: Sequence[str], known: Sequence[str]) -> list[tuple[str, int]]:
+        """Return, for each wanted concept, the first of the nearest known ones and its distance (``("", -1)`` when none)."""
+        there = set(known)
+        asked = [concept for concept in wanted if concept not in there]
+        best = {concept: (concept, 0) for concept in wanted if concept in there}
+        if asked and self.max_hops:
+            hops = self.graph.hop_distances(known, asked, self.max_hops)
+            for column, concept in enumerate(asked):
+                nearest = min(((int(hop), row) for row, hop in enumerate(hops[:, column]) if hop >= 0), default=None)
+                if nearest is not None:
+                    best[concept] = (known[nearest[1]], nearest[0])
+        return [best.get(concept, ("", -1)) for concept in wanted]
+
+    def _piece(self, mention: Mention, found: _Found | None, hops: int, parts: int, explain: bool) -> Piece:
+        """Return the evidence for one concept of the response, one of ``parts``."""
+        if found is None:
+            return Piece("concept", 0.0, 0.0, mention)
+        value = 1 / (1 + hops)
+        path = None
+        if explain:
+            path = next(iter(self.graph.paths(found.mention.concept, mention.concept, max_hops=max(hops, 1), limit=1)), None)
+        return Piece("concept", value, value / parts, mention, found.turn, found.mention, hops, path)
+
+
+def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
+    """Return the first mention of each concept, in order."""
+    first: dict[str, Mention] = {}
+    for mention in mentions:
+        first.setdefault(mention.concept, mention)
+    return list(first.values())
+
+
+def _latest(history: Sequence[Sequence[Mention]]) -> dict[str, _Found]:
+    """Return where each concept of the history was mentioned last, the latest turn first, in a turn from left to right."""
+    latest: dict[str, _Found] = {}
+    for turn in range(len(history) - 1, -1, -1):
+        for mention in history[turn]:
+            latest.setdefault(mention.concept, _Found(turn, mention))
+    return latest

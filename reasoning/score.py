@@ -1,0 +1,167 @@
+"""What every metric gives back: a value, the evidence for it, and a signature under which it can be had again.
+
+Evidence has one schema for all metrics: pieces, each with its share of the value, and what it rests on (a mention in the
+response, one in the history, a path of assertions between them). ``to_dict`` gives plain values for JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from ..graph.errors import InputError
+from ..graph.model import Path
+from .linking import Mention
+
+Item = tuple[Sequence[str], str]
+
+LONGEST_TURN = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a score depends on besides the text: two runs with one signature give one number.
+
+    Attributes:
+        metric: the metric's name.
+        parts: names and values in order, e.g. ``(("graph", "8f0c…"), ("pipeline", "…"), ("hops", "6"))``.
+        version: of the metric's rules.
+    """
+
+    metric: str
+    parts: tuple[tuple[str, str], ...]
+    version: int
+
+    def __str__(self) -> str:
+        return "|".join([self.metric, *(f"{name}:{value}" for name, value in self.parts), f"v:{self.version}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One reason for a score.
+
+    Attributes:
+        kind: what it is: ``concept`` for a concept of the response.
+        value: what it is worth by itself; share: the part of the score that is due to it (shares add up to the value).
+        response: where it stands in the response.
+        turn: index of the history turn that it was found in, from 0; history: where in that turn. None when there is none.
+        hops: length of the shortest path between the two; None when there is none.
+        path: that path, from the history's concept to the response's, its strongest; None when not asked for or none.
+    """
+
+    kind: str
+    value: float
+    share: float
+    response: Mention
+    turn: int | None = None
+    history: Mention | None = None
+    hops: int | None = None
+    path: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": self.kind,
+            "value": self.value,
+            "share": self.share,
+            "response": self.response.to_dict(),
+            "turn": self.turn,
+            "history": self.history.to_dict() if self.history else None,
+            "hops": self.hops,
+            "path": path_to_dict(self.path) if self.path else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The pieces that a score is made of, and a note where the value does not speak for itself (empty otherwise)."""
+
+    pieces: tuple[Piece, ...] = ()
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"pieces": [piece.to_dict() for piece in self.pieces], "note": self.note}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's judgement of one response: ``value`` in the metric's range, ``evidence`` for it, and its ``signature``."""
+
+    value: float
+    evidence: Evidence
+    signature: Signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"value": self.value, "evidence": self.evidence.to_dict(), "signature": str(self.signature)}
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A dialogue metric: deterministic, and the same one by one as in batches of any size and order."""
+
+    @property
+    def name(self) -> str:
+        """Name under which :func:`tacit.reasoning.load_metric` knows it."""
+
+    @property
+    def signature(self) -> Signature:
+        """Signature of every score it gives."""
+
+    def score(self, history: Sequence[str], response: str, *, explain: bool = False) -> Score:
+        """Score ``response`` after the turns of ``history`` (oldest first); ``explain`` adds evidence that costs extra.
+
+        Raises:
+            InputError: the history is no sequence of texts or the response is no text.
+        """
+
+    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+        """Score many ``(history, response)`` pairs; the answer at each place is what :meth:`score` gives."""
+
+
+def check_item(history: Any, response: Any) -> tuple[tuple[str, ...], str]:
+    """Return a history and a response as they can be scored.
+
+    Raises:
+        InputError: the history is one text or no sequence, a turn or the response is no text, cannot be written as UTF-8, or
+            is longer than 1,000,000 characters.
+    """
+    if isinstance(history, str):
+        raise InputError("the history is one text; give a list of turns, oldest first")
+    if isinstance(history, (bytes, Mapping)) or not isinstance(history, Sequence):
+        raise InputError(f"the history is of type {type(history).__name__}; give a list of turns, oldest first")
+    for number, turn in enumerate(history, 1):
+        _check_text(turn, f"turn {number} of the history")
+    _check_text(response, "the response")
+    return tuple(history), response
+
+
+def _check_text(text: Any, what: str) -> None:
+    """Raise :class:`InputError` when ``text`` is no text that can be analysed."""
+    if not isinstance(text, str):
+        raise InputError(f"{what} is of type {type(text).__name__}; give a text")
+    if len(text) > LONGEST_TURN:
+        raise InputError(f"{what} has {len(text):,} characters, more than {LONGEST_TURN:,}; give it in parts")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} holds half a surrogate pair, which is no valid text; decode its source again") from None
+
+
+def path_to_dict(path: Path) -> dict[str, Any]:
+    """Return a path as plain values: its nodes, one line for people, and its steps with direction and provenance."""
+    steps = [
+        {
+            "head": assertion.head,
+            "relation": assertion.relation,
+            "tail": assertion.tail,
+            "direction": "forward" if assertion.head == start else "backward",
+            "weight": assertion.weight,
+            "source": assertion.source,
+            "dataset": assertion.dataset,
+        }
+        for start, assertion in zip(path.nodes, path.assertions, strict=False)
+    ]
+    return {"nodes": list(path.nodes), "text": path.text(), "steps": steps}
