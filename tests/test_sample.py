@@ -1,0 +1,123 @@
+"""The sample graph: read by the real loaders without a reject, what its README says, and facts worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+from tacit.graph.model import Assertion
+from tacit.graph.names import text_of
+from tacit.graph.relations import ATOMIC_RELATIONS, CONCEPTNET_RELATIONS, verbalise
+from tacit.loaders import read_atomic, read_conceptnet
+
+SAMPLE = Path(__file__).parents[1] / "api" / "sample"
+CONCEPTNET = SAMPLE / "conceptnet.csv"
+ATOMIC = SAMPLE / "atomic2020.tsv"
+DIALOGUES = SAMPLE / "dialogues.jsonl"
+
+
+def read(reader: Any) -> list[Assertion]:
+    """Return all rows of ``reader``, none of which may be rejected or dropped."""
+    rows = list(reader)
+    assert (sum(reader.report.rejected.values()), sum(reader.report.dropped.values())) == (0, 0)
+    assert reader.report.read == reader.report.kept == len(rows)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def facts() -> list[Assertion]:
+    return read(read_conceptnet(CONCEPTNET))
+
+
+@pytest.fixture(scope="module")
+def events() -> list[Assertion]:
+    return read(read_atomic(ATOMIC))
+
+
+@pytest.fixture(scope="module")
+def graph(facts: list[Assertion]) -> nx.Graph:
+    return nx.Graph((text_of(row.head), text_of(row.tail)) for row in facts)
+
+
+def test_concept_assertions_are_what_the_readme_says(facts: list[Assertion], graph: nx.Graph) -> None:
+    relations = {row.relation for row in facts}
+    assert relations <= set(CONCEPTNET_RELATIONS)
+    said = f"{len(facts)} assertions, {len(graph)} concepts, {len(relations)} relations"
+    assert said in (SAMPLE / "README.md").read_text(encoding="utf-8")
+    assert len({row.fingerprint()[0] for row in facts}) == len(facts), "an assertion stands there twice"
+    assert len({row.weight for row in facts}) > 5
+    assert {row.license for row in facts} == {"cc:zero/1.0"}
+    assert nx.is_connected(graph)
+
+
+def test_concept_lines_are_in_the_official_form() -> None:
+    lines = CONCEPTNET.read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(lines)
+    for line in lines:
+        uri, relation, head, tail, data = line.split("\t")
+        assert uri == f"/a/[{relation}/,{head}/,{tail}/]"
+        assert {"dataset", "license", "sources", "weight"} == set(json.loads(data))
+
+
+def test_events_are_what_the_readme_says(events: list[Assertion]) -> None:
+    assert {row.relation for row in events} == set(ATOMIC_RELATIONS)
+    said = f"{len(events)} triples, {len({row.head for row in events})} heads, all 23 relations"
+    assert said in (SAMPLE / "README.md").read_text(encoding="utf-8")
+    assert {"PersonX applies for ___", "PersonX walks PersonX's dog"} <= {text_of(row.head) for row in events}
+    filled = {text_of(row.tail) for row in events if row.relation == "isFilledBy" and "applies" in row.head}
+    assert filled == {"a job", "a passport", "a loan"}
+
+
+def test_every_row_reads_as_a_sentence(facts: list[Assertion], events: list[Assertion]) -> None:
+    sentences = [verbalise(row) for row in (*facts, *events)]
+    assert not [sentence for sentence in sentences if re.search(r"[{}/]|\s\s", sentence)]
+    assert {
+        "kitchen is a part of house",
+        "chicken cannot fly",
+        "PersonX burns the soup because PersonX was talking on the phone",
+        "umbrella is made up of handle",
+    } <= set(sentences)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "hops"),
+    [
+        ("dog", "bone", 1),  # dog Desires bone
+        ("puppy", "bone", 2),  # puppy IsA dog Desires bone
+        ("penguin", "sing", 2),  # penguin IsA bird CapableOf sing
+        ("headache", "exam", 2),  # both from stress, the one neighbour that they share
+        ("chicken", "river", 4),  # chicken IsA animal, fish IsA animal, fish at water, water at river: two senses of fish are one
+        ("leash", "quiet", 6),  # quiet hangs on loud alone, leash on dog and walk dog
+    ],
+)
+def test_distances_worked_out_by_hand(graph: nx.Graph, source: str, target: str, hops: int) -> None:
+    assert nx.shortest_path_length(graph, source, target) == hops
+
+
+def test_neighbours_worked_out_by_hand(graph: nx.Graph) -> None:
+    assert set(graph["bank"]) == {"money", "river", "save money"}
+    assert set(graph["leash"]) == {"dog", "walk dog"}
+    assert set(graph["quiet"]) == {"loud"}
+
+
+def test_some_pairs_contradict_each_other(facts: list[Assertion]) -> None:
+    between = defaultdict(set)
+    for row in facts:
+        between[frozenset((text_of(row.head), text_of(row.tail)))].add(row.relation)
+    kinds = Counter(
+        pair
+        for relations in between.values()
+        for pair in (("Antonym", "Synonym"), ("CapableOf", "NotCapableOf"), ("Desires", "NotDesires"))
+        if relations.issuperset(pair)
+    )
+    assert kinds == {("Antonym", "Synonym"): 2, ("CapableOf", "NotCapableOf"): 3, ("Desires", "NotDesires"): 2}
+
+
+def test_senses_are_kept_on_the_assertion(facts: list[Assertion]) -> None:
+    senses = {row.head_sense for row in facts if row.head == "/c/en/fish"}
+    assert senses == {"n/wn/animal", "n/wn/food"}
