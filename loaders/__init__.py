@@ -9,13 +9,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .atomic import ATOMIC_RELATIONS, Query, read_atomic, read_queries
+    from .atomic import Query, read_atomic, read_queries
     from .conceptnet import read_conceptnet
     from .dialogues import Item, ItemError, read_items
     from .reader import Reader, Reject, Report
 
 _HOMES = {
-    "ATOMIC_RELATIONS": "atomic",
     "Item": "dialogues",
     "ItemError": "dialogues",
     "Query": "atomic",
@@ -29,7 +28,6 @@ _HOMES = {
 }
 
 __all__ = [
-    "ATOMIC_RELATIONS",
     "Item",
     "ItemError",
     "Query",

@@ -14,16 +14,10 @@ from typing import Any, NamedTuple
 
 from ..graph.model import Assertion
 from ..graph.names import event_uri, normalise_event
+from ..graph.relations import ATOMIC_RELATIONS
 from .hashes import HashSet, hash64
 from .lines import decode, lines
 from .reader import OnReject, Reader
-
-#: The 23 relations of ATOMIC-2020: social interaction, events, physical entities.
-ATOMIC_RELATIONS = (
-    "oEffect", "oReact", "oWant", "xAttr", "xEffect", "xIntent", "xNeed", "xReact", "xWant",
-    "Causes", "HasSubEvent", "HinderedBy", "isAfter", "isBefore", "isFilledBy", "xReason",
-    "AtLocation", "CapableOf", "Desires", "HasProperty", "MadeUpOf", "NotDesires", "ObjectUse",
-)  # fmt: skip
 
 LICENSE = "cc:by/4.0"
 NONE_TAIL = "none tail"

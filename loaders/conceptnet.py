@@ -27,6 +27,8 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
 _COMPILED_FROM = 4 << 20
 _GZIP_RATIO = 8
 _KNOWN_RELATIONS = 10_000
+_KNOWN_DETAILS = 20_000
+_LONG_DETAILS = 1_000
 
 RELATION = "relation"
 DATASET = "dataset"
@@ -64,6 +66,8 @@ class ConceptNetReader(Reader[Assertion]):
         self._datasets = None if datasets is None else tuple(sorted({_wanted_dataset(name) for name in datasets}))
         self._min_weight = _wanted_weight(min_weight)
         self._compiled = compiled
+        self._names: dict[str, str] = {}
+        self._details: dict[str, Any] = {}
         options: dict[str, Any] = {}
         if self._languages is not None:
             options["languages"] = list(self._languages)
@@ -91,8 +95,6 @@ class ConceptNetReader(Reader[Assertion]):
             return _COMPILED_FROM // (_GZIP_RATIO if file.read(2) == GZIP_MAGIC else 1)
 
     def _rows(self) -> Iterator[Assertion]:
-        names: dict[str, str | None] = {}
-        report = self.report
         for part in self._classified():
             for reason, count in part.dropped.items():
                 self._drop(reason, count)
@@ -102,67 +104,80 @@ class ConceptNetReader(Reader[Assertion]):
                 while reject is not None and reject[0] < number:
                     self._reject(*reject)
                     reject = next(rejects, None)
-                _, uri, head, tail, rest = line.split("\t")
-                if uri in names:
-                    relation = names[uri]
-                else:
-                    relation = relation_name(uri)
-                    if len(names) < _KNOWN_RELATIONS:
-                        names[uri] = relation
-                if relation is None:
-                    self._reject(number, "malformed relation", line)
-                    continue
-                if self._relations is not None and relation not in self._relations:
-                    self._drop(RELATION)
-                    continue
-                row = self._assertion(relation, head, tail, rest)
-                if row.__class__ is str:
-                    self._reject(number, row, line)
-                    continue
-                if row.weight < self._min_weight:  # type: ignore[union-attr]
-                    self._drop(WEIGHT)
-                elif self._datasets is not None and not _within(row.dataset, self._datasets):  # type: ignore[union-attr]
-                    self._drop(DATASET)
-                else:
-                    report.read += 1
-                    report.kept += 1
-                    yield row  # type: ignore[misc]
+                row = self._row(number, line)
+                if row is not None:
+                    yield row
             while reject is not None:
                 self._reject(*reject)
                 reject = next(rejects, None)
 
-    def _assertion(self, relation: str, head: str, tail: str, rest: str) -> Assertion | str:
-        """Return the row, or why the line has none."""
-        try:
-            data = orjson.loads(rest)
-        except orjson.JSONDecodeError:
-            return "broken JSON"
-        if "\\u0000" in rest:
-            return NUL_BYTE
-        try:
-            weight = data.get("weight", 1.0)
-            dataset = data.get("dataset", "")
-            license = data.get("license", "")
-            sources = data.get("sources", ())
-            contributors = " | ".join(
-                [source.get("contributor") or source.get("activity") or source.get("process") or "" for source in sources]
-            )
-        except (AttributeError, TypeError):
-            return "unexpected JSON"
-        if dataset.__class__ is not str or license.__class__ is not str:
-            return "unexpected JSON"
-        if weight.__class__ is not float:
-            if weight.__class__ is not int:
-                return "weight is not a number"
-            weight = float(weight)
-        if not 0.0 <= weight < math.inf:
-            return "weight is not a finite number >= 0"
+    def _row(self, number: int, line: str) -> Assertion | None:
+        """Return the assertion in ``line``, or None after counting why there is none."""
+        _, uri, head, tail, rest = line.split("\t")
+        relation = self._names.get(uri) or self._learn_relation(uri)
+        if not relation:
+            self._reject(number, "malformed relation", line)
+            return None
+        if self._relations is not None and relation not in self._relations:
+            self._drop(RELATION)
+            return None
+        details = self._details.get(rest) or self._learn_details(rest)
+        if details.__class__ is str:
+            self._reject(number, details, line)
+            return None
+        weight, dataset, license, contributors = details
+        if weight < self._min_weight:
+            self._drop(WEIGHT)
+            return None
+        if self._datasets is not None and not _within(dataset, self._datasets):
+            self._drop(DATASET)
+            return None
         head_sense = tail_sense = ""
         if head.count("/") != 3:
             head, head_sense = _fold(head)
         if tail.count("/") != 3:
             tail, tail_sense = _fold(tail)
+        self.report.read += 1
+        self.report.kept += 1
         return Assertion(head, relation, tail, weight, "conceptnet", dataset, license, contributors, head_sense, tail_sense)
+
+    def _learn_relation(self, uri: str) -> str | None:
+        name = relation_name(uri)
+        if name is not None and len(self._names) < _KNOWN_RELATIONS:
+            self._names[uri] = name
+        return name
+
+    def _learn_details(self, rest: str) -> Any:
+        """Return what :func:`parse_details` does, remembered: most lines without a surface text share theirs."""
+        if len(rest) > _LONG_DETAILS:
+            return parse_details(rest)
+        if len(self._details) >= _KNOWN_DETAILS:
+            self._details.clear()
+        details = self._details[rest] = parse_details(rest)
+        return details
+
+
+def parse_details(rest: str) -> tuple[float, str, str, str] | str:
+    """Return weight, dataset, licence and contributors from the JSON ``rest`` of a line, or why it cannot be used."""
+    try:
+        data = orjson.loads(rest)
+    except orjson.JSONDecodeError:
+        return "broken JSON"
+    if "\\u0000" in rest:
+        return NUL_BYTE
+    try:
+        weight = data.get("weight", 1.0)
+        dataset = data.get("dataset", "")
+        license = data.get("license", "")
+        sources = [s.get("contributor") or s.get("activity") or s.get("process") or "" for s in data.get("sources", ())]
+        contributors = " | ".join(sources)
+    except (AttributeError, TypeError):
+        return "unexpected JSON"
+    if not isinstance(dataset, str) or not isinstance(license, str):
+        return "unexpected JSON"
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 <= weight < math.inf:
+        return "weight is not a finite number >= 0"
+    return float(weight), dataset, license, contributors
 
 
 def read_conceptnet(
@@ -183,7 +198,7 @@ def read_conceptnet(
         languages: keep assertions with *both* ends in one of these; None keeps all languages.
         relations: keep these relations, with or without ``/r/``; None keeps all but ``ExternalURL``, which is never kept.
         min_weight: keep assertions of at least this weight.
-        datasets: keep these datasets and what lies below them (``/d/wiktionary`` holds ``/d/wiktionary/en``), with or without ``/d/``.
+        datasets: keep these datasets and what lies below them, with or without ``/d/`` (``/d/wiktionary`` holds ``…/en``).
         strict: end the load at the first broken line.
         on_reject: called with every broken line.
         compiled: go through the compiled scanner; None decides by the file's size. The rows are the same.

@@ -28,11 +28,13 @@ class Block(NamedTuple):
 
     Attributes:
         first: number of its first line, from 1.
+        size: how many lines it holds.
         data: the lines' bytes; each ends with a newline, except perhaps the file's last.
         flaw: None, or why the block, then the beginning of a single line, cannot be used.
     """
 
     first: int
+    size: int
     data: bytes
     flaw: str | None = None
 
@@ -52,33 +54,36 @@ def blocks(source: ByteSource) -> Iterator[Block]:
     skipping = False
     at_start = True
     for chunk in source.chunks():
-        data = carry + chunk
         if at_start:
-            if len(data) < len(BOM) and BOM.startswith(data):
-                carry = data
+            chunk = carry + chunk
+            carry = b""
+            if len(chunk) < len(BOM) and BOM.startswith(chunk):
+                carry = chunk
                 continue
-            data = data.removeprefix(BOM)
+            chunk = chunk.removeprefix(BOM)
             at_start = False
+        begin = 0
         if skipping:
-            end = data.find(b"\n")
-            if end < 0:
-                carry = b""
+            begin = chunk.find(b"\n") + 1
+            if begin == 0:
                 continue
-            data = data[end + 1 :]
             skipping = False
             number += 1
-        end = data.rfind(b"\n") + 1
-        whole, carry = data[:end], data[end:]
-        if whole:
-            yield Block(number, whole)
-            number += whole.count(b"\n")
+        end = chunk.rfind(b"\n") + 1
+        if end > begin:
+            whole = b"".join((carry, memoryview(chunk)[begin:end]))
+            carry = b""
+            count = whole.count(b"\n")
+            yield Block(number, count, whole)
+            number += count
+        carry += chunk[max(begin, end) :]
         if len(carry) > MAX_LINE + 1:  # one byte more for a carriage return
-            yield Block(number, carry[:_SHOWN], TOO_LONG)
+            yield Block(number, 1, carry[:_SHOWN], TOO_LONG)
             carry, skipping = b"", True
     if source.damage is not None:
-        yield Block(number, carry[:_SHOWN], source.damage)
+        yield Block(number, 1, carry[:_SHOWN], source.damage)
     elif carry:
-        yield Block(number, carry)
+        yield Block(number, 1, carry)
 
 
 def lines(source: ByteSource) -> Iterator[Line]:
@@ -90,7 +95,7 @@ def lines(source: ByteSource) -> Iterator[Line]:
 def split(block: Block) -> Iterator[Line]:
     """Yield the lines of ``block``."""
     if block.flaw is not None:
-        yield Line(*block)
+        yield Line(block.first, block.data, block.flaw)
         return
     rows = block.data.split(b"\n")
     if not rows[-1]:

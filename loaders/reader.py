@@ -56,7 +56,7 @@ class Report:
     kept: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
-    rejects: list[Reject] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list, repr=False)
     seconds: float = 0.0
 
     def left_out(self) -> dict[str, int]:

@@ -21,7 +21,7 @@ from ..graph.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 _READ_BYTES = 1 << 18
-_CHUNK_BYTES = 1 << 22
+_CHUNK_BYTES = 1 << 19
 
 Item = TypeVar("Item")
 
