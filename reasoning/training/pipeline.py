@@ -31,6 +31,7 @@ _DROPOUT = 0.1
 _LARGEST_GROUP = 4
 _DIALOGUE_SHARE = 0.5
 _DEV_SENTENCES = 600
+_SMALL_TREEBANK = 1000
 
 _CONFIG = """
 [nlp]
@@ -84,6 +85,7 @@ width = 64
 
 [components.parser]
 factory = "parser"
+min_action_freq = 30
 
 [components.parser.model]
 @architectures = "spacy.TransitionBasedParser.v2"
@@ -158,7 +160,8 @@ def _build(sentences: Sequence[Sentence], seed: int) -> Language:
     from thinc.api import Config, fix_random_seed
 
     fix_random_seed(seed)
-    nlp: Language = English.from_config(Config().from_str(_CONFIG))
+    rare = {"components.parser.min_action_freq": 30 if len(sentences) >= _SMALL_TREEBANK else 1}
+    nlp: Language = English.from_config(Config().from_str(_CONFIG, overrides=rare))
     lookups = Lookups()
     for name, table in lemma_tables(word for sentence in sentences for word in sentence.words).items():
         lookups.add_table(name, table)

@@ -1,0 +1,59 @@
+"""What the reasoning tests share: the shipped analyser, the real data, and a small world worked out by hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tacit.graph.model import Assertion
+from tacit.graph.names import concept_uri
+from tacit.reasoning.language import SpacyAnalyser, load_pipeline
+
+WORLD = (
+    ("dog", "Desires", "bone", 2.0),
+    ("dog", "IsA", "pet", 4.0),
+    ("dog", "Desires", "food", 1.0),
+    ("puppy", "IsA", "dog", 3.0),
+    ("cat", "IsA", "pet", 1.5),
+    ("pet", "AtLocation", "home", 1.0),
+    ("ice cream", "IsA", "dessert", 2.5),
+    ("dessert", "IsA", "food", 2.0),
+    ("hot dog", "IsA", "food", 5.0),
+    ("hot dog stand", "UsedFor", "hot dog", 1.0),
+    ("refrigerator", "UsedFor", "food", 3.0),
+    ("credit card", "UsedFor", "pay", 2.0),
+    ("debit card", "SimilarTo", "credit card", 1.0),
+    ("ride bike", "HasSubevent", "fall", 1.0),
+    ("bike", "IsA", "vehicle", 2.0),
+    ("the beatles", "IsA", "band", 1.0),
+    ("give up", "Causes", "health", 1.0),
+    ("do", "HasSubevent", "act", 1.0),
+    ("the", "RelatedTo", "of", 1.0),
+    ("moon", "IsA", "satellite", 1.0),
+    ("saw", "IsA", "tool", 1.0),
+)
+
+
+@pytest.fixture(scope="session")
+def world() -> list[Assertion]:
+    """Assertions of a small everyday world."""
+    return [
+        Assertion(concept_uri(head), relation, concept_uri(tail), weight, "conceptnet", "/d/test")
+        for head, relation, tail, weight in WORLD
+    ]
+
+
+@pytest.fixture(scope="session")
+def analyser() -> SpacyAnalyser:
+    """The pipeline that ships with tacit."""
+    return load_pipeline()
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real data; the test is skipped where it is absent."""
+    folder = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    if not (folder / "treebank").is_dir():
+        pytest.skip(f"no real data at {folder}; name its folder in TACIT_TEST_DATA")
+    return folder

@@ -1,0 +1,121 @@
+"""Tokens with true offsets from any text, and pipelines that cannot be used said so in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tacit.graph.errors import ModelError
+from tacit.reasoning.language import SpacyAnalyser, folder_digest, join_clitics, load_pipeline
+
+SIGNS = ["I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
+    st.lists(st.sampled_from(SIGNS), max_size=20).map(" ".join),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("I ’ ll go", "I’ll go"),
+        ("don ' t , it ' s fine", "don't , it's fine"),
+        ("I'll go", "I'll go"),
+        ("do n't", "do n't"),
+        ("the ' 90s ' tables", "the ' 90s ' tables"),
+        ("' t was", "' t was"),
+    ],
+)
+def test_split_clitics_are_joined(text: str, joined: str) -> None:
+    assert join_clitics(text)[0] == joined
+
+
+@given(TEXTS)
+def test_joining_keeps_every_sign_where_it_was(text: str) -> None:
+    joined, offsets = join_clitics(text)
+    if offsets is None:
+        assert joined == text
+    else:
+        assert len(offsets) == len(joined) + 1
+        assert offsets == sorted(set(offsets))
+        assert all(text[offset] == sign for offset, sign in zip(offsets, joined, strict=False))
+    assert "".join(joined.split()) == "".join(text.split())
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(TEXTS, max_size=4))
+def test_offsets_point_at_the_words(analyser: SpacyAnalyser, texts: list[str]) -> None:
+    for text, tokens in zip(texts, analyser.analyse(texts), strict=True):
+        ends = [0]
+        for token in tokens:
+            assert "".join(text[token.start : token.end].split()) == "".join(token.text.split())
+            assert ends[-1] <= token.start < token.end <= len(text)
+            ends.append(token.end)
+        assert "".join(token.text for token in tokens).replace(" ", "") == "".join(text.split()) or any(
+            sign.isspace() for token in tokens for sign in token.text
+        )
+
+
+def test_words_have_lemmas_and_parts_of_speech(analyser: SpacyAnalyser) -> None:
+    tokens = analyser.analyse(["my dogs were eating two bones in the kitchen ."])[0]
+    assert [token.lemma for token in tokens] == ["my", "dog", "be", "eat", "two", "bone", "in", "the", "kitchen", "."]
+    assert [token.pos for token in tokens if not token.stop] == ["NOUN", "VERB", "NOUN", "NOUN", "PUNCT"]
+
+
+def test_batches_do_not_change_the_analysis(analyser: SpacyAnalyser) -> None:
+    texts = ["I ' m hungry", "", "She bought three books", "   ", "😀 日本語", "hungry dogs bark"]
+    together = analyser.analyse(texts)
+    assert together == [analyser.analyse([text])[0] for text in texts]
+    assert together[::-1] == analyser.analyse(texts[::-1])
+
+
+def test_a_missing_pipeline_is_one_sentence(tmp_path: Path) -> None:
+    for name in ("en_core_web_nonesuch", str(tmp_path / "nowhere"), tmp_path):
+        with pytest.raises(ModelError, match="no spaCy pipeline") as error:
+            load_pipeline(name)
+        assert "\n" not in str(error.value)
+
+
+def test_a_pipeline_without_lemmas_or_tags_is_refused(tmp_path: Path) -> None:
+    import spacy
+
+    blank = spacy.blank("en")
+    blank.to_disk(tmp_path / "blank")
+    with pytest.raises(ModelError, match="no lemma"):
+        load_pipeline(tmp_path / "blank")
+    from spacy.lookups import Lookups
+
+    lookups = Lookups()
+    lookups.add_table("lemma_lookup", {"dogs": "dog"})
+    blank.add_pipe("lemmatizer", config={"mode": "lookup"}).initialize(lookups=lookups)  # type: ignore[attr-defined]
+    blank.to_disk(tmp_path / "lemmas")
+    with pytest.raises(ModelError, match="no pos"):
+        load_pipeline(tmp_path / "lemmas")
+
+
+def test_any_pipeline_in_a_folder_works(tmp_path: Path) -> None:
+    import spacy
+    from spacy.lookups import Lookups
+
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("attribute_ruler")
+    ruler.add(patterns=[[{"LOWER": {"REGEX": "^[a-z]+$"}}]], attrs={"POS": "NOUN"})  # type: ignore[attr-defined]
+    lookups = Lookups()
+    lookups.add_table("lemma_lookup", {"dogs": "dog"})
+    nlp.add_pipe("lemmatizer", config={"mode": "lookup"}).initialize(lookups=lookups)  # type: ignore[attr-defined]
+    nlp.to_disk(tmp_path / "other")
+    other = load_pipeline(tmp_path / "other")
+    assert [(token.lemma, token.pos) for token in other.analyse(["dogs bark"])[0]] == [("dog", "NOUN"), ("bark", "NOUN")]
+    assert other.signature != load_pipeline().signature
+
+
+def test_the_digest_is_of_the_model_and_not_of_its_card(tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(b"weights")
+    (tmp_path / "README.md").write_text("a card", encoding="utf-8")
+    before = folder_digest(tmp_path)
+    (tmp_path / "README.md").write_text("a better card", encoding="utf-8")
+    assert folder_digest(tmp_path) == before
+    (tmp_path / "model").write_bytes(b"weight")
+    assert folder_digest(tmp_path) != before
