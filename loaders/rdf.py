@@ -1,0 +1,277 @@
+"""RDF files (N-Triples, Turtle, RDF/XML) as assertions: predicates become relations, labels texts, IRIs concepts.
+
+N-Triples stream line by line; labels of foreign IRIs are collected in a pass of their own before. Turtle and RDF/XML documents
+are parsed whole, so they must fit into memory. What :mod:`tacit.loaders.rdf_export` wrote reads back as the very same assertions.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..graph.errors import InputError
+from ..graph.model import Assertion
+from ..graph.names import check_relation
+from . import rdf_terms as terms
+from .hashes import HashSet, hash64
+from .lines import decode, lines
+from .rdf_labels import LABEL_PREDICATES, Labels
+from .rdf_mapping import read_mapping
+from .rdf_parse import LineParser, Triple, is_blank, is_literal, quiet_rdflib, syntax_problem
+from .reader import OnReject, Reader
+
+BLANK = "blank line or comment"
+BLANK_NODE = "blank node"
+DETAIL = "part of a statement"
+DUPLICATE = "duplicate"
+LABEL = "label"
+LITERAL = "literal"
+UNMAPPED = "predicate left out by the mapping"
+UNNAMED = "predicate or node without a name"
+
+_STATEMENT = terms.RDF + "Statement"
+
+
+class RdfReader(Reader[Assertion]):
+    """Iterator of the assertions in one RDF file; see :func:`read_rdf`."""
+
+    loader = "rdf"
+    version = 1
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        mapping: Mapping[str, str | None] | str | os.PathLike[str] | None = None,
+        language: str = "en",
+        labels: bool = True,
+        literals: bool = False,
+        strict: bool = False,
+        on_reject: OnReject | None = None,
+    ) -> None:
+        self._format = terms.check_format(format, os.fspath(path))
+        self._mapping = read_mapping(mapping)
+        self._language = language
+        self._labels = Labels(language) if labels else None
+        self._literals = literals
+        options: dict[str, Any] = {"language": language}
+        if self._mapping:
+            options["mapping"] = dict(sorted(self._mapping.items()))
+        if literals:
+            options["literals"] = True
+        if not labels:
+            options["labels"] = False
+        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        self._seen = HashSet()
+
+    def _rows(self) -> Iterator[Assertion]:
+        with quiet_rdflib():
+            yield from self._stream() if self._format == "nt" else self._document()
+
+    # ---- N-Triples: one line at a time
+
+    def _stream(self) -> Iterator[Assertion]:
+        parse = LineParser()
+        if self._labels is not None and self.path != "-":
+            self._labels.collect(self.path, parse)
+        statement: list[Triple] = []
+        for line in lines(self.source):
+            text, flaw = decode(line)
+            if flaw is not None:
+                self._reject(line.number, flaw, text)
+                continue
+            if not text.strip() or text.lstrip().startswith("#"):
+                self._drop(BLANK)
+                continue
+            triple = parse(text)
+            if triple is None:
+                self._reject(line.number, "not an N-Triples line", text)
+                continue
+            if statement and triple[0] != statement[0][0]:
+                yield from self._statement(statement)
+                statement = []
+            if statement or (str(triple[1]) == terms.RDF + "type" and str(triple[2]) == _STATEMENT):
+                statement.append(triple)
+            else:
+                yield from self._triple(*triple)
+        if statement:
+            yield from self._statement(statement)
+
+    # ---- Turtle and RDF/XML: the whole document
+
+    def _document(self) -> Iterator[Assertion]:
+        import rdflib
+
+        graph = rdflib.Graph()
+        problem: tuple[int, str] | None = None
+        data = b"".join(self.source.chunks())
+        if self.source.damage is not None:
+            problem = (data.count(b"\n") + 1, self.source.damage)
+        try:
+            graph.parse(data=data, format=self._format, publicID="tacit:///")
+        except Exception as error:  # rdflib lets through whatever its parsers raise
+            problem = problem or syntax_problem(error)
+        if self._labels is not None:
+            for predicate in LABEL_PREDICATES:
+                for triple in graph.triples((None, rdflib.URIRef(predicate), None)):
+                    self._labels.remember(*triple)
+        statements = set(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
+        for subject in dict.fromkeys(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement)):
+            yield from self._statement(list(graph.triples((subject, None, None))))
+        for triple in graph:
+            if triple[0] not in statements:
+                yield from self._triple(*triple)
+        if problem is not None:
+            self._reject(problem[0], problem[1], "what stands before this point was read")
+
+    # ---- one triple, one statement
+
+    def _triple(self, head: Any, predicate: Any, tail: Any) -> Iterator[Assertion]:
+        if not self._seen.add(_key(head, predicate, tail)):
+            self._drop(DUPLICATE)
+            return
+        if str(predicate) in LABEL_PREDICATES:
+            self._drop(LABEL)
+            return
+        relation = self._relation(str(predicate))
+        if relation is None:
+            self._drop(UNMAPPED)
+            return
+        for node in (head, tail):
+            if is_blank(node):
+                self._drop(BLANK_NODE)
+                return
+        if is_literal(tail) and not self._literals:
+            self._drop(LITERAL)
+            return
+        ends = self._node(head), self._node(tail)
+        if relation == "" or ends[0] is None or ends[1] is None:
+            self._drop(UNNAMED)
+            return
+        (first, first_sense), (second, second_sense) = ends[0], ends[1]
+        yield self._keep(Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense))
+
+    def _statement(self, triples: list[Triple]) -> Iterator[Assertion]:
+        """Turn a reified statement of tacit's own vocabulary, or any other, into its assertion."""
+        values = {str(predicate): value for _, predicate, value in triples}
+        parts = [values.get(terms.RDF + name) for name in ("subject", "predicate", "object")]
+        self._drop(DETAIL, len(triples) - 1)
+        if any(part is None or is_blank(part) for part in parts):
+            self._drop(BLANK_NODE)
+            return
+        head, predicate, tail = parts
+        self._seen.add(_key(head, predicate, tail))
+        relation = self._relation(str(predicate))
+        ends = self._node(head), self._node(tail)
+        if not relation or ends[0] is None or ends[1] is None:
+            self._drop(UNNAMED if relation is not None else UNMAPPED)
+            return
+
+        def told(name: str) -> str:
+            return str(values.get(terms.VOCABULARY + name, ""))
+
+        weight, score = _number(told("weight")), _number(told("score"))
+        rank = _number(told("rank"))
+        fields = {name: told(term) for name, term in terms.TEXT_FIELDS.items()}
+        fields["source"] = fields["source"] or "rdf"
+        fields["head_sense"] = fields["head_sense"] or ends[0][1]
+        fields["tail_sense"] = fields["tail_sense"] or ends[1][1]
+        yield self._keep(
+            Assertion(
+                ends[0][0],
+                relation,
+                ends[1][0],
+                1.0 if weight is None or weight < 0 else weight,
+                rank=None if rank is None else int(rank),
+                score=score,
+                **fields,
+            )
+        )
+
+    def _keep(self, row: Assertion) -> Assertion:
+        self.report.read += 1
+        self.report.kept += 1
+        return row
+
+    # ---- names
+
+    def _relation(self, predicate: str) -> str | None:
+        """Return the relation of ``predicate``, empty when it has no name, None when the mapping leaves it out."""
+        if predicate in self._mapping:
+            return self._mapping[predicate] or None
+        if predicate.startswith(terms.RELATION):
+            try:
+                return check_relation(predicate.removeprefix(terms.RELATION))
+            except InputError:
+                return ""
+        if "*" in self._mapping:
+            return None
+        return terms.relation_of(predicate) or ""
+
+    def _node(self, term: Any) -> tuple[str, str] | None:
+        """Return URI and sense of a head or tail: its own, its label's, its local name's."""
+        if is_literal(term):
+            node = terms.text_node(str(term), term.language or self._language)
+        elif (own := terms.node_of(str(term))) is not None:
+            return own
+        elif self._labels is not None and (named := self._labels.node(str(term))) is not None:
+            node = named
+        else:
+            node = terms.text_node(terms.local_text(str(term)), self._language)
+        return None if node is None else (node, "")
+
+
+def read_rdf(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    mapping: Mapping[str, str | None] | str | os.PathLike[str] | None = None,
+    language: str = "en",
+    labels: bool = True,
+    literals: bool = False,
+    strict: bool = False,
+    on_reject: OnReject | None = None,
+) -> RdfReader:
+    """Read an RDF file, gzip or plain.
+
+    Args:
+        path: the file.
+        format: ``turtle``, ``nt`` or ``xml``; None goes by the file's ending.
+        mapping: predicate IRI -> relation, as a mapping or a TOML or JSON file of one; an empty relation leaves the predicate
+            out, and the key ``*`` with an empty relation every predicate that is not listed. Without an entry the last segment
+            of the IRI, made a well-formed name, is the relation.
+        language: of labels and literals that have no language tag, and the labels preferred where there are several.
+        labels: name nodes by ``skos:prefLabel`` or ``rdfs:label``; False saves N-Triples a pass and is constant in memory.
+        literals: keep triples whose object is a literal, as the concept that its text names.
+        strict: end the load at the first broken line.
+        on_reject: called with every broken line.
+
+    Raises:
+        InputError: the file, the format or the mapping cannot be used.
+        LoadError: while iterating, under ``strict``.
+    """
+    return RdfReader(
+        path,
+        format=format,
+        mapping=mapping,
+        language=language,
+        labels=labels,
+        literals=literals,
+        strict=strict,
+        on_reject=on_reject,
+    )
+
+
+def _key(head: Any, predicate: Any, tail: Any) -> int:
+    return hash64(f"{head}\n{predicate}\n{tail.n3() if is_literal(tail) else tail}")
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,116 @@
+"""How the graph's names and RDF's IRIs correspond, and the small vocabulary in which an assertion's provenance is written.
+
+Concepts are ConceptNet's own IRIs (``http://conceptnet.io/c/en/hot_dog``), events ``urn:tacit:event:…``, relations
+``urn:tacit:relation:UsedFor``, all percent-encoded, so that they read back as the same names. An assertion is its plain triple
+and an ``rdf:Statement`` about it with ``urn:tacit:vocabulary:weight``, ``source``, ``dataset``, ``license``, ``contributors``,
+``headSense``, ``tailSense``, ``rank`` and ``score``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote, unquote
+
+from ..graph.errors import InputError
+from ..graph.names import check_relation, concept_uri
+
+Format = Literal["turtle", "nt", "xml"]
+
+EVENT = "urn:tacit:event:"
+RELATION = "urn:tacit:relation:"
+VOCABULARY = "urn:tacit:vocabulary:"
+COLUMN = "urn:tacit:column:"
+CONCEPTNET = "http://conceptnet.io"
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
+DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
+INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+
+#: The text-valued parts of a statement: field of the assertion -> term of the vocabulary.
+TEXT_FIELDS = {
+    "source": "source",
+    "dataset": "dataset",
+    "license": "license",
+    "contributors": "contributors",
+    "head_sense": "headSense",
+    "tail_sense": "tailSense",
+}
+
+_CONCEPT_IRI = re.compile(
+    r"https?://(?:www\.|api\.)?conceptnet\.io(/c/[^/]+/[^/]+.*)|https?://conceptnet5\.media\.mit\.edu(?:/web)?(/c/.+)"
+)
+_FORMATS: dict[str, Format] = {
+    "turtle": "turtle", "ttl": "turtle", "nt": "nt", "ntriples": "nt", "n-triples": "nt",
+    "xml": "xml", "rdf": "xml", "rdfxml": "xml", "rdf/xml": "xml", "owl": "xml",
+}  # fmt: skip
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_URI = re.compile(r"[\x00-\x20]")
+_NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
+
+
+def check_format(name: str | None, path: str) -> Format:
+    """Return the RDF format called ``name``, or else the one that the ending of ``path`` (before ``.gz``) stands for.
+
+    Raises:
+        InputError: it is not Turtle, N-Triples or RDF/XML.
+    """
+    asked = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
+    if asked.lower() in _FORMATS:
+        return _FORMATS[asked.lower()]
+    problem = f"{name!r} is not an RDF format" if name is not None else f"the ending of {path} names no RDF format"
+    raise InputError(f"{problem}; give turtle, nt or xml")
+
+
+def node_iri(uri: str) -> str:
+    """Return the IRI of the concept or event ``uri``."""
+    return EVENT + quote(uri[3:], safe="") if uri.startswith("/e/") else CONCEPTNET + quote(uri, safe="/")
+
+
+def relation_iri(relation: str) -> str:
+    """Return the IRI of a relation."""
+    return RELATION + relation
+
+
+def node_of(iri: str) -> tuple[str, str] | None:
+    """Return the URI and the sense that ``iri`` carries in itself; None for an IRI of another vocabulary."""
+    if iri.startswith(EVENT):
+        text = unquote(iri.removeprefix(EVENT))
+        return ("/e/" + text, "") if text and not _NOT_URI.search(text) else None
+    if match := _CONCEPT_IRI.fullmatch(iri):
+        parts = unquote(match[1] or match[2]).split("/", 4)
+        if len(parts) > 3 and parts[2] and parts[3] and not _NOT_URI.search("".join(parts)):
+            return "/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else ""
+    return None
+
+
+def local_name(iri: str) -> str:
+    """Return what stands after the last ``#``, ``/`` or ``:`` of ``iri``, percent-decoded."""
+    return unquote(re.split(r"[#/:]", iri.rstrip("#/:"))[-1])
+
+
+def local_text(iri: str) -> str:
+    """Return the local name of ``iri`` as words: ``HotDog`` and ``hot_dog`` -> ``hot dog``."""
+    return " ".join(_CAMEL.sub(" ", local_name(iri)).replace("_", " ").lower().split())
+
+
+def relation_of(iri: str) -> str | None:
+    """Return the local name of a predicate made a well-formed relation name, None when nothing is left of it."""
+    name = _NOT_NAME.sub("_", local_name(iri)).strip("_")[:64].rstrip("_")
+    if not name:
+        return None
+    return check_relation(name if name[0].isalpha() else f"r_{name}"[:64])
+
+
+def text_node(text: str, language: str) -> str | None:
+    """Return the concept that ``text`` names in ``language`` (``en-GB`` counts as ``en``), None when it names none."""
+    code = language.split("-")[0].lower() or "en"
+    if "\0" in text:
+        return None
+    try:
+        return concept_uri(text, code)
+    except InputError:
+        return None
