@@ -1,0 +1,59 @@
+"""The front door: runs one command, and turns whatever happens into an exit status and at most one sentence on stderr.
+
+Exit status 0: done; 2: wrong input or usage; 130: interrupted; 1: anything else. Nothing heavy is imported here, so that even an
+interrupt in the first milliseconds is caught.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command line on ``argv`` (default: this process's arguments; none: the help) and return the exit status."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a character that the terminal lacks must not end a command
+                stream.reconfigure(errors="backslashreplace")
+        from .commands import command
+
+        arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
+        status = command().main(args=arguments, prog_name="tacit", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return _hang_up()
+    except SystemExit as leaving:  # the argument parser's own answer to a broken pipe
+        return leaving.code if isinstance(leaving.code, int) else 1
+    except Exception as error:
+        from .failure import report
+
+        return report(error)
+
+
+def main() -> NoReturn:
+    """Entry point of the ``tacit`` program."""
+    status = run()
+    if status == 130:  # other threads (an engine's) may still run; leave without waiting for them, and without a word
+        _flush()
+        os._exit(status)
+    sys.exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+
+
+def _hang_up() -> int:
+    """The reader of stdout went away: keep the interpreter from complaining about it on its way out."""
+    with contextlib.suppress(OSError, ValueError):  # stdout may be no file, in a test for one
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1

@@ -1,0 +1,127 @@
+"""From what a person typed to what can be asked: GRAPH to an open graph, ``--engine`` to the engine, texts to concepts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..graph.errors import InputError
+from .options import Engine
+from .progress import Meter
+from .screen import note
+from .text import count, duration
+
+if TYPE_CHECKING:
+    from ..graph.index import IndexGraph
+    from ..graph.protocol import KnowledgeGraph, WritableGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a graph is and who asks; what is None comes from the URL or the environment."""
+
+    url: str
+    user: str | None = None
+    password: str | None = None
+    database: str | None = None
+
+
+@contextmanager
+def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGraph]:
+    """Open the database at ``address``; with ``create`` an embedded one may come into being.
+
+    Raises:
+        GraphNotFound: nothing is there.
+        GraphError: it cannot be opened.
+    """
+    from ..graph import open_graph
+
+    _hush_libraries()
+    graph = open_graph(address.url, user=address.user, password=address.password, database=address.database, create=create)
+    with graph:
+        yield graph
+
+
+@contextmanager
+def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Iterator[KnowledgeGraph]:
+    """Open what answers concept queries: the index, built first when it is missing or old, or the store itself."""
+    with open_store(address) as store:
+        if engine is Engine.STORE:
+            yield store
+            return
+        try:
+            index = build_or_open(store, quiet=quiet)
+        except OSError as error:
+            if engine is Engine.INDEX:
+                raise
+            note(f"the index cannot be kept ({error.strerror or error}), so the store itself answers, which is slower")
+            yield store
+            return
+        with index:
+            yield index
+
+
+def build_or_open(store: KnowledgeGraph, *, quiet: bool = False) -> IndexGraph:
+    """Open the index of ``store``, built first when it is missing or old, and say so when it was.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    from ..graph import open_index
+
+    total = store.manifest().assertions or None
+    with Meter("building the index", total, unit="assertions", noun="assertions", quiet=quiet) as meter:
+        index = open_index(store, progress=meter.add)
+    if meter.number and not quiet:
+        note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is kept for next time")
+    return index
+
+
+def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:
+    """Return the concept that each of ``texts`` names.
+
+    Raises:
+        InputError: one of them names no concept in the graph.
+    """
+    uris = graph.resolve(texts, language)
+    unknown = sorted({text for text, uri in zip(texts, uris, strict=True) if uri is None}, key=texts.index)
+    if unknown:
+        names = ", ".join(repr(text) for text in unknown)
+        raise InputError(
+            f"{names} {'names' if len(unknown) == 1 else 'name'} no concept in {graph.url}; "
+            "try another word, --language, or a concept URI such as /c/en/dog"
+        )
+    return [uri for uri in uris if uri is not None]
+
+
+def readable(path: str) -> str:
+    """Return ``path`` when a file is there (``-``: standard input).
+
+    Raises:
+        InputError: there is none.
+    """
+    if path == "-":
+        return path
+    if "://" in path:
+        raise InputError(f"{path} is a URL; download the file first (tacit fetch knows the official ones) and give its path")
+    try:
+        found = Path(path)
+        if found.is_dir():
+            raise InputError(f"{path} is a folder; give a file")
+        if not found.exists():
+            raise InputError(f"there is no file {path}")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path!r} cannot be a file's path: {error}") from error
+    return path
+
+
+def _hush_libraries() -> None:
+    """Keep the log lines of libraries off a person's screen: what matters comes as an error's sentence."""
+    if os.environ.get("TACIT_DEBUG", "0") in ("", "0"):
+        import logging
+
+        logging.lastResort = None

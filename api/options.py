@@ -1,0 +1,45 @@
+"""The arguments and options that several commands share, so that each means, and is called, the same everywhere."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+
+class Engine(Enum):
+    """What answers a concept query."""
+
+    AUTO = "auto"
+    STORE = "store"
+    INDEX = "index"
+
+
+Graph = Annotated[
+    str, typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USER].")]
+Password = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", show_default=False, help="Server: password; better set NEO4J_PASSWORD, others may see commands."
+    ),
+]
+Database = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: database [env NEO4J_DATABASE].")]
+Language = Annotated[str, typer.Option(metavar="CODE", help="Language of the texts.")]
+Relations = Annotated[
+    list[str] | None, typer.Option("--relation", metavar="NAME", show_default=False, help="Only this relation; repeatable.")
+]
+Param = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", metavar="NAME=VALUE", show_default=False, help="A $parameter: JSON, else text; repeatable."),
+]
+EngineOption = Annotated[
+    Engine,
+    typer.Option(
+        "--engine", help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept."
+    ),
+]

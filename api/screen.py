@@ -1,0 +1,148 @@
+"""Answers on the screen: tables and notes for people, JSON and CSV for programs.
+
+A table fits the terminal that it is shown in; into a pipe or a file it goes uncoloured and at full width. Texts of the graph are
+shown literally: markup and terminal escapes in them have no effect.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .text import number, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+_FULL_WIDTH = 1_000_000
+
+
+def console(stream: TextIO) -> Console:
+    """Return a console on ``stream`` that interprets nothing in the texts it shows."""
+    from rich.console import Console
+
+    width = None if stream.isatty() else _FULL_WIDTH
+    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False, safe_box=True)
+
+
+def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
+    """Print ``renderable`` to stdout or ``stream`` without the blanks that fill its lines up."""
+    stream = stream or sys.stdout
+    screen = console(stream)
+    with screen.capture() as captured:
+        screen.print(renderable)
+    stream.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def note(sentence: str) -> None:
+    """Say ``sentence`` on stderr, beside the answer."""
+    sys.stdout.flush()
+    print(visible(sentence), file=sys.stderr)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+    """Return a table; columns of numbers are set to the right.
+
+    Args:
+        columns: their headings; a heading that starts with ``>`` is set to the right, without the mark.
+        rows: cells as text, numbers, booleans, None (shown as nothing) or anything that JSON can say.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    result = Table(
+        title=Text(visible(title)) if title else None, title_justify="left", title_style="bold",
+        box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False,
+    )  # fmt: skip
+    for column in columns:
+        right = column.startswith(">")
+        result.add_column(Text(visible(column.removeprefix(">"))), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        result.add_row(*(Text(cell(value)) for value in row))
+    return result
+
+
+def facts(rows: Iterable[tuple[str, Any]], title: str = "") -> Table:
+    """Return a two-column table of names and values, without headings."""
+    from rich.table import Table
+    from rich.text import Text
+
+    result = Table(
+        title=Text(visible(title)) if title else None, title_justify="left", title_style="bold",
+        box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0),
+    )  # fmt: skip
+    result.add_column(style="dim", no_wrap=True)
+    result.add_column(overflow="fold")
+    for name, value in rows:
+        result.add_row(Text(visible(name)), value if not isinstance(value, (str, int, float)) else Text(cell(value)))
+    return result
+
+
+def cell(value: Any) -> str:
+    """Return ``value`` as a table shows it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, str):
+        return visible(value)
+    return visible(json_text(value))
+
+
+@cache
+def _json_options() -> int:
+    import orjson
+
+    return orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+
+
+def json_text(value: Any) -> str:
+    """Return ``value`` as one line of JSON; what JSON has no word for becomes text, and a number that is none becomes null."""
+    import orjson
+
+    try:
+        return orjson.dumps(value, default=_plain, option=_json_options()).decode()
+    except TypeError:  # an integer beyond 64 bits, or a string that is no valid Unicode
+        import json
+
+        return json.dumps(value, default=_plain, ensure_ascii=True)
+
+
+def print_json(value: Any) -> None:
+    """Print ``value`` as JSON: an object in one piece, a list with one element a line."""
+    if isinstance(value, Mapping):
+        print(json_text(value))
+        return
+    separator = "["
+    for element in value:
+        sys.stdout.write(separator + json_text(element))
+        separator = ",\n "
+    print("[]" if separator == "[" else "]")
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print comma-separated values with a heading; lists and maps as JSON in their cell, None as an empty one."""
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([value if value is None or isinstance(value, (str, int, float)) else json_text(value) for value in row])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)

@@ -1,0 +1,47 @@
+"""Texts on their way to a person: what is safe and sensible to show in a terminal. It imports next to nothing."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls (terminal escapes among them), and the marks that turn the writing direction around.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """Return ``text`` on one line, with characters that would steer the terminal written out (``\\x1b``)."""
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def count(number: int) -> str:
+    """Return ``number`` with its thousands apart: ``3,423,004``."""
+    return f"{number:,}"
+
+
+def size(number: float) -> str:
+    """Return a number of bytes in a unit that suits it: ``81.4 MB``."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.2f} GB"
+
+
+def duration(seconds: float) -> str:
+    """Return ``seconds`` as people say it: ``0.42 s``, ``12.3 s``, ``3 min 05 s``, ``2 h 07 min``."""
+    if seconds < 10:
+        return f"{seconds:.2f} s"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return ``1 row``, ``2 rows``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def number(value: float) -> str:
+    """Return ``value`` with at most four decimals and no idle zeros."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
