@@ -1,0 +1,31 @@
+"""The scoring index: a graph's concepts compiled into memory-mapped arrays, built from any store and keyed by the graph's digest.
+
+Names are imported when they are first asked for, since building needs pyarrow and numba and opening needs neither.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .build import build_from_rows, build_index
+    from .keep import index_home, open_index, open_index_directory
+    from .reader import IndexGraph
+
+_HOMES = {
+    "IndexGraph": "reader",
+    "build_from_rows": "build",
+    "build_index": "build",
+    "index_home": "keep",
+    "open_index": "keep",
+    "open_index_directory": "keep",
+}
+
+__all__ = ["IndexGraph", "build_from_rows", "build_index", "index_home", "open_index", "open_index_directory"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,0 +1,127 @@
+"""The compiled kernels bound to one index's arrays: the part of the index that needs numba, imported with the first query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import between, hops, levels
+from .labels import Labels
+from .layout import Arrays
+from .names import NodeIds
+from .scratch import ScratchPool
+
+Chain = tuple[list[int], list[tuple[int, int]]]
+
+
+class Kernels:
+    """The index's searches on node numbers; each call borrows scratch memory, so threads do not meet.
+
+    Args:
+        arrays: as :mod:`tacit.graph.index.build` writes them; covered: see :class:`tacit.graph.index.labels.Labels`.
+    """
+
+    def __init__(self, arrays: Arrays, covered: int) -> None:
+        self._arrays = arrays
+        self._graph = arrays["indptr"], arrays["neighbour"]
+        self._labels = Labels(arrays["root"], arrays["near"], arrays["label_start"], arrays["label"], covered)
+        self._strongest = len(arrays["weights"])
+        self._pool = ScratchPool(len(arrays["indptr"]) - 1)
+
+    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
+        """Distances of every pair, shape (ones, twos)."""
+        out = np.empty((len(ones), len(twos)), dtype=np.int8)
+        with self._pool.lend() as scratch:
+            hops.matrix_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
+        return out
+
+    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
+        """Distances of the pairs at the same places, shape (ones,)."""
+        out = np.empty(len(ones), dtype=np.int8)
+        with self._pool.lend() as scratch:
+            hops.pair_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
+        return out
+
+    def best_at_hop(
+        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
+    ) -> tuple[NDArray[np.int64], list[int]]:
+        """Weight codes and ranks of the best nodes at exactly ``hop``, best first; ``everything`` lets all relations count."""
+        arrays = self._arrays
+        with self._pool.lend() as scratch:
+            keys = levels.best_at_hop(
+                *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], allowed, everything,
+                self._strongest, node, hop, -1 if limit is None else limit, scratch,
+            )  # fmt: skip
+        keys.sort()
+        return self._strongest - (keys >> 32), (keys & 0xFFFFFFFF).tolist()
+
+    def count(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[int, int]:
+        """Connected pairs and distinct triples between two sets of different nodes."""
+        ones, twos, _ = self._lighter_first(ones, twos, hops_)
+        shared = np.isin(ones, twos)[:, None] & np.isin(twos, ones)[None, :]
+        again = shared & (ones[:, None] > twos[None, :])
+        joints = self._joints(ones, twos, hops_)
+        pairs, triples = between.count_joints(*self._graph, self._arrays["relation"], ones, twos, again, joints)
+        return int(pairs), int(triples)
+
+    def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> list[Chain]:
+        """Every chain between two sets of different nodes as (nodes, [(owner, arc)]), in the order of ``Path.order``."""
+        ones, twos, turned = self._lighter_first(ones, twos, hops_)
+        rows = between.spell(*self._graph, ones, twos, self._joints(ones, twos, hops_))
+        weight, rank = self._arrays["weight"], self._arrays["rank"]
+        first, last, arcs = ones[rows[:, 0]], twos[rows[:, 1]], rows[:, 2]
+        if hops_ == 1:
+            order = np.lexsort((arcs, rank[last], rank[first], -weight[arcs].astype(np.int64)))
+            steps = zip(first[order].tolist(), last[order].tolist(), arcs[order].tolist(), strict=True)
+            return [([one, two], [(one, arc)]) for one, two, arc in steps]
+        further = rows[:, 3]
+        if turned:
+            first, last, arcs, further = last, first, further, arcs
+        middle = self._arrays["neighbour"][arcs]
+        strength = np.minimum(weight[arcs], weight[further]).astype(np.int64)
+        order = np.lexsort((further, arcs, rank[last], rank[middle], rank[first], -strength))
+        columns = (column[order].tolist() for column in (first, middle, last, arcs, further))
+        return [([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True)]
+
+    def _lighter_first(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[NodeIds, NodeIds, bool]:
+        """The two sides, for two hops the one with fewer arcs first, and whether they changed places."""
+        turned = hops_ == 2 and self._degrees(ones) > self._degrees(twos)
+        return (twos, ones, True) if turned else (ones, twos, False)
+
+    def _degrees(self, nodes: NodeIds) -> int:
+        indptr = self._arrays["indptr"]
+        return int((indptr[nodes + 1] - indptr[nodes]).sum())
+
+    def _joints(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
+        if hops_ == 1:
+            return between.touching(*self._graph, ones, twos)  # type: ignore[no-any-return]
+        with self._pool.lend() as scratch:
+            return between.meeting(*self._graph, ones, twos, scratch)  # type: ignore[no-any-return]
+
+    @contextmanager
+    def successors(
+        self, source: int, target: int, hops_: int, limit: int
+    ) -> Iterator[Callable[[int, int, float], list[tuple[float, int]]]]:
+        """Give, by rank, the nodes that follow on shortest paths of ``hops_``, as :func:`tacit.graph.chains.best_chains` asks."""
+        arrays, weight, rank, strongest = self._arrays, self._arrays["weight"], self._arrays["rank"], self._strongest
+        nodes = arrays["node_of_key"], arrays["key_of_rank"]
+        with self._pool.lend() as scratch:
+            base = levels.settle(*self._graph, weight, strongest, source, target, hops_, scratch)
+
+            def after(place: int, remaining: int, bound: float) -> list[tuple[float, int]]:
+                node = int(nodes[0][nodes[1][place]])
+                keys = levels.steps(
+                    *self._graph, weight, rank, strongest, node, base + remaining - 1, int(bound), limit, scratch
+                )  # fmt: skip
+                return [(strongest - (key >> 32), key & 0xFFFFFFFF) for key in keys.tolist()]
+
+            yield after
+
+    def strongest_arcs(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
+        """Return, for each step along ``nodes``, (owner, place) of the first of the arcs that join the two."""
+        steps = pairwise(nodes)
+        return [(node, int(between.first_arc(*self._graph, node, after))) for node, after in steps]

@@ -1,0 +1,208 @@
+"""Distance labels: small tables per node from which the distance of two nodes follows without walking the graph.
+
+Two kinds, after Akiba, Iwata and Yoshida, "Fast exact shortest-path distance queries on large networks by pruned landmark
+labeling" (SIGMOD 2013). *Hub* labels hold, per node and group of hubs, the distance to the group's root in a byte and to 64 of
+the root's neighbours in two bits each (such a distance differs from the root's by -1, 0 or +1). *Pruned* labels hold the
+distance to further nodes, most connected first, only where no label so far gives it. Between them they answer every pair with
+a shortest path through one of the first ``covered`` nodes; nodes are numbered by connectedness, hubs first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..protocol import MAX_HOPS
+
+FAR = np.uint8(100)  # no path; two of them still fit a byte
+
+Ints = NDArray[np.int32]
+Words = NDArray[np.uint64]
+
+
+class Labels(NamedTuple):
+    """Distance labels of every node.
+
+    Attributes:
+        root: shape (nodes, groups), uint8, distance to each group's root, ``FAR`` when there is no path.
+        near: shape (nodes, groups, 2), uint64; bit i of the first word: the group's i-th member is one hop nearer than its root,
+            of the second: as far.
+        start: shape (nodes + 1,), where each node's pruned labels begin.
+        pruned: uint32, ``hub << 3 | distance``, ascending within a node.
+        covered: paths through nodes below this number are covered by labels.
+    """
+
+    root: NDArray[np.uint8]
+    near: Words
+    start: Ints
+    pruned: NDArray[np.uint32]
+    covered: int
+
+
+def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) -> list[Ints]:
+    """Return up to ``groups`` arrays of hubs: the most connected node left, then its most connected neighbours, at most 64."""
+    free = np.ones(len(degree), dtype=bool)
+    chosen: list[Ints] = []
+    for _ in range(groups):
+        candidates = np.where(free, degree, 0)
+        if not candidates.any():
+            break
+        root = int(candidates.argmax())
+        free[root] = False
+        around = np.unique(np.concatenate([tail[head == root], head[tail == root]]))
+        around = around[free[around]]
+        members = around[np.lexsort((around, -degree[around]))][:64]
+        free[members] = False
+        chosen.append(np.concatenate([[root], members]).astype(np.int32))
+    return chosen
+
+
+@njit(nogil=True, cache=True)
+def _spread(indptr, neighbour, first, members, column, root, near, queue):  # type: ignore[no-untyped-def]
+    """Fill one group's column by a breadth-first search from node ``first`` (its members follow it) that carries 64 bits."""
+    root[:, column] = FAR
+    root[first, column] = 0
+    queue[0] = first
+    for i in range(members):
+        root[first + 1 + i, column] = 1
+        near[first + 1 + i, column, 0] = np.uint64(1) << np.uint64(i)
+        queue[1 + i] = first + 1 + i
+    start, end, size, depth = 0, 1, 1 + members, 0
+    while start < end:
+        for position in range(start, end):
+            node = queue[position]
+            bits = near[node, column, 0]
+            for arc in range(indptr[node], indptr[node + 1]):
+                other = neighbour[arc]
+                if root[other, column] == FAR:
+                    root[other, column] = depth + 1
+                    queue[size] = other
+                    size += 1
+                elif root[other, column] == depth:
+                    near[other, column, 1] |= bits
+        for position in range(start, end):
+            node = queue[position]
+            nearer, same = near[node, column, 0], near[node, column, 1]
+            for arc in range(indptr[node], indptr[node + 1]):
+                other = neighbour[arc]
+                if root[other, column] == depth + 1:
+                    near[other, column, 0] |= nearer
+                    near[other, column, 1] |= same
+        start, end, depth = end, size, depth + 1
+    for position in range(size):
+        node = queue[position]
+        near[node, column, 1] &= ~near[node, column, 0]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def through_hubs(root, near, one, two):  # type: ignore[no-untyped-def]
+    """Return the length of the shortest path from ``one`` to ``two`` through a hub; 100 or more when there is none."""
+    best = np.int64(127)
+    for group in range(root.shape[1]):
+        distance = np.int64(root[one, group]) + np.int64(root[two, group])
+        if distance - 2 < best:
+            nearer, other_nearer = near[one, group, 0], near[two, group, 0]
+            if nearer & other_nearer:
+                distance -= 2
+            elif (nearer & near[two, group, 1]) | (near[one, group, 1] & other_nearer):
+                distance -= 1
+            best = min(best, distance)
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[no-untyped-def]
+    """Label from node ``hubs`` on until ``last`` or until ``budget`` labels are written; return them per node in one pool."""
+    nodes = len(indptr) - 1
+    begin = np.zeros(nodes, np.int64)
+    size = np.zeros(nodes, np.int32)
+    room = np.zeros(nodes, np.int32)
+    pool = np.empty(3 * budget + 8 * nodes + 64, np.uint32)
+    used = 0
+    written = 0
+    reach = np.full(nodes, 127, np.uint8)  # by labelled hub: distance from the node being labelled
+    seen = np.zeros(nodes, np.int32)
+    queue = np.empty(nodes, np.int32)
+    covered = hubs
+    for node in range(hubs, last):
+        if written + nodes - node > 0 and written > budget:
+            break
+        for i in range(begin[node], begin[node] + size[node]):
+            reach[pool[i] >> 3] = pool[i] & 7
+        reach[node] = 0
+        queue[0] = node
+        seen[node] = node + 1
+        start, end, count, depth = 0, 1, 1, 0
+        while start < end and depth <= MAX_HOPS:
+            for position in range(start, end):
+                current = queue[position]
+                if depth > 0:
+                    if through_hubs(root, near, node, current) <= depth:
+                        continue
+                    known = False
+                    for i in range(begin[current], begin[current] + size[current]):
+                        if reach[pool[i] >> 3] + (pool[i] & 7) <= depth:
+                            known = True
+                            break
+                    if known:
+                        continue
+                if size[current] == room[current]:
+                    space = max(np.int32(4), 2 * room[current])
+                    if used + space > len(pool):
+                        return begin, size, pool, covered
+                    for i in range(size[current]):
+                        pool[used + i] = pool[begin[current] + i]
+                    begin[current] = used
+                    room[current] = space
+                    used += space
+                pool[begin[current] + size[current]] = np.uint32(node) << np.uint32(3) | np.uint32(depth)
+                size[current] += 1
+                written += 1
+                if depth < MAX_HOPS:
+                    for arc in range(indptr[current + 1] - 1, indptr[current] - 1, -1):
+                        other = neighbour[arc]
+                        if other <= node:
+                            break
+                        if seen[other] != node + 1:
+                            seen[other] = node + 1
+                            queue[count] = other
+                            count += 1
+            start, end, depth = end, count, depth + 1
+        for i in range(begin[node], begin[node] + size[node]):
+            reach[pool[i] >> 3] = 127
+        covered = node + 1
+    return begin, size, pool, covered
+
+
+@njit(nogil=True, cache=True)
+def _compact(begin, size, pool):  # type: ignore[no-untyped-def]
+    start = np.zeros(len(size) + 1, np.int32)
+    for node in range(len(size)):
+        start[node + 1] = start[node] + size[node]
+    out = np.empty(start[-1], np.uint32)
+    for node in range(len(size)):
+        out[start[node] : start[node + 1]] = pool[begin[node] : begin[node] + size[node]]
+    return start, out
+
+
+def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) -> Labels:
+    """Return the labels of a graph whose first nodes are ``len(groups)`` groups of hubs, of ``groups[i]`` nodes each.
+
+    Pruned labels are written for one node after another until all are covered or ``budget`` of them are written.
+    """
+    nodes = len(indptr) - 1
+    root = np.empty((nodes, len(groups)), dtype=np.uint8)
+    near = np.zeros((nodes, len(groups), 2), dtype=np.uint64)
+    queue = np.empty(nodes, dtype=np.int32)
+    first = 0
+    for column, members in enumerate(groups):
+        _spread(indptr, neighbour, first, members - 1, column, root, near, queue)
+        first += members
+    if not budget:
+        return Labels(root, near, np.zeros(nodes + 1, dtype=np.int32), np.zeros(0, dtype=np.uint32), first)
+    begin, size, pool, covered = _prune(indptr, neighbour, root, near, first, budget, nodes)
+    start, pruned = _compact(begin, size, pool)
+    return Labels(root, near, start, pruned, covered)

@@ -1,0 +1,193 @@
+"""Levels of nodes around one node, each with the strength of its strongest shortest chain.
+
+A chain is as strong as its weakest assertion; strengths are weight codes, which sort as weights do. When only the best few of
+the last level are asked for, the nodes before it are taken strongest first and the walk ends as soon as nothing left could be
+better: a hub at the end of a weak assertion is never opened.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .scratch import fresh_stamps
+from .top import offer, sort_key
+
+
+@njit(nogil=True, cache=True)
+def best_at_hop(  # type: ignore[no-untyped-def]
+    indptr, neighbour, weight, relation, rank, allowed, everything, strongest, source, hop, limit, scratch
+):
+    """Return the sort keys (strength, rank) of the best ``limit`` nodes at exactly ``hop`` hops, themselves unsorted.
+
+    ``allowed[code]`` says whether a relation may be walked, unless ``everything`` may; ``strongest`` is one more than the
+    largest weight code; ``limit`` < 0 means all.
+    """
+    mark, queue, value = scratch.mark, scratch.here, scratch.value
+    base = fresh_stamps(mark, scratch.stamp, 0, 8)
+    counts = np.zeros(strongest + 1, np.int64)
+    queue[0] = source
+    mark[source] = base
+    value[source] = strongest
+    start, end = 0, 1
+    for depth in range(1, hop + 1):
+        last = depth == hop and limit >= 0
+        order = _strongest_first(queue, start, end, value, strongest) if last else queue[start:end]
+        here = base + np.int32(depth)
+        size = end
+        counts[:] = 0
+        for position in range(len(order)):
+            node = order[position]
+            reached = value[node]
+            if last and position > 0 and reached < value[order[position - 1]] and _above(counts, reached) >= limit:
+                break
+            for arc in range(indptr[node], indptr[node + 1]):
+                other = neighbour[arc]
+                if base <= mark[other] < here or not (everything or allowed[relation[arc] >> 1]):
+                    continue
+                strength = min(reached, np.int32(weight[arc]))
+                if mark[other] != here:
+                    mark[other] = here
+                    value[other] = strength
+                    counts[strength] += 1
+                    queue[size] = other
+                    size += 1
+                elif strength > value[other]:
+                    counts[value[other]] -= 1
+                    counts[strength] += 1
+                    value[other] = strength
+        start, end = end, size
+    found = queue[start:end]
+    heap = np.empty(min(limit, len(found)) if limit >= 0 else len(found), np.int64)
+    size = 0
+    for node in found:
+        size = offer(heap, size, sort_key(value[node], rank[node], strongest))
+    return heap[:size]
+
+
+@njit(nogil=True, cache=True)
+def _above(counts, strength):  # type: ignore[no-untyped-def]
+    return counts[strength + 1 :].sum()
+
+
+@njit(nogil=True, cache=True)
+def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-untyped-def]
+    """Return ``queue[start:end]`` by value descending, by counting."""
+    places = np.zeros(strongest + 2, np.int64)
+    for position in range(start, end):
+        places[strongest - value[queue[position]] + 1] += 1
+    for code in range(1, strongest + 2):
+        places[code] += places[code - 1]
+    out = np.empty(end - start, np.int32)
+    for position in range(start, end):
+        node = queue[position]
+        code = strongest - value[node]
+        out[places[code]] = node
+        places[code] += 1
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _degrees(indptr, nodes):  # type: ignore[no-untyped-def]
+    total = 0
+    for node in nodes:
+        total += indptr[node + 1] - indptr[node]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):  # type: ignore[no-untyped-def]
+    """Mark every node on a shortest path of ``hops`` hops with its distance to ``target``; return the mark of the target.
+
+    A node marked ``target's mark + d`` lies ``d`` hops from the target, and its value is the strength of its strongest shortest
+    chain there. All shortest paths from ``source`` run through marked nodes; other nodes near the target are marked as well.
+    """
+    mark, from_source, value = scratch.mark, scratch.other_mark, scratch.value
+    near_target, near_source = scratch.there, scratch.here
+    base = fresh_stamps(mark, scratch.stamp, 0, 8)
+    origin = fresh_stamps(from_source, scratch.stamp, 1, 8)
+    mark[target], value[target], near_target[0] = base, strongest, target
+    from_source[source], near_source[0] = origin, source
+    start, end, first, last = 0, 1, 0, 1
+    back, forth = 0, 0
+    while back + forth < hops:
+        if _degrees(indptr, near_target[start:end]) <= _degrees(indptr, near_source[first:last]):
+            back += 1
+            size = end
+            for position in range(start, end):
+                node = near_target[position]
+                size = _relax(indptr, neighbour, weight, node, base + np.int32(back), base, mark, value, near_target, size)
+            start, end = end, size
+        else:
+            forth += 1
+            size = last
+            for position in range(first, last):
+                node = near_source[position]
+                for arc in range(indptr[node], indptr[node + 1]):
+                    other = neighbour[arc]
+                    if from_source[other] < origin:
+                        from_source[other] = origin + np.int32(forth)
+                        near_source[size] = other
+                        size += 1
+            first, last = last, size
+    start, size = 0, 0  # the target's queue is free now: fill it with the nodes where both walks meet
+    for position in range(first, last):
+        node = near_source[position]
+        if mark[node] == base + np.int32(back):
+            near_target[size] = node
+            size += 1
+    for depth in range(forth - 1, -1, -1):
+        end = size
+        here = base + np.int32(hops - depth)
+        for position in range(start, end):
+            node = near_target[position]
+            for arc in range(indptr[node], indptr[node + 1]):
+                other = neighbour[arc]
+                if from_source[other] == origin + np.int32(depth):
+                    strength = min(value[node], np.int32(weight[arc]))
+                    if mark[other] != here:
+                        mark[other] = here
+                        value[other] = strength
+                        near_target[size] = other
+                        size += 1
+                    elif strength > value[other]:
+                        value[other] = strength
+        start = end
+    return base
+
+
+@njit(nogil=True, cache=True)
+def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size):  # type: ignore[no-untyped-def]
+    """Open ``node``: put its unseen neighbours on ``queue`` and keep the best strength of each that is on this level."""
+    for arc in range(indptr[node], indptr[node + 1]):
+        other = neighbour[arc]
+        if base <= mark[other] < here:
+            continue
+        strength = min(value[node], np.int32(weight[arc]))
+        if mark[other] != here:
+            mark[other] = here
+            value[other] = strength
+            queue[size] = other
+            size += 1
+        elif strength > value[other]:
+            value[other] = strength
+    return size
+
+
+@njit(nogil=True, cache=True)
+def steps(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit, scratch):  # type: ignore[no-untyped-def]
+    """Return the sort keys of the best ``limit`` next nodes after ``node`` among those marked ``closer``.
+
+    A next node counts with the strength of the best whole chain through it, ``bound`` at most.
+    """
+    mark, value = scratch.mark, scratch.value
+    heap = np.empty(min(limit, indptr[node + 1] - indptr[node]), np.int64)
+    size = 0
+    previous = -1
+    for arc in range(indptr[node], indptr[node + 1]):  # of parallel arcs the strongest comes first and stands for all
+        other = neighbour[arc]
+        if other != previous and mark[other] == closer:
+            strength = min(bound, value[other], np.int32(weight[arc]))
+            size = offer(heap, size, sort_key(strength, rank[other], strongest))
+        previous = other
+    return heap[:size]

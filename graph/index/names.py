@@ -1,0 +1,80 @@
+"""Names of an index: URIs to node numbers and back, over a static trie that is memory-mapped.
+
+Three numberings meet here: a *node* is numbered by connectedness, a *rank* by URI order, a *key* as the trie pleases.
+Permutations translate. Keys come out in code point order, so the completions of a prefix need no sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import marisa_trie
+import numpy as np
+from numpy.typing import NDArray
+
+NodeIds = NDArray[np.int32]
+
+
+class Names:
+    """The URIs of an index.
+
+    Args:
+        path: the trie's file.
+        node_of_key, key_of_rank, rank: permutations, each of shape (nodes,); ``rank`` is the rank of each node.
+    """
+
+    def __init__(self, path: Path, node_of_key: NodeIds, key_of_rank: NodeIds, rank: NodeIds) -> None:
+        self._trie = marisa_trie.Trie()
+        self._trie.mmap(str(path))
+        self._node_of_key = node_of_key
+        self._key_of_rank = key_of_rank
+        self._rank = rank
+
+    def __contains__(self, uri: str) -> bool:
+        return uri in self._trie
+
+    def known(self, uris: Collection[str]) -> list[str]:
+        """Return those of ``uris`` that are concepts here."""
+        return [uri for uri in uris if uri in self._trie]
+
+    def ids(self, uris: Sequence[str]) -> NodeIds:
+        """Return the node of each URI, shape (len(uris),), -1 where unknown."""
+        get: Any = self._trie.get
+        keys = [get(uri, -1) for uri in uris]
+        if not keys or not len(self._node_of_key):
+            return np.full(len(keys), -1, dtype=np.int32)
+        places = np.array(keys, dtype=np.int64)
+        return np.where(places < 0, np.int32(-1), self._node_of_key[places])
+
+    def uri(self, node: int) -> str:
+        """Return the URI of ``node``."""
+        return str(self._trie.restore_key(int(self._key_of_rank[self._rank[node]])))
+
+    def uri_of_rank(self, rank: int) -> str:
+        """Return the URI that is number ``rank`` in URI order."""
+        return str(self._trie.restore_key(int(self._key_of_rank[rank])))
+
+    def node_of_rank(self, rank: int) -> int:
+        """Return the node whose URI is number ``rank`` in URI order."""
+        return int(self._node_of_key[self._key_of_rank[rank]])
+
+    def uris(self, nodes: Iterable[int]) -> list[str]:
+        """Return the URIs of ``nodes``."""
+        return [self.uri(node) for node in nodes]
+
+    def complete(self, prefix: str, limit: int) -> list[str]:
+        """Return the first ``limit`` URIs that begin with ``prefix``, in code point order."""
+        return list(islice(self._trie.iterkeys(prefix), limit))
+
+
+def write_names(path: Path, uris: list[str], rank: NodeIds) -> tuple[NodeIds, NodeIds]:
+    """Write the trie of ``uris`` (sorted); return ``(node_of_key, key_of_rank)`` for nodes whose ranks are ``rank``."""
+    trie = marisa_trie.Trie(uris, order=marisa_trie.LABEL_ORDER)
+    trie.save(str(path))
+    key_of_rank = np.fromiter(map(trie.__getitem__, uris), dtype=np.int32, count=len(uris))
+    node_of_key = np.empty(len(uris), dtype=np.int32)
+    node_of_key[key_of_rank[rank]] = np.arange(len(uris), dtype=np.int32)
+    return node_of_key, key_of_rank

@@ -1,0 +1,218 @@
+"""The index as a graph: every concept query of the protocol, answered from memory-mapped arrays.
+
+Opening reads one header and maps two files; the compiled kernels are imported with the first query that needs them. What an
+index does not hold (events, exploratory Cypher, the stream of all assertions) it asks of the store it was built from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import answers
+from ..chains import best_chains
+from ..errors import GraphError, InputError
+from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
+from ..names import concept_uri
+from ..protocol import MAX_HOPS, KnowledgeGraph
+from .layout import NAMES, map_arrays, read_header
+from .names import Names, NodeIds
+from .records import Records
+
+if TYPE_CHECKING:
+    from .kernels import Kernels
+
+
+class IndexGraph:
+    """An index; safe to share between threads.
+
+    Args:
+        directory: where it lies.
+        store: the graph that it was built from, or how to open it; only asked for what an index does not hold. A store that was
+            handed over stays the caller's to close, one that was opened here is closed with the index.
+
+    Raises:
+        GraphNotFound: there is no index.
+        GraphError: it is of another format or not whole.
+    """
+
+    def __init__(self, directory: FilePath, store: KnowledgeGraph | Callable[[], KnowledgeGraph] | None = None) -> None:
+        header = read_header(directory)
+        self.directory = directory
+        self._header = header
+        self._arrays = map_arrays(directory, header["arrays"])
+        self._names = Names(directory / NAMES, *(self._arrays[name] for name in ("node_of_key", "key_of_rank", "rank")))
+        self._records = Records(self._arrays, self._names, header["relations"])
+        self._given = store
+        self._opened: KnowledgeGraph | None = None
+
+    @property
+    def url(self) -> str:
+        """The store's URL when there is a store at hand, else the index's folder."""
+        store = self._opened or self._given
+        return store.url if isinstance(store, KnowledgeGraph) else str(self.directory)
+
+    def manifest(self) -> Manifest:
+        """What was loaded into the graph that this is the index of."""
+        kept = self._header["manifest"]
+        loads = tuple(LoadEntry(**entry) for entry in kept["loads"])
+        return Manifest(loads, kept["assertions"], int(kept["checksum"], 16))
+
+    def counts(self) -> GraphCounts:
+        """Sizes of the graph, events and self-loops included."""
+        return GraphCounts(**self._header["counts"])
+
+    # names
+
+    def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.resolve`."""
+        return answers.resolve(texts, language, self._names.known)
+
+    def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
+        """Return the first ``limit`` concepts, in URI order, whose text (or URI, for a ``/c/…``) begins so."""
+        answers.check_limit(limit)
+        if not prefix.startswith("/c/"):
+            try:
+                prefix = concept_uri(prefix, language)
+            except InputError:
+                return []
+        return self._names.complete(prefix, limit)
+
+    def ids(self, uris: Sequence[str]) -> NodeIds:
+        """Return this index's number of each URI, shape ``(len(uris),)``, -1 where unknown; for the ``*_of_ids`` queries."""
+        return self._names.ids(uris)
+
+    def uri(self, node: int) -> str:
+        """Return the URI of the node with this number."""
+        return self._names.uri(node)
+
+    # distances
+
+    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`."""
+        return self.hop_distances_of_ids(self.ids(sources), self.ids(targets), max_hops)
+
+    def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+        """As :meth:`hop_distances`, on numbers from :meth:`ids`."""
+        return self._kernels.matrix(sources, targets, answers.check_hops(max_hops, 0))
+
+    def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+        """Return the distance from each source to the target at the same place, shape ``(len(sources),)``; values as
+        :meth:`hop_distances` has them.
+
+        Raises:
+            InputError: the two lengths differ, or ``max_hops`` is not in 0..6.
+        """
+        return self.hop_pairs_of_ids(self.ids(sources), self.ids(targets), max_hops)
+
+    def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+        """As :meth:`hop_pairs`, on numbers from :meth:`ids`."""
+        if len(sources) != len(targets):
+            raise InputError(f"{len(sources)} sources and {len(targets)} targets do not pair up; give as many of each")
+        return self._kernels.pairs(sources, targets, answers.check_hops(max_hops, 0))
+
+    # surroundings and connections
+
+    def neighbours(
+        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+    ) -> list[Neighbour]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`."""
+        answers.check_hops(hop)
+        answers.check_limit(limit)
+        wanted = answers.check_relations(relations)
+        (node,) = self.ids([concept]).tolist()
+        if node < 0 or limit == 0 or wanted == []:
+            return []
+        allowed = np.zeros(0 if wanted is None else len(self._header["relations"]), dtype=bool)
+        if wanted is not None:
+            allowed[[place for place, name in enumerate(self._header["relations"]) if name in wanted]] = True
+        strengths, ranks = self._kernels.best_at_hop(node, hop, limit, allowed, wanted is None)
+        weights = self._arrays["weights"][strengths].tolist()
+        return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
+
+    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`."""
+        answers.check_hops(hops, most=2)
+        chains = self._kernels.chains(self._distinct(sources), self._distinct(targets), hops)
+        return [self._path(nodes, arcs) for nodes, arcs in chains]
+
+    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
+        answers.check_hops(hops, most=2)
+        return TripleCounts(*self._kernels.count(self._distinct(sources), self._distinct(targets), hops))
+
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.paths`."""
+        answers.check_hops(max_hops, 0)
+        answers.check_limit(limit)
+        ends = self.ids([source, target])
+        (hops,) = self._kernels.pairs(ends[:1], ends[1:], max_hops).tolist()
+        if hops < 0 or limit == 0:
+            return []
+        one, two = ends.tolist()
+        with self._kernels.successors(one, two, hops, limit) as successors:
+            chains = best_chains(int(self._arrays["rank"][one]), hops, len(self._arrays["weights"]), successors, limit)
+        paths = []
+        for chain in chains:
+            nodes = [self._names.node_of_rank(rank) for rank in chain]
+            paths.append(self._path(nodes, self._kernels.strongest_arcs(nodes)))
+        return paths
+
+    def _distinct(self, uris: Sequence[str]) -> NodeIds:
+        found = self.ids(list(dict.fromkeys(uris)))
+        return found[found >= 0]
+
+    def _path(self, nodes: Sequence[int], arcs: Sequence[tuple[int, int]]) -> Path:
+        return Path(tuple(map(self._names.uri, nodes)), tuple(self._records.assertion(owner, arc) for owner, arc in arcs))
+
+    @cached_property
+    def _kernels(self) -> Kernels:
+        from .kernels import Kernels
+
+        return Kernels(self._arrays, self._header["covered"])
+
+    # what the store answers
+
+    def _store(self) -> KnowledgeGraph:
+        if self._opened is None:
+            if self._given is None:
+                raise GraphError(
+                    f"the index at {self.directory} holds concepts only; open the graph itself for events and Cypher"
+                )
+            self._opened = self._given if isinstance(self._given, KnowledgeGraph) else self._given()
+        return self._opened
+
+    def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
+        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
+        return self._store().tails(head, relation, limit)
+
+    def heads(self, text: str, limit: int = 10) -> list[str]:
+        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.heads`."""
+        return self._store().heads(text, limit)
+
+    def assertions(self) -> Iterator[Assertion]:
+        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.assertions`."""
+        return self._store().assertions()
+
+    def run(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
+    ) -> QueryResult:
+        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.run`."""
+        return self._store().run(cypher, parameters, limit=limit, timeout=timeout)
+
+    def close(self) -> None:
+        """Close the store if this index opened it; the maps go with the last reference to them."""
+        if self._opened is not None and self._opened is not self._given:
+            self._opened.close()
+        self._opened = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
