@@ -12,20 +12,27 @@ if TYPE_CHECKING:
     from .atomic import Query, read_atomic, read_queries
     from .conceptnet import read_conceptnet
     from .dialogues import Item, ItemError, read_items
+    from .download import fetch
+    from .numberbatch import Vector, read_numberbatch
+    from .rdf import read_rdf
+    from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
+    from .sources import Source, all_sources, find_source
+    from .vectors import Vectors, build_vectors, open_vectors
 
-_HOMES = {
-    "Item": "dialogues",
-    "ItemError": "dialogues",
-    "Query": "atomic",
-    "Reader": "reader",
-    "Reject": "reader",
-    "Report": "reader",
-    "read_atomic": "atomic",
-    "read_conceptnet": "conceptnet",
-    "read_items": "dialogues",
-    "read_queries": "atomic",
+_NAMES = {
+    "atomic": ("Query", "read_atomic", "read_queries"),
+    "conceptnet": ("read_conceptnet",),
+    "dialogues": ("Item", "ItemError", "read_items"),
+    "download": ("fetch",),
+    "numberbatch": ("Vector", "read_numberbatch"),
+    "rdf": ("read_rdf",),
+    "rdf_export": ("write_rdf", "write_result_rdf"),
+    "reader": ("Reader", "Reject", "Report"),
+    "sources": ("Source", "all_sources", "find_source"),
+    "vectors": ("Vectors", "build_vectors", "open_vectors"),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Item",
@@ -34,10 +41,22 @@ __all__ = [
     "Reader",
     "Reject",
     "Report",
+    "Source",
+    "Vector",
+    "Vectors",
+    "all_sources",
+    "build_vectors",
+    "fetch",
+    "find_source",
+    "open_vectors",
     "read_atomic",
     "read_conceptnet",
     "read_items",
+    "read_numberbatch",
     "read_queries",
+    "read_rdf",
+    "write_rdf",
+    "write_result_rdf",
 ]
 
 

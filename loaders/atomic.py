@@ -63,35 +63,35 @@ class AtomicReader(Reader[Assertion]):
         for line in lines(self.source):
             text, flaw = decode(line)
             if flaw is not None:
-                self._reject(line.number, flaw, text)
+                self.reject(line.number, flaw, text)
                 continue
             if not text or text.isspace():
-                self._drop(BLANK)
+                self.drop(BLANK)
                 continue
             parsed = _split(text)
             if parsed is None:
-                self._reject(line.number, "neither head, relation and tail nor 'head @@ relation'", text)
+                self.reject(line.number, "neither head, relation and tail nor 'head @@ relation'", text)
                 continue
             head_text, relation_text, tails = parsed
             if line.number == 1 and _is_header(head_text, relation_text):
-                self._drop(HEADER)
+                self.drop(HEADER)
                 continue
             relation = _RELATIONS.get(relation_text.lower())
             head = _uri(head_text)
             if relation is None or head is None:
-                self._reject(line.number, "unknown relation" if relation is None else "empty head", text)
+                self.reject(line.number, "unknown relation" if relation is None else "empty head", text)
                 continue
             if not tails:
-                self._drop(QUERY)
+                self.drop(QUERY)
                 continue
             for tail_text in tails:
                 tail = _uri(tail_text)
                 if tail is None:
-                    self._drop(EMPTY_TAIL)
+                    self.drop(EMPTY_TAIL)
                 elif tail == "/e/none" and not self._keep_none:
-                    self._drop(NONE_TAIL)
+                    self.drop(NONE_TAIL)
                 elif not seen.add(hash64(f"{head}\t{relation}\t{tail}")):
-                    self._drop(DUPLICATE)
+                    self.drop(DUPLICATE)
                 else:
                     report.read += 1
                     report.kept += 1
@@ -108,23 +108,23 @@ class QueryReader(Reader[Query]):
         for line in lines(self.source):
             text, flaw = decode(line)
             if flaw is not None:
-                self._reject(line.number, flaw, text)
+                self.reject(line.number, flaw, text)
                 continue
             if not text or text.isspace():
-                self._drop(BLANK)
+                self.drop(BLANK)
                 continue
             parsed = _split(text, queries=True)
             if parsed is None:
-                self._reject(line.number, "not 'head @@ relation'", text)
+                self.reject(line.number, "not 'head @@ relation'", text)
                 continue
             head_text, relation_text, _ = parsed
             if line.number == 1 and _is_header(head_text, relation_text):
-                self._drop(HEADER)
+                self.drop(HEADER)
                 continue
             relation = _RELATIONS.get(relation_text.lower())
             head = normalise_event(head_text)
             if relation is None or not head:
-                self._reject(line.number, "unknown relation" if relation is None else "empty head", text)
+                self.reject(line.number, "unknown relation" if relation is None else "empty head", text)
                 continue
             self.report.read += 1
             self.report.kept += 1

@@ -97,18 +97,18 @@ class ConceptNetReader(Reader[Assertion]):
     def _rows(self) -> Iterator[Assertion]:
         for part in self._classified():
             for reason, count in part.dropped.items():
-                self._drop(reason, count)
+                self.drop(reason, count)
             rejects = iter(part.rejects)
             reject = next(rejects, None)
             for number, line in part.lines:
                 while reject is not None and reject[0] < number:
-                    self._reject(*reject)
+                    self.reject(*reject)
                     reject = next(rejects, None)
                 row = self._row(number, line)
                 if row is not None:
                     yield row
             while reject is not None:
-                self._reject(*reject)
+                self.reject(*reject)
                 reject = next(rejects, None)
 
     def _row(self, number: int, line: str) -> Assertion | None:
@@ -116,21 +116,21 @@ class ConceptNetReader(Reader[Assertion]):
         _, uri, head, tail, rest = line.split("\t")
         relation = self._names.get(uri) or self._learn_relation(uri)
         if not relation:
-            self._reject(number, "malformed relation", line)
+            self.reject(number, "malformed relation", line)
             return None
         if self._relations is not None and relation not in self._relations:
-            self._drop(RELATION)
+            self.drop(RELATION)
             return None
         details = self._details.get(rest) or self._learn_details(rest)
         if details.__class__ is str:
-            self._reject(number, details, line)
+            self.reject(number, details, line)
             return None
         weight, dataset, license, contributors = details
         if weight < self._min_weight:
-            self._drop(WEIGHT)
+            self.drop(WEIGHT)
             return None
         if self._datasets is not None and not _within(dataset, self._datasets):
-            self._drop(DATASET)
+            self.drop(DATASET)
             return None
         head_sense = tail_sense = ""
         if head.count("/") != 3:

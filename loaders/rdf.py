@@ -81,14 +81,14 @@ class RdfReader(Reader[Assertion]):
         for line in lines(self.source):
             text, flaw = decode(line)
             if flaw is not None:
-                self._reject(line.number, flaw, text)
+                self.reject(line.number, flaw, text)
                 continue
             if not text.strip() or text.lstrip().startswith("#"):
-                self._drop(BLANK)
+                self.drop(BLANK)
                 continue
             triple = parse(text)
             if triple is None:
-                self._reject(line.number, "not an N-Triples line", text)
+                self.reject(line.number, "not an N-Triples line", text)
                 continue
             if statement and triple[0] != statement[0][0]:
                 yield from self._statement(statement)
@@ -125,31 +125,31 @@ class RdfReader(Reader[Assertion]):
             if triple[0] not in statements:
                 yield from self._triple(*triple)
         if problem is not None:
-            self._reject(problem[0], problem[1], "what stands before this point was read")
+            self.reject(problem[0], problem[1], "what stands before this point was read")
 
     # ---- one triple, one statement
 
     def _triple(self, head: Any, predicate: Any, tail: Any) -> Iterator[Assertion]:
         if not self._seen.add(_key(head, predicate, tail)):
-            self._drop(DUPLICATE)
+            self.drop(DUPLICATE)
             return
         if str(predicate) in LABEL_PREDICATES:
-            self._drop(LABEL)
+            self.drop(LABEL)
             return
         relation = self._relation(str(predicate))
         if relation is None:
-            self._drop(UNMAPPED)
+            self.drop(UNMAPPED)
             return
         for node in (head, tail):
             if is_blank(node):
-                self._drop(BLANK_NODE)
+                self.drop(BLANK_NODE)
                 return
         if is_literal(tail) and not self._literals:
-            self._drop(LITERAL)
+            self.drop(LITERAL)
             return
         ends = self._node(head), self._node(tail)
         if relation == "" or ends[0] is None or ends[1] is None:
-            self._drop(UNNAMED)
+            self.drop(UNNAMED)
             return
         (first, first_sense), (second, second_sense) = ends[0], ends[1]
         yield self._keep(Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense))
@@ -158,16 +158,16 @@ class RdfReader(Reader[Assertion]):
         """Turn a reified statement of tacit's own vocabulary, or any other, into its assertion."""
         values = {str(predicate): value for _, predicate, value in triples}
         parts = [values.get(terms.RDF + name) for name in ("subject", "predicate", "object")]
-        self._drop(DETAIL, len(triples) - 1)
+        self.drop(DETAIL, len(triples) - 1)
         if any(part is None or is_blank(part) for part in parts):
-            self._drop(BLANK_NODE)
+            self.drop(BLANK_NODE)
             return
         head, predicate, tail = parts
         self._seen.add(_key(head, predicate, tail))
         relation = self._relation(str(predicate))
         ends = self._node(head), self._node(tail)
         if not relation or ends[0] is None or ends[1] is None:
-            self._drop(UNNAMED if relation is not None else UNMAPPED)
+            self.drop(UNNAMED if relation is not None else UNMAPPED)
             return
 
         def told(name: str) -> str:

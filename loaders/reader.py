@@ -153,7 +153,7 @@ class Reader(Generic[Row], Iterator[Row]):
             dropped=self.report.left_out(),
         )
 
-    def _reject(self, line: int, reason: str, content: bytes | str) -> None:
+    def reject(self, line: int, reason: str, content: bytes | str) -> None:
         """Count a broken line, or under ``strict`` end the load with it.
 
         Raises:
@@ -170,6 +170,7 @@ class Reader(Generic[Row], Iterator[Row]):
         if self.strict:
             raise LoadError(f"{reject} (strict reading stops at the first broken line)")
 
-    def _drop(self, reason: str, count: int = 1) -> None:
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count ``count`` rows that a filter left out."""
         self.report.read += count
         self.report.dropped[reason] += count

@@ -1,0 +1,192 @@
+"""Downloads of the official files: resumed where they stopped, verified, and in place only when whole.
+
+The bytes so far stand in ``<file>.part`` with the server's validator beside them, so that a later run goes on only while the
+server still has the same file. An archive's tables are unpacked next to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import httpx
+
+from ..graph.errors import FetchError
+from .sources import Source, find_source
+
+#: Called with bytes on disk so far and the total, None when the server does not say.
+Progress = Callable[[int, int | None], None]
+
+_CHUNK = 1 << 18
+_TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+
+
+class _Again(Exception):
+    """A failure that may pass: the attempt can be repeated."""
+
+
+def fetch(
+    name: str,
+    directory: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    base_url: str | None = None,
+    attempts: int = 5,
+    pause: float = 1.0,
+) -> tuple[Path, ...]:
+    """Download the official file ``name`` into ``directory`` and return the files that are ready to load.
+
+    A file that is there and passes its checks is not downloaded again.
+
+    Args:
+        name: a key of :func:`tacit.loaders.sources.all_sources`.
+        directory: where to; made when it does not exist.
+        progress: called after each piece.
+        base_url: where to look instead of the official place (a mirror): ``<base_url>/<file>``.
+        attempts: how often to try before giving up; every attempt goes on where the last one stopped.
+        pause: seconds before the second attempt, doubled for each one after it.
+
+    Raises:
+        InputError: the name is unknown.
+        FetchError: the server cannot be reached or refuses, the file is not what was published, or the disk is full.
+    """
+    wanted = find_source(name)
+    url = f"{base_url.rstrip('/')}/{wanted.file}" if base_url else wanted.url
+    folder = Path(directory)
+    target = folder / wanted.file
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (target.exists() and _problem(target, wanted) is None):
+            _download(url, wanted, target, progress, attempts, pause)
+        return _unpack(target, wanted) if wanted.members else (target,)
+    except OSError as error:
+        raise FetchError(f"{url} cannot be saved to {folder}: {error.strerror or error}") from None
+
+
+def _download(url: str, wanted: Source, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
+    part = target.with_name(target.name + ".part")
+    last = ""
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(pause * 2 ** (attempt - 1))
+        try:
+            _attempt(url, part, progress)
+            break
+        except _Again as error:
+            last = str(error)
+    else:
+        kept = f"; the {part.stat().st_size:,} bytes so far are kept" if part.exists() else ""
+        raise FetchError(f"{url} could not be downloaded ({last}){kept}; check the network and run the command again")
+    problem = _problem(part, wanted)
+    _validator(part).unlink(missing_ok=True)
+    if problem is not None:
+        part.unlink()
+        raise FetchError(f"{url} {problem}; the download was thrown away, run the command again or ask its provider")
+    part.replace(target)
+
+
+def _attempt(url: str, part: Path, progress: Progress | None) -> None:
+    """Ask for what is missing of ``part`` and append it.
+
+    Raises:
+        _Again: the connection failed or broke, or the server is overloaded.
+        FetchError: the server refuses.
+    """
+    have = part.stat().st_size if part.exists() else 0
+    validator = _validator(part).read_text() if have and _validator(part).exists() else ""
+    headers = {"Accept-Encoding": "identity"}
+    if have and validator:
+        headers |= {"Range": f"bytes={have}-", "If-Range": validator}
+    try:
+        with (
+            httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            if response.status_code == 416:  # what we have is not a beginning of what the server has
+                part.unlink(missing_ok=True)
+                raise _Again("the server's file has changed")
+            if response.status_code in (408, 425, 429) or response.status_code >= 500:
+                raise _Again(f"the server answered {response.status_code}")
+            if response.status_code not in (200, 206):
+                raise FetchError(f"{url} cannot be downloaded: the server answered {response.status_code}; check the address")
+            resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+            if response.status_code == 206 and not resumed:
+                part.unlink(missing_ok=True)
+                raise _Again("the server sent another part than asked for")
+            if not resumed:
+                have = 0
+                _remember_validator(part, response.headers)
+            _save(response, part, have, progress)
+    except httpx.InvalidURL as error:
+        raise FetchError(f"{url} is not an address: {error}") from None
+    except httpx.HTTPError as error:
+        raise _Again(str(error) or type(error).__name__) from None
+
+
+def _save(response: httpx.Response, part: Path, have: int, progress: Progress | None) -> None:
+    length = response.headers.get("Content-Length", "")
+    total = have + int(length) if length.isdigit() else None
+    with part.open("ab" if have else "wb") as file:
+        for chunk in response.iter_raw(_CHUNK):
+            file.write(chunk)
+            have += len(chunk)
+            if progress is not None:
+                progress(have, total)
+    if total is not None and have < total:
+        raise _Again("the connection ended early")
+
+
+def _validator(part: Path) -> Path:
+    return part.with_name(part.name + ".etag")
+
+
+def _remember_validator(part: Path, headers: Mapping[str, str]) -> None:
+    """Keep what If-Range can compare: a strong ETag, else the date of the last change; without either a resume starts anew."""
+    etag = headers.get("ETag", "")
+    _validator(part).write_text(etag if etag.startswith('"') else headers.get("Last-Modified", ""))
+
+
+def _problem(path: Path, wanted: Source) -> str | None:
+    """Return how ``path`` differs from what was published, None when it does not, as far as that is known."""
+    size = path.stat().st_size
+    if wanted.size is not None and size != wanted.size:
+        return f"has {size:,} bytes instead of {wanted.size:,}"
+    if wanted.sha256 is not None:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != wanted.sha256:
+            return f"has the sha256 {digest} instead of {wanted.sha256}"
+    if wanted.members and not zipfile.is_zipfile(path):
+        return "is not a zip archive"
+    return None
+
+
+def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
+    """Take the wanted tables out of ``archive``, by their base names, each in place only when whole."""
+    files = []
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            inside = {Path(entry.filename).name: entry for entry in packed.infolist() if "__MACOSX" not in entry.filename}
+            for member in wanted.members:
+                if member not in inside:
+                    raise FetchError(f"{archive} holds no {member}; delete it and run the command again")
+                target = archive.parent / wanted.name / member
+                files.append(target)
+                if target.exists() and target.stat().st_size == inside[member].file_size:
+                    continue
+                target.parent.mkdir(exist_ok=True)
+                part = target.with_name(member + ".part")
+                with contextlib.ExitStack() as stack:
+                    incoming = stack.enter_context(packed.open(inside[member]))
+                    outgoing = stack.enter_context(part.open("wb"))
+                    while piece := incoming.read(_CHUNK):
+                        outgoing.write(piece)
+                part.replace(target)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise FetchError(f"{archive} cannot be unpacked: {error}; delete it and run the command again") from None
+    return tuple(files)

@@ -1,0 +1,186 @@
+"""Numberbatch vectors as half-precision arrays on disk, memory-mapped, in the order of an index's nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ..graph.errors import InputError, LoadError
+from .hashes import hash64
+from .numberbatch import NumberbatchReader, masked, read_numberbatch
+
+_VERSION = 1
+_META = "vectors.json"
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Memory-mapped vectors in the order of the URIs that they were built for.
+
+    Attributes:
+        matrix: float16, shape ``(nodes, dimensions)``; zeros where there is no vector.
+        present: bool, shape ``(nodes,)``: which nodes have a vector.
+        file, sha256: the file they came from.
+        uris_digest: :func:`uris_digest` of the URIs.
+    """
+
+    matrix: NDArray[np.float16]
+    present: NDArray[np.bool_]
+    file: str
+    sha256: str
+    uris_digest: str
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self.matrix.shape[1])
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the vectors of ``rows`` as float32, shape ``(len(rows), dimensions)``."""
+        return np.asarray(self.matrix[np.asarray(rows, np.int64)], np.float32)
+
+
+def uris_digest(uris: Iterable[str]) -> str:
+    """Return 16 hex digits that stand for a sequence of URIs, to tell vectors built for another graph."""
+    hasher = hashlib.sha256()
+    for uri in uris:
+        hasher.update(uri.encode())
+        hasher.update(b"\n")
+    return hasher.hexdigest()[:16]
+
+
+def build_vectors(
+    path: str | os.PathLike[str], uris: Sequence[str], out_dir: str | os.PathLike[str], *, strict: bool = False
+) -> NumberbatchReader:
+    """Write the vectors of ``path`` for ``uris`` to ``out_dir`` and return the reader with its report.
+
+    Row ``i`` of the array belongs to ``uris[i]``. A term written exactly like the URI goes before one with ``#`` for digits; of
+    two lines for one term the first counts. Beyond the array on disk, memory holds 16 bytes a URI. Vectors that stand in
+    ``out_dir`` already stay in use until the new ones are whole.
+
+    Raises:
+        InputError: the file cannot be opened or ``out_dir`` not written.
+        LoadError: the file holds no vector at all, or, under ``strict``, a broken line.
+    """
+    reader = read_numberbatch(path, strict=strict)
+    folder = Path(out_dir)
+    part = folder / f"vectors-{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _fill(reader, uris, part, folder)
+    except OSError as error:
+        raise InputError(f"vectors cannot be written to {folder}: {error.strerror or error}") from None
+    finally:
+        reader.close()
+        part.unlink(missing_ok=True)
+    return reader
+
+
+def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
+    """Open what :func:`build_vectors` wrote, without reading it into memory.
+
+    Raises:
+        InputError: there are no vectors in ``out_dir``, or they are damaged.
+    """
+    folder = Path(out_dir)
+    try:
+        meta: dict[str, Any] = orjson.loads((folder / _META).read_bytes())
+        shape = (int(meta["rows"]), int(meta["dimensions"]))
+        if (folder / meta["matrix"]).stat().st_size != shape[0] * shape[1] * 2:
+            raise ValueError
+        matrix: NDArray[np.float16] = (
+            np.memmap(folder / meta["matrix"], np.float16, "r", shape=shape) if shape[0] else np.zeros(shape, np.float16)
+        )
+        present = np.unpackbits(np.fromfile(folder / meta["present"], np.uint8), count=shape[0]).astype(np.bool_)
+        return Vectors(matrix, present, meta["file"], meta["sha256"], meta["uris_digest"])
+    except FileNotFoundError:
+        raise InputError(f"there are no vectors in {folder}; build them first") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"the vectors in {folder} are damaged; build them again") from None
+
+
+def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path) -> None:
+    exact = _Rows(uris, len(uris))
+    hashed = _Rows((masked(uri) for uri in uris), len(uris))
+    found = np.zeros(len(uris), np.uint8)  # 0 none, 1 by its masked name, 2 by its own name
+    matrix: NDArray[np.float16] | None = None
+    for line, uri in reader.candidates():
+        if matrix is None:
+            matrix = _matrix(part, len(uris), reader.dimensions or 0)
+        named = [(row, 2) for row in exact.of(uri)] + [(row, 1) for row in (hashed.of(uri) if "#" in uri else ())]
+        targets = [(row, level) for row, level in named if found[row] < level]
+        if not targets:
+            reader.drop("term already found" if named else "term outside the graph")
+            continue
+        values = reader.values(line)
+        if values is not None:
+            reader.report.read += 1
+            reader.report.kept += 1
+            for row, level in targets:
+                matrix[row] = values
+                found[row] = level
+    if matrix is None:
+        raise LoadError(f"{reader.path} holds no vector; give a Numberbatch text file")
+    if isinstance(matrix, np.memmap):
+        matrix.flush()
+    _publish(reader, uris, matrix.shape, found > 0, part, folder)
+
+
+def _matrix(part: Path, rows: int, dimensions: int) -> NDArray[np.float16]:
+    if rows == 0:
+        part.touch()
+        return np.zeros((0, dimensions), np.float16)
+    return np.memmap(part, np.float16, "w+", shape=(rows, dimensions))
+
+
+def _publish(
+    reader: NumberbatchReader,
+    uris: Sequence[str],
+    shape: tuple[int, ...],
+    present: NDArray[np.bool_],
+    part: Path,
+    folder: Path,
+) -> None:
+    """Move the finished files into place; the small JSON file, replaced last, is what makes them current."""
+    digest = uris_digest(uris)
+    sha256 = reader.source.sha256 or ""
+    name = hashlib.sha256(f"{_VERSION} {sha256} {digest}".encode()).hexdigest()[:16]
+    meta = {
+        "version": _VERSION, "rows": shape[0], "dimensions": shape[1], "found": int(present.sum()),
+        "file": Path(reader.path).name, "sha256": sha256, "uris_digest": digest,
+        "matrix": f"vectors-{name}.f16", "present": f"vectors-{name}.bits",
+    }  # fmt: skip
+    part.replace(folder / f"vectors-{name}.f16")
+    np.packbits(present).tofile(folder / f"vectors-{name}.bits")
+    draft = folder / f"{_META}.{os.getpid()}.part"
+    draft.write_bytes(orjson.dumps(meta, option=orjson.OPT_INDENT_2))
+    draft.replace(folder / _META)
+    for old in folder.glob("vectors-*"):
+        if old.suffix in {".f16", ".bits"} and name not in old.name:
+            old.unlink(missing_ok=True)
+
+
+class _Rows:
+    """Rows by the 64-bit hash of their URI, in two flat arrays."""
+
+    def __init__(self, uris: Iterable[str | None], count: int) -> None:
+        hashes = np.fromiter((hash64(uri) if uri else 0 for uri in uris), np.uint64, count)
+        self._order = np.argsort(hashes, kind="stable").astype(np.uint32 if count < 1 << 32 else np.uint64)
+        self._hashes = hashes[self._order]
+
+    def of(self, uri: str) -> list[int]:
+        """Return the rows of ``uri``, ascending."""
+        value = np.uint64(hash64(uri))
+        begin = int(np.searchsorted(self._hashes, value))
+        end = begin
+        while end < len(self._hashes) and self._hashes[end] == value:
+            end += 1
+        return [int(row) for row in self._order[begin:end]]
