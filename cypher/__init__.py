@@ -1,0 +1,94 @@
+"""Every Cypher query that tacit runs, one documented file each, and the way to get at them.
+
+A query stands in ``<name>.cypher`` when both engines understand it, else in ``neo4j/<name>.cypher`` and ``embedded/<name>.cypher``.
+Its first comment sentence is its documentation. Values are always parameters. Two things cannot be parameters in Cypher: names,
+written `` `RELATION` `` or `` `LABEL` `` (in a place where the engine wants it, in quotes) and filled in by :meth:`Query.naming` with well-formed names only, and the bound of a
+path, written ``..6`` and tightened by :meth:`Query.within`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+Dialect = Literal["neo4j", "embedded"]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
+_STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query.
+
+    Attributes:
+        name: its file's path below this folder, without the suffix, e.g. ``neo4j/hop_distances``.
+        text: the Cypher text without its comments.
+        summary: the first sentence of its comment.
+        parameters: the names of its ``$parameters``, sorted.
+    """
+
+    name: str
+    text: str
+    summary: str
+    parameters: tuple[str, ...]
+
+    def naming(self, **names: str) -> Query:
+        """Return the query with `` `KEY` `` and ``'KEY'`` replaced by each name given as ``KEY=name``, quoted alike.
+
+        Raises:
+            ValueError: a name is not letters, digits and underscores, or the query has no such place.
+        """
+        text = self.text
+        for place, name in names.items():
+            if not _NAME.fullmatch(name) or f"`{place}`" not in text.replace("'", "`"):
+                raise ValueError(f"{name!r} cannot stand for {place} in the query {self.name}")
+            text = text.replace(f"`{place}`", f"`{name}`").replace(f"'{place}'", f"'{name}'")
+        return Query(self.name, text, self.summary, self.parameters)
+
+    def within(self, hops: int) -> Query:
+        """Return the query with its path bound ``..6`` tightened to ``hops``."""
+        return Query(self.name, self.text.replace("..6", f"..{int(hops)}"), self.summary, self.parameters)
+
+
+@cache
+def query(name: str, dialect: Dialect | None = None) -> Query:
+    """Return the query ``name``: the one in the folder of ``dialect`` if it is there, else the one that both engines share.
+
+    Raises:
+        LookupError: there is no such query.
+    """
+    candidates = [f"{dialect}/{name}", name] if dialect else [name]
+    for candidate in candidates:
+        file = files(__name__).joinpath(*f"{candidate}.cypher".split("/"))
+        if file.is_file():
+            return _parsed(candidate, file.read_text(encoding="utf-8"))
+    raise LookupError(f"there is no query named {name!r}")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all queries, those of the dialects as ``neo4j/<name>`` and ``embedded/<name>``, sorted."""
+    return tuple(sorted(_walk(files(__name__), "")))
+
+
+def _walk(folder: Traversable, prefix: str) -> list[str]:
+    found: list[str] = []
+    for item in folder.iterdir():
+        if item.is_dir():
+            found += _walk(item, f"{prefix}{item.name}/")
+        elif item.name.endswith(".cypher"):
+            found.append(prefix + item.name.removesuffix(".cypher"))
+    return found
+
+
+def _parsed(name: str, source: str) -> Query:
+    lines = source.splitlines()
+    comment = " ".join(line.strip().removeprefix("//").strip() for line in lines if line.strip().startswith("//"))
+    text = "\n".join(line for line in lines if not line.strip().startswith("//")).strip().rstrip(";")
+    summary = re.split(r"(?<=\.)\s", comment, maxsplit=1)[0]
+    return Query(name, text, summary, tuple(sorted(set(_PARAMETER.findall(_STRING.sub("''", text))))))

@@ -1,0 +1,2 @@
+// The number of concepts.
+MATCH (c:Concept) RETURN count(c) AS concepts

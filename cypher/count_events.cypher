@@ -1,0 +1,2 @@
+// The number of events.
+MATCH (e:Event) RETURN count(e) AS events

@@ -1,0 +1,2 @@
+// Append a table of nodes.
+COPY `LABEL` FROM $rows

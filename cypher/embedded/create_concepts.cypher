@@ -1,0 +1,2 @@
+// The table of concepts.
+CREATE NODE TABLE Concept(uri STRING PRIMARY KEY, text STRING, language STRING)

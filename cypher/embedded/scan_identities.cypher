@@ -1,0 +1,2 @@
+// The identities of all assertions.
+MATCH ()-[r]->() RETURN r.id AS id

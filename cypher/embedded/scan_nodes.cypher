@@ -1,0 +1,2 @@
+// The URIs of all nodes of a label.
+MATCH (n:`LABEL`) RETURN n.uri AS uri

@@ -1,0 +1,84 @@
+"""The one place that speaks to LadybugDB: opening a database file, asking a query, and errors in tacit's words."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ladybug
+
+from ...cypher import Query
+from ..errors import GraphError, GraphUnavailable
+
+READ_MEMORY = 1 << 30
+LOAD_MEMORY = 384 << 20
+
+
+class Engine:
+    """An open database file; safe to use from several threads, one query at a time."""
+
+    def __init__(self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY) -> None:
+        """Open ``file``, which comes into being when ``writable``; ``memory`` bytes at most are cached.
+
+        Raises:
+            GraphError: the engine cannot open it.
+        """
+        self.file = file
+        self._lock = threading.Lock()
+        try:
+            self._database = ladybug.Database(
+                str(file), buffer_pool_size=memory, max_num_threads=_THREADS, read_only=not writable
+            )
+            self._connection = ladybug.Connection(self._database)
+        except RuntimeError as error:
+            raise GraphError(
+                f"{file} cannot be opened as a graph ({_first_line(error)}); load it again with `tacit load`"
+            ) from error
+
+    def rows(self, query: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
+        """Return all rows of a query."""
+        with self._lock:
+            result = self._execute(query, parameters)
+            try:
+                return list(result.get_all())
+            finally:
+                result.close()
+
+    def table(self, query: Query, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Return all rows of a query as a :class:`pyarrow.Table`."""
+        with self._lock:
+            result = self._execute(query, parameters)
+            try:
+                return result.get_as_arrow()
+            finally:
+                result.close()
+
+    def command(self, text: str) -> None:
+        """Run one of the engine's own commands, such as ``BEGIN TRANSACTION``."""
+        with self._lock:
+            self._execute(Query(text, text, "", ()), None).close()
+
+    def _execute(self, query: Query, parameters: Mapping[str, Any] | None) -> ladybug.QueryResult:
+        try:
+            result = self._connection.execute(query.text, dict(parameters or {}))
+        except RuntimeError as error:
+            if self._database.is_closed:
+                raise GraphUnavailable(f"{self.file.parent} was closed while it was asked; open it again") from error
+            raise GraphError(f"the query {query.name} failed in {self.file} ({_first_line(error)})") from error
+        assert isinstance(result, ladybug.QueryResult)
+        return result
+
+    def close(self) -> None:
+        """Write what is pending and let go of the file."""
+        with self._lock:
+            self._connection.close()
+            self._database.close()
+
+
+_THREADS = 2
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]

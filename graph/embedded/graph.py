@@ -1,0 +1,144 @@
+"""The embedded graph: the protocol over one LadybugDB file, opened read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from ...cypher import Dialect, Query, query
+from ..errors import GraphNotFound
+from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
+from ..store import SCAN_ROWS, Store, refuse_closed
+from . import load, schema
+from .engine import Engine
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_FEW = 100
+_SOURCES = 64
+
+_COLUMNS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("head", "relation", "tail")),
+        ("weight", pa.float64()),
+        *((name, pa.string()) for name in Assertion._fields[4:10]),
+        ("rank", pa.int64()),
+        ("score", pa.float64()),
+    ]
+)
+
+
+def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
+    """Open the graph in the folder ``path``; with ``create`` an empty one comes into being where there is none.
+
+    Raises:
+        GraphNotFound: there is no graph.
+        GraphBusy: it has to be made, and another process is doing so.
+        GraphError: what is there cannot be opened.
+    """
+    if path.exists() and not path.is_dir():
+        raise GraphNotFound(f"{path} is a file, and a graph is a folder; give another path")
+    if not (path / load.DATABASE).exists():
+        if not create:
+            raise GraphNotFound(f"there is no graph at {path}; make one with: tacit load conceptnet FILE --into {path}")
+        load.create(path)
+    return EmbeddedGraph(path)
+
+
+class EmbeddedGraph(Store):
+    """A graph in a folder: ``graph.lbug`` (the database) and whatever is built from it."""
+
+    dialect: ClassVar[Dialect] = "embedded"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._engine: Engine | None = Engine(path / load.DATABASE)
+
+    @property
+    def url(self) -> str:
+        """The folder's path."""
+        return str(self.path)
+
+    def _rows(self, asked: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        return self._open().rows(asked, parameters)
+
+    def _open(self) -> Engine:
+        refuse_closed(self._engine is None, self.url)
+        assert self._engine is not None
+        return self._engine
+
+    def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
+        if len(uris) > _FEW:
+            return super()._expand(uris, relations)
+        return self._ask("expand_few", uris=uris, relations=relations) if uris else []
+
+    def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
+        asked = query("hop_distances", "embedded").within(max_hops)
+        if len(targets) < len(sources):
+            sources, targets = targets, sources
+        for start in range(0, len(sources), _SOURCES):
+            yield from self._rows(asked, {"sources": sources[start : start + _SOURCES], "targets": targets})
+
+    def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
+        """Stream every assertion; as :meth:`Store.scan`. Windows of the node tables grow and shrink to meet ``batch_size``."""
+        engine = self._open()
+        numbers = schema.node_table_numbers(engine)
+        for label in ("Concept", "Event"):
+            asked = query("scan", "embedded").naming(LABEL=label)
+            ((nodes,),) = self._ask(f"count_{label.lower()}s")
+            first, window = 0, 4096
+            while first < nodes:
+                last = first + window
+                table = engine.table(asked, {"label": numbers[label], "start": first, "stop": last})
+                yield from _batches(table, batch_size)
+                first = last
+                if table.num_rows < batch_size // 2:
+                    window *= 2
+                elif table.num_rows > batch_size:
+                    window = max(window // 2, 256)
+
+    def run(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
+    ) -> QueryResult:
+        """Run one read-only Cypher query in a process of its own; as :meth:`Store.run`."""
+        from ..query import run_embedded
+
+        refuse_closed(self._engine is None, self.url)
+        return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout)
+
+    def load(
+        self,
+        rows: Iterable[Assertion],
+        entry: Callable[[], LoadEntry] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LoadCounts:
+        """Add ``rows``, all or nothing; see :meth:`tacit.graph.protocol.WritableGraph.load`.
+
+        Raises:
+            GraphBusy: another process is loading into this graph.
+            GraphError: the engine failed; the graph is as it was.
+            InputError: a row is not an assertion that a graph can hold.
+        """
+        refuse_closed(self._engine is None, self.url)
+        counts = load.load(self.path, rows, entry, progress)
+        self._open().close()
+        self._engine = Engine(self.path / load.DATABASE)
+        return counts
+
+    def close(self) -> None:
+        """Let go of the file; closing twice is harmless."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+
+def _batches(table: pa.Table, batch_size: int) -> Iterator[pa.RecordBatch]:
+    columns = []
+    for field in _COLUMNS:
+        column = table.column(field.name).cast(field.type)
+        columns.append(column.fill_null("") if field.type == pa.string() else column)
+    yield from pa.Table.from_arrays(columns, schema=_COLUMNS).combine_chunks().to_batches(max_chunksize=batch_size)

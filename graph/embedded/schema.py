@@ -1,0 +1,51 @@
+"""The tables of an embedded graph: one a node label, one a relation, made before rows come so that every query finds them."""
+
+from __future__ import annotations
+
+from ...cypher import query
+from ..names import check_relation
+from ..relations import RELATIONS
+from .engine import Engine
+
+NODE_TABLES = ("Concept", "Event", "Manifest")
+
+
+def create(engine: Engine) -> None:
+    """Make the tables of an empty graph: nodes, the manifest, every relation of the official datasets.
+
+    Tables of relations that a graph does not hold cost nothing, and let a query about them give no row instead of an error.
+    """
+    engine.command("BEGIN TRANSACTION")
+    for name in ("create_concepts", "create_events", "create_manifest", "create_type"):
+        engine.rows(query(name, "embedded"))
+    for table in dict.fromkeys(map(table_of, RELATIONS)):
+        engine.rows(query("create_relation", "embedded").naming(RELATION=table))
+    engine.command("COMMIT")
+
+
+def relation_tables(engine: Engine) -> set[str]:
+    """Return the names of the relation tables."""
+    return {name for _, name, kind in engine.rows(query("tables", "embedded")) if kind == "REL"}
+
+
+def node_table_numbers(engine: Engine) -> dict[str, int]:
+    """Return the engine's number of each node table."""
+    return {name: number for number, name, kind in engine.rows(query("tables", "embedded")) if kind == "NODE"}
+
+
+def table_of(relation: str) -> str:
+    """Return the name of the table that holds a relation.
+
+    Tables are named without regard to case, so relations that differ in case only (``HasSubevent``, ``HasSubEvent``) share one,
+    and a relation called like a node table gets a longer name; each row's ``relation`` property keeps the exact name.
+    """
+    folded = check_relation(relation).lower()
+    if folded in _RESERVED:
+        return f"{relation}_relation"
+    return _OFFICIAL.get(folded, relation)
+
+
+_RESERVED = {name.lower() for name in NODE_TABLES}
+_OFFICIAL: dict[str, str] = {}
+for _name in RELATIONS:
+    _OFFICIAL.setdefault(_name.lower(), _name)
