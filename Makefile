@@ -57,5 +57,5 @@ $(STAMP): pyproject.toml constraints.txt
 	    || { rm -rf "$(VENV)"; echo "$(PYTHON) cannot make an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
 	}
 	@echo "Installing tacit into $(VENV), once; this takes about a minute ..."
-	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@"$(BIN)/python" -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@printf '%s' "$(CURDIR)" > "$(STAMP)"
