@@ -16,14 +16,14 @@ Label = Literal["Concept", "Event"]
 
 _RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _SPACE = re.compile(r"\s+")
-_PERSON = re.compile(r"\bperson[\s_]*([xyz])(?![a-z0-9])", re.IGNORECASE)
-_BARE_PERSON = re.compile(r"(?<![\w'’-])([xyz])(?![\w-])", re.IGNORECASE)
-_BLANK = re.compile(r"_{2,}")
+_PERSON = re.compile(r"\bperson\s*([xyz])(s?)(?![a-z0-9])")
+_BARE_PERSON = re.compile(r"(?<![\w'’-])([xyz])(?![\w-]|['’](?!s\b)|\srays?\b)")  # not y'all, not an x ray
+_BLANK = re.compile(r"_{2,}|(?<!\S)_(?!\S)|\[\]")
 
 
 def normalise_term(text: str) -> str:
     """Return ``text`` as ConceptNet writes terms: NFC, lower case, runs of white space and underscores as one underscore."""
-    return "_".join(unicodedata.normalize("NFC", text).lower().replace("_", " ").split())
+    return "_".join(unicodedata.normalize("NFC", text.lower()).replace("_", " ").split())
 
 
 def concept_uri(text: str, language: str = "en") -> str:
@@ -32,7 +32,7 @@ def concept_uri(text: str, language: str = "en") -> str:
     Raises:
         InputError: ``text`` is blank or holds a slash-only term.
     """
-    term = normalise_term(text).replace("/", "_").strip("_")
+    term = normalise_term(text.replace("/", " "))
     if not term:
         raise InputError(f"{text!r} names no concept; give a word or a phrase")
     return f"/c/{language}/{term}"
@@ -41,11 +41,11 @@ def concept_uri(text: str, language: str = "en") -> str:
 def normalise_event(text: str) -> str:
     """Return an ATOMIC phrase in tacit's one canonical spelling.
 
-    Lower case except ``PersonX``, ``PersonY``, ``PersonZ`` (also from "Person Y" and a bare x, y or z), blanks as
-    ``___``, single spaces, no period or space at the end. Empty when nothing is left.
+    Lower case except ``PersonX``, ``PersonY``, ``PersonZ`` (also from "Person Y", "PersonYs house" and a bare x, y or z), blanks
+    as ``___``, single spaces, no period or space at the end. Empty when nothing is left. Normalising twice changes nothing.
     """
-    text = _BLANK.sub(" [] ", unicodedata.normalize("NFC", text)).replace("_", " ").lower()
-    text = _PERSON.sub(lambda match: f"Person{match[1].upper()}", text)
+    text = _BLANK.sub(" [] ", unicodedata.normalize("NFC", text.lower())).replace("_", " ")
+    text = _PERSON.sub(lambda match: f"Person{match[1].upper()}" + ("'s" if match[2] else ""), text)
     text = _BARE_PERSON.sub(lambda match: f"Person{match[1].upper()}", text)
     return _SPACE.sub(" ", text).strip().rstrip(". ").replace("[]", "___")
 
