@@ -1,0 +1,142 @@
+"""The promises that the project's own files make: commands, packages, pins, links, sizes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from tacit.api.main import run
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("graph", "loaders", "reasoning", "api", "cypher")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MAXIMUM_LINES = 320
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Return the files under version control that match ``patterns``, as they are on disk now."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("the checkout has no .git folder, so nobody knows which files belong to it")
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--", *patterns]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")[:-1]
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
+def console_lines(document: str) -> list[str]:
+    """Return the commands (lines after ``$``) in the ``console`` blocks of a Markdown file, continued lines joined."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [line[2:] for block in blocks for line in block.replace("\\\n", " ").splitlines() if line.startswith("$ ")]
+
+
+def tacit_commands(document: str) -> list[list[str]]:
+    """Return the words of every ``tacit …`` command in a Markdown file."""
+    words = [shlex.split(line.split(" | ")[0], comments=True) for line in console_lines(document)]
+    return [line[1:] for line in words if line[:1] == ["tacit"]]
+
+
+@pytest.mark.parametrize("command", tacit_commands("README.md"), ids=" ".join)
+def test_readme_commands_exist(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    group = (
+        [command[0], command[1]] if command[0] in ("load", "fetch", "train") and not command[1].startswith("-") else command[:1]
+    )
+    for name in (group, command[:1]):
+        if run([*name, "--help"]) == 0:
+            break
+    else:
+        pytest.fail(f"tacit {command[0]} --help does not answer")
+    known = capsys.readouterr().out
+    missing = [word for word in command if word.startswith("--") and word.split("=")[0] not in known]
+    assert not missing, f"tacit {' '.join(name)} has no {missing}"
+
+
+def test_readme_shows_commands() -> None:
+    shown = {command[0] for command in tacit_commands("README.md")}
+    assert {"load", "score", "cypher"} <= shown
+    assert {"make demo", "make test"} <= set(console_lines("README.md"))
+
+
+def test_make_targets_that_the_documents_name_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    documents = tracked("*.md", ".ci/run")
+    named = {
+        name for path in documents for name in re.findall(r"(?:^|`|\$ )make ([a-z]+)", path.read_text(encoding="utf-8"), re.M)
+    }
+    assert {"demo", "test", "lint", "bench"} <= named | targets
+    assert named <= targets, f"no target for {sorted(named - targets)}"
+
+
+def test_packages_are_the_folders_that_hold_code() -> None:
+    declared = set(PROJECT["tool"]["setuptools"]["packages"])
+    folders = {path.parent.relative_to(ROOT) for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS))}
+    assert {"tacit." + ".".join(folder.parts) for folder in folders} == declared
+    paths = {name: Path(folder) for name, folder in PROJECT["tool"]["setuptools"]["package-dir"].items()}
+    assert paths == {"tacit." + ".".join(folder.parts): folder for folder in folders}
+    for package in FOLDERS:
+        assert (ROOT / package / "py.typed").is_file(), f"{package} does not say that it is typed"
+
+
+def test_constraints_pin_every_direct_dependency() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = {}
+    for line in lines:
+        if line and not line.startswith("#"):
+            name, version = line.split("==")
+            pins[canonicalize_name(name)] = version
+    groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+    direct = [requirement for group in groups for requirement in map(Requirement, group) if requirement.name != "tacit"]
+    missing = [str(wanted) for wanted in direct if pins.get(canonicalize_name(wanted.name)) is None]
+    assert not missing, f"constraints.txt does not pin {missing}"
+    outside = [str(wanted) for wanted in direct if not wanted.specifier.contains(pins[canonicalize_name(wanted.name)])]
+    assert not outside, f"constraints.txt pins versions outside {outside}"
+
+
+def test_no_file_bears_the_path_of_one_machine() -> None:
+    personal = re.compile(r"(?<![\w.~$}>)])/(?:home|Users|root|work|opt)/[A-Za-z]")
+    here = str(ROOT)
+    found = []
+    for path in tracked():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # a binary file
+        found += [
+            f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+            for number, line in enumerate(text.splitlines(), 1)
+            if here in line or personal.search(line)
+        ]
+    assert not found, "\n".join(found)
+
+
+def test_modules_are_small_and_say_what_they_are_for() -> None:
+    long, silent = [], []
+    for path in tracked("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if len(text.splitlines()) > MAXIMUM_LINES:
+            long.append(f"{path.relative_to(ROOT)}: {len(text.splitlines())} lines")
+        if text.strip() and ast.get_docstring(ast.parse(text)) is None:
+            silent.append(str(path.relative_to(ROOT)))
+    assert not long, f"at most {MAXIMUM_LINES} lines a module: {long}"
+    assert not silent, f"modules without a docstring: {silent}"
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = [
+        f"{path.relative_to(ROOT)}: {target}"
+        for path in tracked("*.md")
+        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8"))
+        if "://" not in target and not target.startswith("mailto:") and not (path.parent / target).exists()
+    ]
+    assert not broken, broken
+
+
+def test_the_changelog_knows_the_version() -> None:
+    assert f"## [{PROJECT['project']['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
