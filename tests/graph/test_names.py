@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tacit.graph.errors import InputError
 from tacit.graph.names import (
     check_relation,
