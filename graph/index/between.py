@@ -13,7 +13,7 @@ from numba import njit
 from .scratch import fresh_stamps
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
     """Return the place of the first arc from ``node`` to ``other``, -1 when there is none."""
     low, high = indptr[node], indptr[node + 1]
@@ -57,7 +57,7 @@ def meeting(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-
     ``ones`` should be the side with fewer arcs. Equal ends are left out; the two arcs of a joint lead to the same middle.
     """
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
-    seen = fresh_stamps(mark, scratch.stamp, 0, 1)
+    seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
     arcs = 0
     for one in ones:
         arcs += indptr[one + 1] - indptr[one]
@@ -98,7 +98,9 @@ def meeting(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-
                 if ones[owner[entry]] != two:
                     if size == len(out):
                         larger = np.empty((2 * size, 4), np.int32)
-                        larger[:size] = out
+                        for row in range(size):
+                            for column in range(4):
+                                larger[row, column] = out[row, column]
                         out = larger
                     out[size, 0], out[size, 1], out[size, 2], out[size, 3] = owner[entry], j, place[entry], arc
                     size += 1
@@ -155,7 +157,8 @@ def spell(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def
         further = parallel(indptr, neighbour, twos[joint[1]], joint[3]) if joints.shape[1] == 4 else 1
         for near in range(many):
             for far in range(further):
-                out[size] = joint
+                for column in range(len(joint)):
+                    out[size, column] = joint[column]
                 out[size, 2] += near
                 if joints.shape[1] == 4:
                     out[size, 3] += far

@@ -22,7 +22,7 @@ Ints = NDArray[np.int32]
 def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignore[no-untyped-def]
     """Return the length of the shortest path of at most ``most`` hops outside the covered nodes, else 127."""
     mark, here, there = scratch.mark, scratch.here, scratch.there
-    mine = fresh_stamps(mark, scratch.stamp, 0, 2)
+    mine = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
     yours = mine + np.int32(1)
     mark[one], mark[two] = mine, yours
     here[0], there[0] = one, two
@@ -128,7 +128,8 @@ def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):
     for i in range(len(ones)):
         one = ones[i]
         if one < 0:
-            out[i, :] = -1
+            for j in range(len(twos)):
+                out[i, j] = -1
             continue
         for place in range(start[one], start[one + 1]):
             reach[pruned[place] >> 3] = pruned[place] & 7

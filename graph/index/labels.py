@@ -63,7 +63,8 @@ def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) 
 @njit(nogil=True, cache=True)
 def _spread(indptr, neighbour, first, members, column, root, near, queue):  # type: ignore[no-untyped-def]
     """Fill one group's column by a breadth-first search from node ``first`` (its members follow it) that carries 64 bits."""
-    root[:, column] = FAR
+    for node in range(len(indptr) - 1):
+        root[node, column] = FAR
     root[first, column] = 0
     queue[0] = first
     for i in range(members):
@@ -97,7 +98,7 @@ def _spread(indptr, neighbour, first, members, column, root, near, queue):  # ty
         near[node, column, 1] &= ~near[node, column, 0]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def through_hubs(root, near, one, two):  # type: ignore[no-untyped-def]
     """Return the length of the shortest path from ``one`` to ``two`` through a hub; 100 or more when there is none."""
     best = np.int64(127)
@@ -128,7 +129,7 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
     queue = np.empty(nodes, np.int32)
     covered = hubs
     for node in range(hubs, last):
-        if written + nodes - node > 0 and written > budget:
+        if written > budget:
             break
         for i in range(begin[node], begin[node] + size[node]):
             reach[pool[i] >> 3] = pool[i] & 7
@@ -177,15 +178,12 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
     return begin, size, pool, covered
 
 
-@njit(nogil=True, cache=True)
-def _compact(begin, size, pool):  # type: ignore[no-untyped-def]
-    start = np.zeros(len(size) + 1, np.int32)
-    for node in range(len(size)):
-        start[node + 1] = start[node] + size[node]
-    out = np.empty(start[-1], np.uint32)
-    for node in range(len(size)):
-        out[start[node] : start[node + 1]] = pool[begin[node] : begin[node] + size[node]]
-    return start, out
+def _compact(begin: NDArray[np.int64], size: Ints, pool: NDArray[np.uint32]) -> tuple[Ints, NDArray[np.uint32]]:
+    """Return every node's labels one after another, and where each node's begin."""
+    start = np.zeros(len(size) + 1, dtype=np.int32)
+    np.cumsum(size, out=start[1:])
+    shift = (begin - start[:-1]).repeat(size)
+    return start, pool[np.arange(start[-1]) + shift]
 
 
 def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) -> Labels:

@@ -70,8 +70,7 @@ def map_arrays(directory: Path, table: Mapping[str, list[Any]]) -> Arrays:
     arrays: Arrays = {}
     for name, (dtype, shape, offset) in table.items():
         count = int(np.prod(shape, dtype=np.int64))
-        flat = np.frombuffer(memory, dtype=dtype, count=count, offset=offset) if count else np.zeros(0, dtype=dtype)
-        arrays[name] = flat.reshape(shape)
+        arrays[name] = np.frombuffer(memory, dtype=dtype, count=count, offset=offset if count else 0).reshape(shape)
     return arrays
 
 

@@ -24,18 +24,19 @@ def best_at_hop(  # type: ignore[no-untyped-def]
     largest weight code; ``limit`` < 0 means all.
     """
     mark, queue, value = scratch.mark, scratch.here, scratch.value
-    base = fresh_stamps(mark, scratch.stamp, 0, 8)
+    base = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(8))
     counts = np.zeros(strongest + 1, np.int64)
     queue[0] = source
     mark[source] = base
     value[source] = strongest
-    start, end = 0, 1
+    start, end = np.int64(0), np.int64(1)
     for depth in range(1, hop + 1):
         last = depth == hop and limit >= 0
         order = _strongest_first(queue, start, end, value, strongest) if last else queue[start:end]
         here = base + np.int32(depth)
         size = end
-        counts[:] = 0
+        for code in range(strongest + 1):
+            counts[code] = 0
         for position in range(len(order)):
             node = order[position]
             reached = value[node]
@@ -59,7 +60,7 @@ def best_at_hop(  # type: ignore[no-untyped-def]
         start, end = end, size
     found = queue[start:end]
     heap = np.empty(min(limit, len(found)) if limit >= 0 else len(found), np.int64)
-    size = 0
+    size = np.int64(0)
     for node in found:
         size = offer(heap, size, sort_key(value[node], rank[node], strongest))
     return heap[:size]
@@ -67,7 +68,10 @@ def best_at_hop(  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _above(counts, strength):  # type: ignore[no-untyped-def]
-    return counts[strength + 1 :].sum()
+    total = 0
+    for code in range(strength + 1, len(counts)):
+        total += counts[code]
+    return total
 
 
 @njit(nogil=True, cache=True)
@@ -104,11 +108,11 @@ def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):
     """
     mark, from_source, value = scratch.mark, scratch.other_mark, scratch.value
     near_target, near_source = scratch.there, scratch.here
-    base = fresh_stamps(mark, scratch.stamp, 0, 8)
-    origin = fresh_stamps(from_source, scratch.stamp, 1, 8)
+    base = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(8))
+    origin = fresh_stamps(from_source, scratch.stamp, np.int64(1), np.int64(8))
     mark[target], value[target], near_target[0] = base, strongest, target
     from_source[source], near_source[0] = origin, source
-    start, end, first, last = 0, 1, 0, 1
+    start, end, first, last = np.int64(0), np.int64(1), 0, 1
     back, forth = 0, 0
     while back + forth < hops:
         if _degrees(indptr, near_target[start:end]) <= _degrees(indptr, near_source[first:last]):
@@ -182,7 +186,7 @@ def steps(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit
     """
     mark, value = scratch.mark, scratch.value
     heap = np.empty(min(limit, indptr[node + 1] - indptr[node]), np.int64)
-    size = 0
+    size = np.int64(0)
     previous = -1
     for arc in range(indptr[node], indptr[node + 1]):  # of parallel arcs the strongest comes first and stands for all
         other = neighbour[arc]

@@ -91,6 +91,10 @@ class IndexGraph:
         """Return the URI of the node with this number."""
         return self._names.uri(node)
 
+    def uris(self) -> list[str]:
+        """Return the URI of every node, in the order of their numbers; what vectors of this index are aligned with."""
+        return self._names.uris(range(len(self._arrays["rank"])))
+
     # distances
 
     def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:

@@ -62,7 +62,7 @@ class ScratchPool:
             self._free.append(scratch)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def fresh_stamps(mark, stamp, which, width):  # type: ignore[no-untyped-def]
     """Return the first of ``width`` stamps that occur nowhere in ``mark``."""
     if stamp[which] > _LAST_STAMP:

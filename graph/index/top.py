@@ -33,7 +33,7 @@ def offer(heap, size, key):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(nogil=True, cache=True, inline="always")
+@njit(nogil=True, cache=True)
 def sort_key(strength, rank, strongest):  # type: ignore[no-untyped-def]
     """Return one number that sorts by strength descending, then rank."""
     return np.int64(strongest - strength) << np.int64(32) | np.int64(rank)
