@@ -1,0 +1,57 @@
+"""The arrows between the folders, and what importing them may bring in."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ARROWS = {
+    "api": {"api", "reasoning", "loaders", "graph", "cypher"},
+    "reasoning": {"reasoning", "graph"},
+    "loaders": {"loaders", "graph"},
+    "graph": {"graph", "cypher"},
+    "cypher": {"cypher"},
+}
+HEAVY = {"torch", "transformers", "spacy", "fastapi", "numba", "neo4j", "ladybug", "pyarrow", "rdflib"}
+
+
+def imported(path: Path) -> set[str]:
+    """Return the root folders that the module at ``path`` imports from."""
+    package = ["tacit", *path.relative_to(ROOT).parent.parts]
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1]
+            names |= {".".join([*base, node.module or alias.name]) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("tacit.")}
+
+
+@pytest.mark.parametrize("folder", ARROWS)
+def test_imports_follow_the_arrows(folder: str) -> None:
+    against = {
+        f"{path.relative_to(ROOT)} imports {target}"
+        for path in (ROOT / folder).rglob("*.py")
+        for target in imported(path) - ARROWS[folder]
+    }
+    assert not against
+
+
+def test_the_arrows_are_seen() -> None:
+    assert {"graph"} <= imported(ROOT / "loaders" / "conceptnet.py") | imported(ROOT / "reasoning" / "grounding.py")
+    assert "loaders" in {target for path in (ROOT / "api").glob("*.py") for target in imported(path)}
+
+
+@pytest.mark.parametrize("package", ["tacit.graph", "tacit.loaders", "tacit.reasoning", "tacit.api", "tacit.api.main"])
+def test_importing_a_package_is_light(package: str) -> None:
+    program = f"import sys, {package}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+    assert not HEAVY & set(loaded)
