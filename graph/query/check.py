@@ -1,0 +1,330 @@
+"""The first wall: a query is let through only when every clause, function and procedure in it is on the list of reading ones.
+
+The checker walks the tokens with a stack of brackets and one question in mind: does the engine expect an operand, an operator or
+a clause here? A word where a clause or an operator belongs must be a known one; a word where an operand belongs is a name, and
+may be any. Inside round, square and curly brackets no clause can begin, except in the braces of a subquery, which are told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import QueryRefused
+from .costs import check_iteration, check_range, check_regex
+from .tokens import Token, refused, tokenize
+from .words import (
+    ALLOWED,
+    CLAUSES,
+    ENDINGS,
+    FUNCTIONS,
+    HARD,
+    ITERATIONS,
+    OPERATORS,
+    PATHS,
+    PREFIXES,
+    PROCEDURES,
+    SUBQUERIES,
+    Dialect,
+)
+
+MAX_DEPTH = 40
+MAX_TOKENS = 4_000
+
+_CLOSERS = {")": "(", "]": "[", "}": "{"}
+_ENDERS = {"+", "*", "%", ">"}
+"""Signs that mostly ask for an operand but can end a pattern, a label expression or a type."""
+
+
+@dataclass
+class Frame:
+    """An open bracket, or the statement itself.
+
+    Attributes:
+        opener: the bracket that began it; empty for the statement.
+        query: clauses may stand in it; procedure: it is the subquery of a ``CALL``.
+        state: what the engine expects next.
+        clause: the clause that it is in.
+        walks: it is an expression that walks a list.
+    """
+
+    opener: str = ""
+    query: bool = False
+    procedure: bool = False
+    state: Literal["clause", "operand", "operator"] = "operand"
+    clause: str = ""
+    walks: bool = False
+
+
+def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any] | None = None) -> None:
+    """Let ``cypher`` pass when all it can do is read the graph.
+
+    Args:
+        cypher: one query; a semicolon may end it.
+        dialect: the engine that will run it.
+        parameters: its parameters, where they are known: those that are regular expressions or sizes are checked too.
+
+    Raises:
+        QueryRefused: one sentence that says what was found, at which line and column, and what is allowed.
+    """
+    Checker(cypher, dialect, parameters).run()
+
+
+class Checker:
+    """One walk over the tokens of one query; after :meth:`run`, ``tokens`` and ``top`` tell its shape."""
+
+    def __init__(self, query: str, dialect: Dialect, parameters: Mapping[str, Any] | None = None) -> None:
+        self.query, self.dialect, self.parameters = query, dialect, parameters
+        self.tokens = tokenize(query)
+        self.position = 0
+        self.frames = [Frame(query=True, state="clause")]
+        self.top: list[tuple[str, int]] = []
+
+    @property
+    def here(self) -> Token:
+        """The token to look at."""
+        return self.tokens[self.position]
+
+    def ahead(self, distance: int = 1) -> Token:
+        """Return the token ``distance`` after the one to look at."""
+        return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
+
+    @property
+    def before(self) -> str:
+        """Text of the token before the one to look at; empty at the start."""
+        return self.tokens[self.position - 1].text if self.position else ""
+
+    def refuse(self, token: Token, what: str, allowed: str = ALLOWED) -> QueryRefused:
+        """Return the error that refuses ``token``."""
+        return refused(self.query, token.start, what, allowed)
+
+    def run(self) -> None:
+        """Walk over all tokens; raise :class:`QueryRefused` at the first that may not stand where it does."""
+        if self.here.kind == "end":
+            raise QueryRefused("the query is empty; write one such as MATCH (c:Concept) RETURN c.text LIMIT 10")
+        if len(self.tokens) > MAX_TOKENS:
+            raise QueryRefused(f"the query has {len(self.tokens):,} words and signs; keep it to {MAX_TOKENS:,}")
+        while self.position < len(self.tokens) - 1:
+            token, frame = self.here, self.frames[-1]
+            if token.kind == "symbol":
+                self._symbol(token, frame)
+            elif token.kind == "word" and self._keyword(token, frame):
+                pass
+            elif frame.state != "operand":
+                raise self.refuse(token, self._describe(token))
+            elif token.kind in ("word", "quoted"):
+                self._name(token, frame)
+            else:
+                self._take(1, "operator")
+        if len(self.frames) > 1:
+            raise self.refuse(self.here, f"an open {self.frames[-1].opener}", "close every bracket")
+
+    def limited(self, rows: int) -> str:
+        """Return the query with ``LIMIT rows`` at its end, where that changes nothing but the number of its rows."""
+        words = [word for word, _ in self.top]
+        if "UNION" in words or "RETURN" not in words[words.index("CALL") if "CALL" in words else 0 :]:
+            return self.query
+        word, position = self.top[-1]
+        if word == "LIMIT":
+            own = self.tokens[position + 1]
+            bounded = (
+                own.kind != "number"
+                or not own.text.isdecimal()
+                or int(own.text) <= rows
+                or self.tokens[position + 2].kind != "end"
+            )
+            return self.query if bounded else f"{self.query[: own.start]}{rows}{self.query[own.end :]}"
+        end = self.tokens[-3 if self.tokens[-2].text == ";" else -2].end
+        return f"{self.query[:end]}\nLIMIT {rows}"
+
+    def _take(self, count: int, state: Literal["clause", "operand", "operator"]) -> None:
+        """Go ``count`` tokens on, after which the innermost frame expects ``state``."""
+        self.position += count
+        self.frames[-1].state = state
+
+    def _describe(self, token: Token) -> str:
+        return token.upper if token.upper in HARD else f"{token.kind} {token.text[:40]!a}"
+
+    def _open(self, frame: Frame, count: int) -> None:
+        """Enter ``frame``, whose bracket is the last of the next ``count`` tokens."""
+        if len(self.frames) > MAX_DEPTH:
+            raise self.refuse(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
+        if frame.walks and self.dialect == "neo4j":
+            check_iteration(self.query, self.here, any(outer.walks for outer in self.frames))
+        self.position += count
+        self.frames.append(frame)
+
+    def _symbol(self, token: Token, frame: Frame) -> None:
+        sign = token.text
+        if sign == ";":
+            if self.ahead().kind != "end" or len(self.frames) > 1:
+                raise self.refuse(token, "a second statement", "send one query at a time")
+            self._take(1, "operator")
+        elif frame.state == "clause" and sign != "}":
+            if sign != "(" or not frame.opener or frame.procedure or frame.clause:
+                raise self.refuse(token, self._describe(token))
+            frame.state, frame.clause = "operand", "MATCH"  # EXISTS and COUNT take a bare pattern
+        elif sign in "([{":
+            walks = (
+                sign == "["
+                and frame.state == "operand"
+                and self.ahead().kind in ("word", "quoted")
+                and self.ahead(2).upper == "IN"
+            )
+            self._open(Frame(sign, walks=walks), 1)
+        elif sign in _CLOSERS:
+            if frame.opener != _CLOSERS[sign]:
+                raise self.refuse(token, f"an unmatched {sign}", "close every bracket")
+            self.frames.pop()
+            self._take(1, "clause" if frame.procedure else "operator")
+        elif sign == ".":
+            self._dot(token, frame)
+        elif sign in "*%" and frame.state == "operand":
+            self._take(1, "operand" if sign == "*" and self.ahead().kind == "number" else "operator")
+        else:
+            if sign == "=~" and self.dialect == "neo4j":
+                check_regex(self.query, token, self.ahead(), self.ahead(2), self.parameters)
+            self._take(1, "operand")
+
+    def _dot(self, token: Token, frame: Frame) -> None:
+        """A property of what stands before, or one named in a map projection."""
+        name, after = self.ahead(), self.ahead(2)
+        if self.before and self.tokens[self.position - 1].kind == "number":
+            raise self.refuse(token, "a point after a number", "write 1.0")
+        if frame.state == "operand" and frame.opener != "{":
+            raise self.refuse(token, "a point without a name before it", "write variable.property")
+        if (name.text == "*" and frame.opener == "{") or (name.kind in ("word", "quoted") and after.text != "("):
+            self._take(2, "operator")
+        else:
+            raise self.refuse(name, self._describe(name), "a point is followed by the name of a property")
+
+    def _keyword(self, token: Token, frame: Frame) -> bool:
+        """Take ``token`` as the keyword that it is where it stands; False when it is a name."""
+        word = token.upper
+        if frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":":
+            self._take(2, "operand")  # the key of a map
+            return True
+        if frame.state == "operand":
+            ends = frame.query and self.before in _ENDERS and word in CLAUSES
+            return self._clause(token, frame) if ends else self._prefix(token, frame)
+        if frame.query and word in CLAUSES:
+            return self._clause(token, frame)
+        if frame.state == "clause":
+            if frame.opener and not frame.procedure and not frame.clause and self.ahead().text == "=":
+                frame.state, frame.clause = "operand", "MATCH"  # EXISTS { p = (a)-->(b) }
+                return False
+            raise self.refuse(token, self._describe(token))
+        return self._operator(token, frame)
+
+    def _prefix(self, token: Token, frame: Frame) -> bool:
+        """A keyword before an operand, or the word before the braces of a subquery."""
+        word, following = token.upper, self.ahead()
+        if self.before == ":" and (frame.opener != "{" or frame.query):
+            return False  # a label
+        if word in SUBQUERIES and following.text == "{":
+            self.frames[-1].state = "operator"
+            self._open(Frame("{", query=True, state="clause"), 2)
+            return True
+        names = following.kind == "end" or following.text in (",", ")", "]", "}", ".", "=")
+        if (word in PREFIXES and not names) or (word in PATHS and (following.upper in PATHS or following.kind == "number")):
+            self._take(1, "operand")
+            return True
+        return False
+
+    def _operator(self, token: Token, frame: Frame) -> bool:
+        word, following = token.upper, self.ahead()
+        if word == "WHERE" and frame.opener in ("(", "["):
+            self._take(1, "operand")
+        elif word == "AS" and following.kind in ("word", "quoted"):
+            self.position += 1
+            self._plain(following)
+            self._take(1, "operator")
+        elif word in ("STARTS", "ENDS") and following.upper == "WITH":
+            self._take(2, "operand")
+        elif word == "IS" or (word == "NOT" and following.upper == "NULL"):
+            negated = word == "IS" and following.upper == "NOT"
+            self._take(2 if negated else 1, "operand")
+        elif word in ENDINGS:
+            self._take(1, "operator")
+        elif (word in OPERATORS - {"AS", "STARTS", "ENDS"}) or (word in PATHS and frame.state == "operator"):
+            self._take(1, "operand")
+        else:
+            raise self.refuse(token, self._describe(token))
+        return True
+
+    def _clause(self, token: Token, frame: Frame) -> bool:
+        word, following = token.upper, self.ahead().upper
+        if len(self.frames) == 1:
+            self.top.append((word, self.position))
+        if word == "YIELD" and frame.clause != "CALL":
+            raise self.refuse(token, "YIELD without CALL")
+        if word == "OPTIONAL" and following not in ("MATCH", "CALL"):
+            raise self.refuse(token, "OPTIONAL without MATCH")
+        if word == "ORDER" and following != "BY":
+            raise self.refuse(token, "ORDER without BY")
+        if word == "UNION":
+            frame.clause = ""
+            self._take(2 if following in ("ALL", "DISTINCT") else 1, "clause")
+        elif word == "OPTIONAL":
+            self._take(1, "clause")
+        elif word == "CALL":
+            self._call(frame)
+        else:
+            frame.clause = "CALL" if word == "YIELD" else word
+            self._take(2 if word == "ORDER" else 1, "operand")
+        return True
+
+    def _call(self, frame: Frame) -> None:
+        """``CALL`` of a procedure on the list, or of a subquery in braces."""
+        distance = 1
+        if self.ahead().text == "(":
+            while self.ahead(distance).text in ("(", ",", "*") or self.ahead(distance).kind in ("word", "quoted"):
+                distance += 1
+            distance += 1
+        if self.ahead(distance).text == "{":
+            frame.clause = "CALL {"
+            self._open(Frame("{", query=True, procedure=True, state="clause"), distance + 1)
+            return
+        self._take(1, "operand")
+        name, parts = self._dotted()
+        if name.lower() not in PROCEDURES[self.dialect]:
+            raise self.refuse(
+                self.here, f"CALL {name[:60]}", f"the procedures {', '.join(sorted(PROCEDURES[self.dialect]))} are allowed"
+            )
+        frame.clause = "CALL"
+        self._take(parts, "operator")
+
+    def _dotted(self) -> tuple[str, int]:
+        """Return the name, with its points, that stands here and the number of its tokens."""
+        names, count = [self.here.name], 1
+        while self.ahead(count).text == "." and self.ahead(count + 1).kind in ("word", "quoted"):
+            names.append(self.ahead(count + 1).name)
+            count += 2
+        return ".".join(names), count
+
+    def _name(self, token: Token, frame: Frame) -> None:
+        """A variable, a property of one, a label, or a function with its arguments."""
+        name, count = self._dotted()
+        if self.ahead(count).text == "(":
+            if name.lower() not in FUNCTIONS[self.dialect]:
+                raise self.refuse(
+                    token, f"the function {name[:60]}", f"it is not among the reading functions of the {self.dialect} engine"
+                )
+            self.position += count
+            if name.lower() == "range" and self.dialect == "neo4j":
+                check_range(self.query, self.tokens, self.position, count, self.parameters)
+            self._open(Frame("(", walks=name.lower() in ITERATIONS), 1)
+            return
+        label = self.before in (":", "|", "&", "!") and frame.opener in ("(", "[")
+        if not label and count == 1:
+            self._plain(token)
+        self._take(count, "operator")
+
+    def _plain(self, token: Token) -> None:
+        """Refuse a bare name that is a word such as CREATE unless what follows shows that nothing but a name can stand there."""
+        following = self.ahead()
+        joined = following.kind == "word" and following.upper in CLAUSES | OPERATORS | ENDINGS
+        ended = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
+        if token.upper in HARD and (self.before in _ENDERS or not (joined or ended)):
+            raise self.refuse(token, token.upper)

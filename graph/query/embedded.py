@@ -1,0 +1,177 @@
+"""A user's query over the embedded engine: checked here, run in a worker process, its rows brought back.
+
+Workers stay for the next query, because starting one takes longer than most queries. Each graph has up to ``MAX_WORKERS``; a
+thread takes one for the time of its query. A worker whose database has changed since, or that died, is replaced.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
+from ..model import QueryResult
+from .arguments import MAX_BYTES, check_limits, check_parameters
+from .check import Checker
+from .process import Worker
+
+DATABASE = "graph.lbug"
+MAX_WORKERS = 2
+
+
+class _Pool:
+    """The workers of one graph: those that wait for work, and a count of all."""
+
+    def __init__(self) -> None:
+        self.free = threading.Condition()
+        self.idle: list[Worker] = []
+        self.busy = 0
+
+    def take(self, file: Path, deadline: float) -> Worker:
+        """Return a worker that opened ``file`` as it is now; at most until ``deadline``."""
+        with self.free:
+            while self.busy >= MAX_WORKERS:
+                if not self.free.wait(deadline - time.monotonic()):
+                    raise GraphBusy("too many queries run on this graph at once; try again in a moment")
+            self.busy += 1
+            worker = self.idle.pop() if self.idle else None
+        try:
+            if worker is not None and not worker.usable():
+                worker.kill()
+                worker = None
+            return worker or Worker(file)
+        except BaseException:
+            self.give(None)
+            raise
+
+    def give(self, worker: Worker | None) -> None:
+        """Take ``worker`` back for the next query; None when it is gone."""
+        with self.free:
+            self.busy -= 1
+            if worker is not None:
+                self.idle.append(worker)
+            self.free.notify()
+
+
+_pools: dict[Path, _Pool] = {}
+_pools_lock = threading.Lock()
+
+
+def run_embedded(
+    path: str | os.PathLike[str],
+    cypher: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    limit: int = 1000,
+    timeout: float = 30.0,
+) -> QueryResult:
+    """Run one read-only query over the embedded graph in the folder ``path``, in a process of its own.
+
+    Args:
+        path: the graph's folder.
+        cypher: the query; see :func:`tacit.graph.query.check` for what it may hold.
+        parameters: values for its ``$names``: None, booleans, numbers, strings, and lists and dictionaries of them.
+        limit: most rows to return, >= 0; ``truncated`` tells whether there were more.
+        timeout: most seconds that the query may take, > 0.
+
+    Raises:
+        QueryRefused: it holds something other than reading.
+        QueryInvalid: the engine cannot understand or evaluate it.
+        QueryTimeout: it passed its time limit.
+        GraphNotFound: there is no graph.
+        GraphBusy: other queries took all the time there was.
+        GraphError: it needs more memory than a query may have, or the engine failed.
+        InputError: a parameter, ``limit`` or ``timeout`` is of no use.
+    """
+    check_limits(limit, timeout)
+    values = check_parameters(parameters)
+    checker = Checker(cypher, "embedded", values)
+    checker.run()
+    file = Path(path).resolve() / DATABASE
+    if not file.exists():
+        raise GraphNotFound(f"there is no graph at {path}; make one with: tacit load conceptnet FILE --into {path}")
+    request = {
+        "cypher": checker.limited(limit + 1),
+        "parameters": values,
+        "limit": limit,
+        "timeout": timeout,
+        "bytes": MAX_BYTES,
+    }
+    with _pools_lock:
+        pool = _pools.setdefault(file, _Pool())
+    worker = pool.take(file, time.monotonic() + timeout)
+    kept: Worker | None = None
+    try:
+        try:
+            answer = worker.ask(request)
+        except QueryTimeout:
+            raise _late(timeout) from None
+        if answer is None:
+            late = worker.died_by_alarm()
+            worker.kill()
+            if late:
+                raise _late(timeout)
+            raise GraphError("the engine broke down over the query, and nothing else was harmed; write it in another way")
+        if answer.get("failed") == "memory":
+            worker.kill()
+        else:
+            kept = worker
+    finally:
+        pool.give(kept)
+    if "failed" in answer:
+        raise _failure(answer["failed"], answer["message"], timeout)
+    return QueryResult(tuple(answer["columns"]), tuple(map(tuple, answer["rows"])), answer["truncated"])
+
+
+def _late(timeout: float) -> QueryTimeout:
+    return QueryTimeout(f"the query took longer than {timeout:g} seconds and was stopped; narrow it down or allow it more time")
+
+
+def _failure(kind: str, message: str, timeout: float) -> Exception:
+    """Return the error for what a worker reports."""
+    line = " ".join(message.split("\n", 1)[0].split())[:500]
+    if kind == "timeout":
+        return _late(timeout)
+    if kind == "memory":
+        return GraphError("the query needs more memory than a query may have; narrow it down, or return fewer rows at once")
+    if kind == "size":
+        return GraphError(f"one row of the answer is larger than {MAX_BYTES >> 20} MiB; return less of it")
+    if kind == "write":
+        return QueryRefused(f"the engine refused to do more than read ({line})")
+    if kind == "engine":
+        return GraphError(f"the engine failed ({line}); load the graph again if this happens with every query")
+    return QueryInvalid(f"the query cannot be run ({line})")
+
+
+def close_workers(path: str | os.PathLike[str] | None = None) -> None:
+    """End the idle workers of the graph at ``path``, or of all graphs; the next query starts new ones."""
+    file = None if path is None else Path(path).resolve() / DATABASE
+    with _pools_lock:
+        pools = [pool for key, pool in _pools.items() if file is None or key == file]
+    for pool in pools:
+        with pool.free:
+            idle, pool.idle = pool.idle, []
+        for worker in idle:
+            worker.kill()
+
+
+def _forget_in_child() -> None:
+    """After a fork the workers belong to the parent alone: let go of the pipes without a word to them."""
+    global _pools_lock
+    _pools_lock = threading.Lock()
+    pools = list(_pools.values())
+    _pools.clear()
+    for pool in pools:
+        for worker in pool.idle:
+            worker.forget()
+            worker.process.returncode = 0  # another's child, nothing to wait for
+
+
+atexit.register(close_workers)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,201 @@
+"""The second and third wall of the embedded engine: the process in which users' queries run, and which may die.
+
+It is started as a script and imports nothing of tacit, so that it is up in a fraction of a second. It opens the database for
+reading, asks it once, and then gives up what a query has no use for: it can open no further file or socket, write no byte to a
+file, and grow by no more than the memory it was granted. Requests and answers are lines of JSON on its standard input and output.
+It ends when its input does, when nobody asked for a while, and by an alarm when a query does not heed its time limit.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+import os
+import select
+import signal
+import sys
+import uuid
+from typing import Any
+
+GRACE = 1.0
+"""Seconds after its time limit in which a query may end by itself."""
+
+
+_INTERNAL = ("_LABEL", "_ID", "_SRC", "_DST", "relation")
+"""What a node or relationship holds beside its properties; ``relation`` is the exact name of its type."""
+
+
+def plain(value: Any) -> Any:
+    """Return an engine's value as JSON can hold it: nodes, relationships and paths as dictionaries, dates as ISO text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return _dictionary(value)
+    if isinstance(value, (list, tuple, set)):
+        return [plain(item) for item in value]
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return f"P{value.days}DT{value.seconds + value.microseconds / 1_000_000:g}S"
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    return str(value)
+
+
+def _dictionary(value: dict[Any, Any]) -> Any:
+    if "_NODES" in value and "_RELS" in value:
+        return {"nodes": plain(value["_NODES"]), "relationships": plain(value["_RELS"])}
+    if "_LABEL" in value and "_ID" in value:
+        properties = {k: plain(v) for k, v in sorted(value.items()) if v is not None and k not in _INTERNAL}
+        if "_SRC" in value:
+            return {"type": value.get("relation") or value["_LABEL"], **properties}
+        return {"label": value["_LABEL"], **properties}
+    if value.keys() == {"offset", "table"}:
+        return f"{value['table']}:{value['offset']}"
+    return {str(key): plain(item) for key, item in value.items()}
+
+
+class Session:
+    """The open database and what a query may use of this process."""
+
+    def __init__(self, file: str, pool: int, heap: int) -> None:
+        import ladybug
+
+        self.database = ladybug.Database(file, read_only=True, buffer_pool_size=pool, max_num_threads=2)
+        self.connection = ladybug.Connection(self.database)
+        for _ in ("warm-up", "after which nothing more is opened"):
+            self.connection.execute("CALL show_tables() RETURN name ORDER BY name LIMIT 1").close()  # type: ignore[union-attr]
+        plain(uuid.uuid4())
+        self._confine(heap)
+
+    def _confine(self, heap: int) -> None:
+        try:
+            import resource
+        except ImportError:  # Windows
+            return
+        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_FSIZE, 0)
+        _limit(resource.RLIMIT_NOFILE, 0)
+        size = _address_space()
+        if size:
+            _limit(resource.RLIMIT_AS, size + heap)
+
+    def answer(self, request: dict[str, Any]) -> str:
+        """Return columns and rows, or the kind of failure and its message, as JSON."""
+        timeout, limit, most = request["timeout"], request["limit"], request["bytes"]
+        self.connection.set_query_timeout(max(1, int(timeout * 1000)))
+        try:
+            statement = self.connection._prepare(request["cypher"], request["parameters"])
+            result: Any = self.connection.execute(statement, request["parameters"])
+        except (RuntimeError, TypeError, ValueError) as error:
+            return _failure(_kind(str(error)), str(error))
+        rows: list[str] = []
+        size, truncated = 0, False
+        while result.has_next():
+            if len(rows) == limit:
+                truncated = True
+                break
+            row = json.dumps([plain(value) for value in result.get_next()], allow_nan=False, ensure_ascii=False)
+            size += len(row)
+            if size > most:
+                truncated = bool(rows)
+                if not rows:
+                    return _failure("size")
+                break
+            rows.append(row)
+        columns = json.dumps(result.get_column_names(), ensure_ascii=False)
+        result.close()
+        return f'{{"columns": {columns}, "truncated": {json.dumps(truncated)}, "rows": [{", ".join(rows)}]}}'
+
+
+def _failure(kind: str, message: str = "") -> str:
+    return json.dumps({"failed": kind, "message": message})
+
+
+def _kind(message: str) -> str:
+    """Return what kind of failure the engine's message tells of."""
+    if message.startswith("Interrupted"):
+        return "timeout"
+    if "Buffer manager" in message or "bad_alloc" in message or "Unable to allocate" in message:
+        return "memory"
+    if "read-only" in message:
+        return "write"
+    return "engine" if message.startswith(("IO exception", "Storage exception", "Checkpoint exception")) else "query"
+
+
+def _limit(kind: int, most: int) -> None:
+    import resource
+
+    try:
+        resource.setrlimit(kind, (most, most))
+    except (ValueError, OSError):
+        return
+
+
+def _address_space() -> int:
+    """Return the bytes of address space in use; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+def _lines(source: int, idle: float) -> Any:
+    """Yield the lines that come in; end with the input, or after ``idle`` seconds without any."""
+    kept = b""
+    while True:
+        if os.name == "posix" and not select.select([source], [], [], idle)[0]:
+            return
+        read = os.read(source, 1 << 16)
+        if not read:
+            return
+        *lines, kept = (kept + read).split(b"\n")
+        yield from lines
+
+
+def main(file: str, pool: int, heap: int, idle: float) -> None:
+    """Serve requests until the input ends."""
+    source, target = os.dup(0), os.dup(1)
+    empty = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(empty, stream)
+    if hasattr(signal, "SIGXFSZ"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def tell(answer: str) -> None:
+        data = (answer + "\n").encode("utf-8", "replace")
+        while data:
+            data = data[os.write(target, data) :]
+
+    try:
+        session = Session(file, pool, heap)
+    except Exception as error:
+        tell(_failure("open", str(error)))
+        return
+    tell("{}")
+    for line in _lines(source, idle):
+        request = json.loads(line)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, request["timeout"] + GRACE)
+        try:
+            answer, whole = session.answer(request), True
+        except MemoryError:
+            answer, whole = _failure("memory"), False
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        tell(answer)
+        if not whole or answer.startswith('{"failed": "memory"'):
+            break
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
