@@ -11,6 +11,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -24,6 +25,7 @@ SHIPPED = Path(__file__).parent / "pipeline"
 _NEVER_NEEDED = ("parser", "senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel")
 _NOT_HASHED = ("README", "LICENSE", "scores.json", ".")
 _BATCH = 256
+_FORGET_AFTER = 200_000
 _SPLIT_CLITIC = re.compile(r"(?<=\w)(\s*)(['’‘`´])(\s+)(?=(?:ll|m|s|t|d|re|ve)\b)", re.IGNORECASE)
 
 
@@ -90,7 +92,10 @@ class SpacyAnalyser:
             needless += [name for name in ("tagger",) if name in nlp.pipe_names]
         for name in needless:
             nlp.disable_pipe(name)
+        self._stop_words = frozenset(nlp.Defaults.stop_words)
         self._lock = threading.Lock()
+        self._zone = ExitStack()
+        self._words_in_zone = _FORGET_AFTER
         trial = self.analyse(["The dogs were eating their bones."])[0]
         name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
         for attribute, component in (("lemma", "lemmatizer"), ("pos", "morphologizer or tagger")):
@@ -105,15 +110,24 @@ class SpacyAnalyser:
         return f"{self.digest}@spacy-{'.'.join(__version__.split('.')[:2])}"
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
-        """Return the tokens of each text; what spaCy learnt about their words is forgotten again, so memory stays bounded."""
+        """Return the tokens of each text, without white space, in order."""
         joined = [join_clitics(text) for text in texts]
-        with self._lock, self.nlp.memory_zone():
+        with self._lock:
+            self._forget()
             docs = self.nlp.pipe((text for text, _ in joined), batch_size=_BATCH)
             return [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, joined, strict=True)]
 
+    def _forget(self) -> None:
+        """Let spaCy forget the words that it met, once they are many: its vocabulary would grow with every new one."""
+        if self._words_in_zone >= _FORGET_AFTER:
+            self._zone.close()
+            self._zone.enter_context(self.nlp.memory_zone())
+            self._words_in_zone = 0
+
     def _tokens(self, doc: Any, offsets: list[int] | None) -> list[Token]:
         """Copy what is needed of a spaCy document."""
-        vocab = self.nlp.vocab
+        self._words_in_zone += len(doc)
+        stop_words = self._stop_words
         tokens = []
         for word in doc:
             if word.is_space:
@@ -121,9 +135,9 @@ class SpacyAnalyser:
             start, end = word.idx, word.idx + len(word)
             if offsets is not None:
                 start, end = offsets[start], offsets[end - 1] + 1
-            lemma = word.lemma_
-            stop = word.is_stop or vocab[lemma or word.lower_].is_stop
-            tokens.append(Token(word.text, start, end, lemma, word.pos_, stop))
+            text, lemma = word.text, word.lemma_
+            stop = text.lower() in stop_words or lemma.lower() in stop_words
+            tokens.append(Token(text, start, end, lemma, word.pos_, stop))
         return tokens
 
 

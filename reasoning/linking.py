@@ -2,8 +2,8 @@
 
 Left to right, the longest run of up to three words that is a concept wins. A run is looked up as written, then with the
 pipeline's lemmas, then under the graph's own guesses (:mod:`tacit.graph.lemma`); runs never cross punctuation, except a hyphen
-inside a word. By default only runs with a content word count: a noun, proper noun, verb, adjective or adverb that
-is no stop word.
+inside a word. By default a run needs a content word (noun, proper noun, verb, adjective or adverb that is no stop word), begins
+and ends with a word of these kinds, or ends with the particle of its verb, so "my wife" gives *wife* and "look for" stays whole.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ HYPHENS = ("-", "‐", "‑")
 MAX_WORDS = 3
 
 _LONGEST_NAME = 100
+_PARTICLES = ("ADP", "ADV")
+
+_Name = tuple[str, bool]  # a text, and whether only that very name is meant or the graph's guesses are welcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class _Span:
     """A run of words that may be a concept, and the names to look it up under, best first."""
 
     words: tuple[Token, ...]
-    names: tuple[str, ...]
+    names: tuple[_Name, ...]
 
 
 class Linker:
@@ -92,7 +95,7 @@ class Linker:
         self.content_only = content_only
         self.pos = frozenset(pos)
         self._mentions: LruCache[str, tuple[Mention, ...]] = LruCache(cache_size)
-        self._names: LruCache[str, str] = LruCache(10 * cache_size)
+        self._names: LruCache[_Name, str] = LruCache(10 * cache_size)
         if not self.pos and content_only:
             raise InputError("no part of speech is left to link; name at least one, or set content_only to False")
 
@@ -130,17 +133,18 @@ class Linker:
                 self._mentions.put(text, found[text])
         return [found[text] for text in texts]
 
-    def _resolve(self, names: Iterable[str]) -> dict[str, str]:
+    def _resolve(self, names: Iterable[_Name]) -> dict[_Name, str]:
         """Return the concept of each name that has one."""
-        concepts: dict[str, str] = {}
-        unknown: list[str] = []
+        concepts: dict[_Name, str] = {}
+        unknown: list[_Name] = []
         for name in dict.fromkeys(names):
             uri = self._names.get(name)
             if uri is None:
                 unknown.append(name)
             elif uri:
                 concepts[name] = uri
-        for name, found in zip(unknown, self.graph.resolve(unknown, self.language) if unknown else [], strict=True):
+        asked = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
+        for name, found in zip(unknown, self.graph.resolve(asked, self.language) if asked else [], strict=True):
             self._names.put(name, found or "")
             if found:
                 concepts[name] = found
@@ -156,28 +160,25 @@ class Linker:
                 if last > first and not words[last].joined:
                     break
                 run = tuple(word.token for word in words[first : last + 1])
-                if not self.content_only or any(self._is_content(token) for token in run):
-                    row.append(_Span(run, self._names_of(run, text)))
+                if not self.content_only or self._is_wanted(run):
+                    row.append(_Span(run, _names(run, text)))
             rows.append(row[::-1])
         return rows
+
+    def _is_wanted(self, run: Sequence[Token]) -> bool:
+        """Return whether a run of words says something by itself, from its first word to its last."""
+        first, last = run[0], run[-1]
+        if first.pos not in self.pos or (first.stop and first.pos == "ADV"):
+            return False
+        particle = first.pos == "VERB" and last.pos in _PARTICLES
+        if not particle and (last.pos not in self.pos or (last.stop and last.pos == "ADV")):
+            return False
+        return any(self._is_content(token) for token in run)
 
     def _is_content(self, token: Token) -> bool:
         return token.pos in self.pos and not token.stop
 
-    def _names_of(self, run: Sequence[Token], text: str) -> tuple[str, ...]:
-        """Return the names of a run of words: URIs where only that very name is meant, text where guesses are welcome."""
-        written = " ".join(text[run[0].start : run[-1].end].split())
-        if len(written) > _LONGEST_NAME:
-            return ()
-        if run[0].text.lower() in ARTICLES and len(run) > 1:
-            return (concept_uri(written, self.language),)
-        texts = [token.text for token in run]
-        lemmas = [token.lemma or token.text for token in run]
-        lemmatised = ([*texts[:-1], lemmas[-1]], lemmas, [lemmas[0], *texts[1:]])
-        exact = [written, " ".join(texts), *(" ".join(words) for words in lemmatised)]
-        return (*dict.fromkeys(concept_uri(name, self.language) for name in exact if _has_letter(name)), written.lower())
-
-    def _match(self, text: str, rows: Sequence[Sequence[_Span]], concepts: dict[str, str]) -> tuple[Mention, ...]:
+    def _match(self, text: str, rows: Sequence[Sequence[_Span]], concepts: dict[_Name, str]) -> tuple[Mention, ...]:
         """Take the longest known run at each word, from left to right."""
         mentions: list[Mention] = []
         at = 0
@@ -199,8 +200,23 @@ class Linker:
         return Mention(start, end, text[start:end], uri, lemma, head.pos)
 
 
+def _names(run: Sequence[Token], text: str) -> tuple[_Name, ...]:
+    """Return the names of a run of words, best first; none when it is too long to be one."""
+    written = " ".join(text[run[0].start : run[-1].end].lower().split())
+    if len(written) > _LONGEST_NAME:
+        return ()
+    texts = [token.text.lower() for token in run]
+    lemmas = [token.lemma.lower() or token.text.lower() for token in run]
+    names = [written, " ".join(texts), " ".join([*texts[:-1], lemmas[-1]])]
+    if len(run) > 1:
+        names += [" ".join(lemmas), " ".join([lemmas[0], *texts[1:]])]
+    exact = [(name, True) for name in dict.fromkeys(names)]
+    guess = len(run) == 1 or texts[0] not in ARTICLES  # the graph would drop the article, and the mention would keep it
+    return (*exact, (written, False)) if guess else tuple(exact)
+
+
 def _has_letter(text: str) -> bool:
-    return any(character.isalnum() for character in text)
+    return text.isalnum() or any(character.isalnum() for character in text)
 
 
 def _words(tokens: Sequence[Token]) -> list[_Word]:

@@ -17,6 +17,7 @@ from .treebank import Word
 _LONGEST = 6
 _SUPPORT = 2
 _OPEN = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
+_LOWER_CASE = ["", ""]  # matches every word; without it spaCy keeps the case of words that no rule fits ("The")
 
 
 def is_base_form(word: Word) -> bool:
@@ -43,7 +44,7 @@ def lemma_tables(words: Iterable[Word]) -> dict[str, dict[str, Any]]:
     exceptions: dict[str, dict[str, list[str]]] = {}
     for pos, forms in sorted(seen.items()):
         best = {form: min(lemmas.items(), key=lambda item: (-item[1], item[0]))[0] for form, lemmas in sorted(forms.items())}
-        rules[pos] = suffix_rules(best) if pos.upper() in _OPEN else []
+        rules[pos] = [*(suffix_rules(best) if pos.upper() in _OPEN else []), _LOWER_CASE]
         exceptions[pos] = {form: [lemma] for form, lemma in best.items() if apply_rules(form, rules[pos]) != lemma}
     return {"lemma_rules": dict(rules), "lemma_exc": exceptions, "lemma_index": {}}
 

@@ -8,6 +8,7 @@ ones of the best score on the development split. With one thread, one seed gives
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -140,8 +141,7 @@ def train_pipeline(
             raise LoadError(f"{path} holds no sentence; give the {name} split of a Universal Dependencies treebank")
     nlp = _build(splits["train"], seed)
     _fit(nlp, splits["train"], splits["dev"], seed, max_steps, progress)
-    result = evaluate(nlp, splits["test"])
-    _save(nlp, output)
+    result = evaluate(_save(nlp, output), splits["test"])
     write_card(output, result, seed=seed, max_steps=max_steps, files=[Path(train), Path(dev), Path(test)])
     return result
 
@@ -222,8 +222,15 @@ def _batches(sentences: Sequence[Sentence], rng: random.Random) -> Iterator[list
             yield batch
 
 
-def _save(nlp: Language, output: Path) -> None:
-    """Write ``nlp`` to a folder beside ``output`` and swap it in."""
+def _save(nlp: Language, output: Path) -> Language:
+    """Write ``nlp`` to a folder beside ``output``, swap it in, and return it as it opens from there.
+
+    The vocabulary keeps the strings that the components need; the treebank's own words, web and mail addresses among them,
+    stay out of it.
+    """
+    import spacy
+    from spacy.lang.en import English
+
     nlp.meta.update({
         "name": "ewt_dialogue_sm", "version": "1.0.0", "license": "CC BY-SA 4.0", "author": "tacit",
         "description": "Small English pipeline for tacit, trained on UD English-EWT, half of it lower-cased.",
@@ -232,5 +239,9 @@ def _save(nlp: Language, output: Path) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.parent.mkdir(parents=True, exist_ok=True)
     nlp.to_disk(fresh)
+    strings = set(English().vocab.strings)
+    strings.update(label for labels in nlp.pipe_labels.values() for label in labels)
+    (fresh / "vocab" / "strings.json").write_text(json.dumps(sorted(strings), indent=0) + "\n", encoding="utf-8")
     shutil.rmtree(output, ignore_errors=True)
     fresh.rename(output)
+    return spacy.load(output)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
+from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.language import SpacyAnalyser, load_pipeline
+
+from ..oracle import OracleGraph
 
 WORLD = (
     ("dog", "Desires", "bone", 2.0),
@@ -57,3 +62,22 @@ def data() -> Path:
     if not (folder / "treebank").is_dir():
         pytest.skip(f"no real data at {folder}; name its folder in TACIT_TEST_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def oracle(world: list[Assertion]) -> OracleGraph:
+    """The small world under the judge of all backends."""
+    return OracleGraph(world)
+
+
+@pytest.fixture(scope="session", params=["oracle", "index"])
+def graph(
+    request: pytest.FixtureRequest, world: list[Assertion], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KnowledgeGraph]:
+    """The small world in every backend, one after the other."""
+    if request.param == "oracle":
+        yield request.getfixturevalue("oracle")
+    else:
+        folder = build_from_rows(world, tmp_path_factory.mktemp("world") / "index")
+        with open_index_directory(folder) as index:
+            yield index
