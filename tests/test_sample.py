@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import pytest
+from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.model import Assertion
 from tacit.graph.names import text_of
 from tacit.graph.relations import ATOMIC_RELATIONS, CONCEPTNET_RELATIONS, verbalise
-from tacit.loaders import read_atomic, read_conceptnet
+from tacit.loaders import read_atomic, read_conceptnet, read_items
+from tacit.reasoning import load_metric, score_items
 
 SAMPLE = Path(__file__).parents[1] / "api" / "sample"
 CONCEPTNET = SAMPLE / "conceptnet.csv"
@@ -42,6 +45,14 @@ def events() -> list[Assertion]:
 @pytest.fixture(scope="module")
 def graph(facts: list[Assertion]) -> nx.Graph:
     return nx.Graph((text_of(row.head), text_of(row.tail)) for row in facts)
+
+
+@pytest.fixture(scope="module")
+def loaded(facts: list[Assertion], events: list[Assertion], tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
+    with open_graph(tmp_path_factory.mktemp("sample") / "graph", create=True) as store:
+        assert store.load(facts).new == len(facts)
+        assert store.load(events).new == len(events)
+        yield store
 
 
 def test_concept_assertions_are_what_the_readme_says(facts: list[Assertion], graph: nx.Graph) -> None:
@@ -84,7 +95,7 @@ def test_every_row_reads_as_a_sentence(facts: list[Assertion], events: list[Asse
     } <= set(sentences)
 
 
-@pytest.mark.parametrize(
+BY_HAND = pytest.mark.parametrize(
     ("source", "target", "hops"),
     [
         ("dog", "bone", 1),  # dog Desires bone
@@ -95,8 +106,19 @@ def test_every_row_reads_as_a_sentence(facts: list[Assertion], events: list[Asse
         ("leash", "quiet", 6),  # quiet hangs on loud alone, leash on dog and walk dog
     ],
 )
+
+
+@BY_HAND
 def test_distances_worked_out_by_hand(graph: nx.Graph, source: str, target: str, hops: int) -> None:
     assert nx.shortest_path_length(graph, source, target) == hops
+
+
+@BY_HAND
+def test_distances_in_the_loaded_graph(loaded: KnowledgeGraph, source: str, target: str, hops: int) -> None:
+    [start, end] = loaded.resolve([source, target])
+    assert start is not None
+    assert end is not None
+    assert loaded.hop_distances([start], [end]).tolist() == [[hops]]
 
 
 def test_neighbours_worked_out_by_hand(graph: nx.Graph) -> None:
@@ -121,3 +143,33 @@ def test_some_pairs_contradict_each_other(facts: list[Assertion]) -> None:
 def test_senses_are_kept_on_the_assertion(facts: list[Assertion]) -> None:
     senses = {row.head_sense for row in facts if row.head == "/c/en/fish"}
     assert senses == {"n/wn/animal", "n/wn/food"}
+
+
+def test_what_people_want_after_cooking(loaded: KnowledgeGraph) -> None:
+    tails = loaded.tails("person x cooks  dinner for Person Y.", "xWant")
+    assert [text_of(row.tail) for row in tails] == ["to eat together", "to hear whether it tastes good"]
+
+
+@pytest.fixture(scope="module")
+def scores(loaded: KnowledgeGraph) -> dict[str, float]:
+    items = ((item.id, item.history, item.response) for item in read_items(DIALOGUES, strict=True))
+    rows = score_items(items, [load_metric("grounding", loaded)])
+    return {row.id: row.scores["grounding"].value for row in rows}
+
+
+def test_fitting_responses_are_better_grounded(scores: dict[str, float]) -> None:
+    pairs = {name.removesuffix("/good") for name in scores if name.endswith("/good")}
+    assert len(pairs) == 4
+    assert not [name for name in pairs if scores[f"{name}/good"] < scores[f"{name}/bad"] + 0.1]
+
+
+@pytest.mark.parametrize(
+    ("name", "by_hand"),
+    [
+        ("dog/good", 1 / 2),  # walk, love and play are wishes of a dog, a park is a place for it: all one hop from dog
+        ("rain/good", (1 / 2 + 1 / 2 + 1 / 3) / 3),  # rain makes wet and makes want an umbrella; rain is weather, weather is cold
+        ("holiday/4", (1 / 4 + 1 / 4) / 2),  # travel is exciting, as a concert with a piano is; expensive, as a house of wood is
+    ],
+)
+def test_scores_worked_out_by_hand(scores: dict[str, float], name: str, by_hand: float) -> None:
+    assert scores[name] == pytest.approx(by_hand)
