@@ -13,16 +13,25 @@ from .progress import Meter
 
 def fetch(
     name: Annotated[Literal["conceptnet", "atomic2020", "numberbatch"], typer.Argument(show_default=False, help="Which files.")],
-    directory: Annotated[Path, typer.Option("--directory", metavar="FOLDER", help="Where to put them.")] = Path(),
+    directory: Annotated[
+        Path, typer.Option("--directory", metavar="FOLDER", help="Where to put them; made when missing.")
+    ] = Path(),
+    mirror: Annotated[
+        str | None, typer.Option(metavar="URL", show_default=False, help="Look for the file here instead: URL/FILE.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Download official files; a download that was cut off goes on where it ended, and checksums are verified."""
+    """Download official files; one that was cut off goes on where it ended, and checksums are verified."""
     from ..loaders import fetch as download
     from .screen import print_json
 
     with Meter(name, noun="bytes", quiet=quiet) as meter:
-        files = download(name, directory, progress=meter.add)
+
+        def progress(done: int, total: int | None) -> None:
+            meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
+
+        files = download(name, directory, progress=progress, base_url=mirror)
     if json:
         print_json([str(path) for path in files])
     else:
@@ -32,3 +41,29 @@ def fetch(
 
 def sources(json: Json = False) -> None:
     """List the official files: address, size, licence."""
+    from dataclasses import asdict
+
+    from ..loaders import all_sources
+    from .screen import facts, print_json, show
+    from .text import size
+
+    known = all_sources().values()
+    if json:
+        print_json(asdict(source) for source in known)
+        return
+    for number, source in enumerate(known):
+        if number:
+            print()
+        show(
+            facts(
+                [
+                    ("url", source.url),
+                    ("size", "not published" if source.size is None else size(source.size)),
+                    ("sha256", source.sha256 or "not published"),
+                    ("licence", source.licence),
+                    ("homepage", source.homepage),
+                    ("cite", source.citation),
+                ],
+                title=f"{source.name}: {source.title}",
+            )
+        )

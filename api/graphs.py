@@ -91,7 +91,7 @@ def index(
     with open_store(Address(graph, user, password, database)) as store, build_or_open(store, quiet=quiet) as built:
         row: dict[str, Any] = {"graph": store.url, "digest": built.manifest().digest, "index": str(built.directory)}
         if vectors is not None:
-            row["vectors"] = _align(vectors, built, quiet)
+            row["vectors"] = _align(vectors, built)
         row["bytes"] = _bytes(built.directory)
     if json:
         print_json(row)
@@ -99,5 +99,19 @@ def index(
         show(facts([*((name, value) for name, value in row.items() if name != "bytes"), ("size", size(row["bytes"]))]))
 
 
-def _align(vectors: str, index: IndexGraph, quiet: bool) -> Any:
-    raise NotImplementedError
+def _align(vectors: str, index: IndexGraph) -> dict[str, Any]:
+    """Lay the vectors of a Numberbatch file beside the index, in the order of its nodes, and say how many there were."""
+    from ..loaders import build_vectors, open_vectors
+
+    folder = index.directory / "vectors"
+    uris = index.uris()
+    report = build_vectors(vectors, uris, folder).report
+    built = open_vectors(folder)
+    return {
+        "path": str(folder),
+        "concepts": len(uris),
+        "found": int(built.present.sum()),
+        "dimensions": built.dimensions,
+        "read": report.read,
+        "rejected": sum(report.rejected.values()),
+    }

@@ -6,9 +6,11 @@ shown literally: markup and terminal escapes in them have no effect.
 
 from __future__ import annotations
 
+import json
+import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .text import number, visible
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _FULL_WIDTH = 1_000_000
+_STEERING = re.compile("[\x7f-\x9f\u2028\u2029]")  # characters that JSON leaves as they are and terminals obey
 
 
 def console(stream: TextIO) -> Console:
@@ -97,23 +100,14 @@ def cell(value: Any) -> str:
     return visible(json_text(value))
 
 
-@cache
-def _json_options() -> int:
-    import orjson
-
-    return orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
-
-
 def json_text(value: Any) -> str:
     """Return ``value`` as one line of JSON; what JSON has no word for becomes text, and a number that is none becomes null."""
-    import orjson
-
     try:
-        return orjson.dumps(value, default=_plain, option=_json_options()).decode()
-    except TypeError:  # an integer beyond 64 bits, or a string that is no valid Unicode
-        import json
-
-        return json.dumps(value, default=_plain, ensure_ascii=True)
+        text = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (ValueError, TypeError):  # a number that is none, half a surrogate pair, a key that is no text
+        text = json.dumps(_speakable(value), default=_plain, ensure_ascii=True)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def print_json(value: Any) -> None:
@@ -136,6 +130,15 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     writer.writerow(columns)
     for row in rows:
         writer.writerow([value if value is None or isinstance(value, (str, int, float)) else json_text(value) for value in row])
+
+
+def _speakable(value: Any) -> Any:
+    """``value`` with text keys only, and None for numbers that JSON cannot say."""
+    if isinstance(value, Mapping):
+        return {str(key): _speakable(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_speakable(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:

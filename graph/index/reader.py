@@ -95,6 +95,10 @@ class IndexGraph:
         """Return the URI of every node, in the order of their numbers; what vectors of this index are aligned with."""
         return self._names.uris(range(len(self._arrays["rank"])))
 
+    def uris(self) -> list[str]:
+        """Return the URIs of all concepts, each at the place of its number."""
+        return self._names.all()
+
     # distances
 
     def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:

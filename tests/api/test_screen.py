@@ -37,8 +37,8 @@ def test_visible_text_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, ""), (True, "yes"), (False, "no"), (3423004, "3,423,004"), (2.0, "2"), (0.25, "0.25"), (1 / 3, "0.3333"), ("a\tb", "a\\tb"),
-     (["a", 1], '["a",1]'), ({"text": "dog"}, '{"text":"dog"}')],
+    [(None, ""), (True, "yes"), (False, "no"), (3423004, "3,423,004"), (2.0, "2"), (0.25, "0.25"), (1 / 3, "0.3333"),
+     ("a\tb", "a\\tb"), (["a", 1], '["a", 1]'), ({"text": "dog"}, '{"text": "dog"}')],
 )  # fmt: skip
 def test_cells(value: object, shown: str) -> None:
     assert cell(value) == shown
@@ -75,13 +75,14 @@ def test_json_says_everything() -> None:
     assert json.loads(json_text({"a": float("nan"), "b": "\x1b\u2028"})) == {"a": None, "b": "\x1b\u2028"}
     assert "\x1b" not in json_text("\x1b")
     assert json.loads(json_text("\ud800")) == "\ud800"
+    assert json_text("caf\u00e9 \x9b31m") == '"caf\u00e9 \\u009b31m"'
 
 
 def test_json_lists_have_one_element_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     print_json([{"a": 1}, {"a": 2}])
     print_json([])
     print_json({"a": [1]})
-    assert capsys.readouterr().out == '[{"a":1},\n {"a":2}]\n[]\n{"a":[1]}\n'
+    assert capsys.readouterr().out == '[{"a": 1},\n {"a": 2}]\n[]\n{"a": [1]}\n'
 
 
 def test_csv_quotes_what_needs_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,199 @@
+"""Loading, looking at, indexing and writing out a graph through the command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.graph import open_graph
+from tacit.loaders import read_rdf
+
+Tacit = Callable[..., Any]
+
+LINE = '/a/[/r/{r}/,/c/{l}/{h}/,/c/{l}/{t}/]\t/r/{r}\t/c/{l}/{h}\t/c/{l}/{t}\t{{"dataset": "{d}", "weight": {w}}}\n'
+
+
+def line(head: str, relation: str, tail: str, weight: float = 1.0, language: str = "en", dataset: str = "/d/a") -> str:
+    """One line in ConceptNet's format."""
+    return LINE.format(h=head, r=relation, t=tail, w=weight, l=language, d=dataset)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A few lines that the filters tell apart, and two that nobody can read."""
+    path = tmp_path / "assertions.csv.gz"
+    rows = [
+        line("dog", "IsA", "animal", 2.0),
+        line("dog", "HasA", "fur", 0.5),
+        "no assertion\n",
+        line("chien", "IsA", "animal", 2.0, "fr"),
+        line("cat", "IsA", "animal", 3.0, dataset="/d/b"),
+        "\t\t\t\t\n",
+    ]
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines(rows)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "heads"),
+    [
+        ([], {"dog IsA", "dog HasA", "cat IsA"}),
+        (["--language", "fr"], {"chien IsA"}),
+        (["--language", "fr", "--language", "en"], {"dog IsA", "dog HasA", "cat IsA", "chien IsA"}),
+        (["--language", "all"], {"dog IsA", "dog HasA", "cat IsA", "chien IsA"}),
+        (["--relation", "HasA"], {"dog HasA"}),
+        (["--min-weight", "1"], {"dog IsA", "cat IsA"}),
+        (["--dataset", "/d/b"], {"cat IsA"}),
+    ],
+)
+def test_filters(tacit: Tacit, file: Path, tmp_path: Path, options: list[str], heads: set[str]) -> None:
+    outcome = tacit("load", "conceptnet", file, "--into", tmp_path / "g", *options, "--json")
+    report = outcome.json["files"][0]
+    assert report["read"] == 6
+    assert report["kept"] == report["new"] == len(heads)
+    assert report["read"] == report["kept"] + sum(report["dropped"].values()) + sum(report["rejected"].values())
+    assert [(reject["file"], reject["line"]) for reject in report["rejects"]] == [(str(file), 3), (str(file), 6)]
+    with open_graph(str(tmp_path / "g")) as graph:
+        assert {f"{row.head.split('/')[-1]} {row.relation}" for row in graph.assertions()} == heads
+        assert outcome.json["digest"] == graph.manifest().digest
+
+
+def test_report_for_people(tacit: Tacit, file: Path, tmp_path: Path) -> None:
+    outcome = tacit("load", "conceptnet", file, "--into", tmp_path / "g")
+    assert outcome.status == 0
+    assert f"{file}:3: " in outcome.err
+    assert f"{file}:6: " in outcome.err
+    assert "digest" in outcome.out
+    row = next(row for row in outcome.out.splitlines() if row.startswith(str(file)))
+    assert row.split()[1:7] == ["6", "3", "1", "2", "3", "0"]
+
+
+def test_strict_ends_at_the_first_bad_line(tacit: Tacit, file: Path, tmp_path: Path) -> None:
+    outcome = tacit("load", "conceptnet", file, "--into", tmp_path / "g", "--strict")
+    assert outcome.status == 1
+    assert outcome.out == ""
+    assert f"{file}:3: " in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_loads_add_up_and_can_be_repeated(tacit: Tacit, sample: Path, tmp_path: Path, sample_graph: str) -> None:
+    graph = tmp_path / "g"
+    first = tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph, "--json").json
+    second = tacit("load", "atomic2020", sample / "atomic2020.tsv", "--into", graph, "--json").json
+    again = tacit("load", "conceptnet", sample / "conceptnet.csv", sample / "conceptnet.csv", "--into", graph, "--json").json
+    assert first["digest"] != second["digest"] == again["digest"]
+    assert [(r["new"], r["duplicate"]) for r in again["files"]] == [(0, r["kept"]) for r in again["files"]]
+    assert again["assertions"] == first["files"][0]["new"] + second["files"][0]["new"]
+    info = tacit("info", graph, "--json").json
+    assert [entry["loader"] for entry in info["loads"]] == ["conceptnet", "atomic2020"]
+    assert info["digest"] == tacit("info", sample_graph, "--json").json["digest"]
+
+
+def test_keep_none(tacit: Tacit, tmp_path: Path) -> None:
+    file = tmp_path / "rows.tsv"
+    file.write_text("PersonX eats\txReact\tnone\nPersonX eats\txReact\tfull\n")
+    without = tacit("load", "atomic2020", file, "--into", tmp_path / "a", "--json").json
+    with_none = tacit("load", "atomic2020", file, "--into", tmp_path / "b", "--keep-none", "--json").json
+    assert (without["assertions"], with_none["assertions"]) == (1, 2)
+
+
+def test_rdf_with_a_mapping(tacit: Tacit, tmp_path: Path) -> None:
+    (tmp_path / "a.ttl").write_text("@prefix e: <http://e.org/> . e:dog e:kindOf e:animal ; e:skip e:this .")
+    (tmp_path / "m.json").write_text(json.dumps({"http://e.org/kindOf": "IsA", "*": ""}))
+    outcome = tacit("load", "rdf", tmp_path / "a.ttl", "--into", tmp_path / "g", "--mapping", tmp_path / "m.json", "--json")
+    assert outcome.json["assertions"] == 1
+    assert tacit("neighbours", tmp_path / "g", "dog", "--relation", "IsA", "--json").json[0]["text"] == "animal"
+
+
+def test_info(tacit: Tacit, sample_graph: str) -> None:
+    info = tacit("info", sample_graph, "--json").json
+    with open_graph(sample_graph) as graph:
+        counts = graph.counts()
+    assert info["concepts"] == counts.concepts
+    assert info["events"] == counts.events
+    assert info["assertions"] == counts.assertions == sum(info["relations"].values())
+    assert list(info["relations"].items()) == list(counts.relations.items())
+    text = tacit("info", sample_graph).out
+    assert info["digest"] in text
+    assert f"{info['assertions']:,}" in text
+    assert "conceptnet.csv" in text
+
+
+def test_index_is_built_once(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "g"
+    tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
+    assert tacit("info", graph, "--json").json["index"] is None
+    assert "none yet" in tacit("info", graph).out
+    built = tacit("index", graph, "--json")
+    assert "built the index" in built.err
+    again = tacit("index", graph, "--json")
+    assert again.err == ""
+    assert again.json == built.json
+    assert tacit("info", graph, "--json").json["index"] == {"path": built.json["index"], "bytes": built.json["bytes"]}
+    assert built.json["index"] in tacit("index", graph).out
+
+
+def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    vectors = tmp_path / "numberbatch.txt"
+    vectors.write_text("3 2\n/c/en/dog 0.6 0.8\n/c/en/cat 1.0 0.0\n/c/en/flibbertigibbet 0.0 1.0\n")
+    outcome = tacit("index", sample_graph, "--vectors", vectors, "--json")
+    assert outcome.json["vectors"]["found"] == 2
+    assert outcome.json["vectors"]["dimensions"] == 2
+
+
+@pytest.mark.parametrize("format", ["turtle", "nt", "xml"])
+def test_rdf_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path: Path, format: str) -> None:
+    out = tmp_path / f"out.{format}"
+    written = tacit("export", sample_graph, out, "--format", format, "--json").json["written"]
+    with open_graph(sample_graph) as graph:
+        expected = {(row.head, row.relation, row.tail) for row in graph.assertions()}
+    assert written >= len(expected)
+    assert {(row.head, row.relation, row.tail) for row in read_rdf(out, format=format)} == expected
+
+
+def test_jsonl_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    outcome = tacit("export", sample_graph, out)
+    rows = [json.loads(row) for row in out.read_text(encoding="utf-8").splitlines()]
+    with open_graph(sample_graph) as graph:
+        expected = sorted((row.head, row.relation, row.tail, row.weight) for row in graph.assertions())
+    assert sorted((row["head"], row["relation"], row["tail"], row["weight"]) for row in rows) == expected
+    assert outcome.out == f"{len(expected)} assertions written to {out}\n"
+
+
+def test_csv_import_export(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    tacit("export", sample_graph, tmp_path / "csv", "--format", "csv-import")
+    assert any(path.suffix in (".csv", ".gz") for path in (tmp_path / "csv").iterdir())
+
+
+def test_a_query_s_result_as_rdf(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    query = "MATCH (a:Concept {text: $of})-[r:HasA]->(b:Concept) RETURN a.uri AS head, 'HasA' AS relation, b.uri AS tail"
+    outcome = tacit("export", sample_graph, tmp_path / "q.nt", "--query", query, "--param", "of=dog", "--format", "nt", "--json")
+    assert outcome.json["written"] == 1
+    assert [(row.head, row.tail) for row in read_rdf(tmp_path / "q.nt")] == [("/c/en/dog", "/c/en/fur")]
+    few = tacit("export", sample_graph, tmp_path / "q.ttl", "--query", "MATCH (a:Concept) RETURN a.uri", "--limit", 3)
+    assert "more than 3 rows" in few.err
+    for wrong in (["--query", query, "--format", "jsonl"], ["--param", "of=dog"]):
+        assert tacit("export", sample_graph, tmp_path / "never", *wrong).status == 2
+    assert not (tmp_path / "never").exists()
+
+
+def test_sources_are_listed(tacit: Tacit) -> None:
+    rows = tacit("sources", "--json").json
+    assert {row["name"] for row in rows} >= {"conceptnet", "atomic2020", "numberbatch"}
+    text = tacit("sources").out
+    assert all(row["url"] in text for row in rows)
+
+
+def test_fetch_offline_is_one_sentence(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    outcome = tacit("fetch", "atomic2020", "--directory", tmp_path)
+    assert outcome.status == 1
+    assert outcome.err.count("\n") == 1
+    assert "Traceback" not in outcome.err
