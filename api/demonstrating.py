@@ -45,8 +45,8 @@ def demo(
     _step("tails", graph, "PersonX cooks dinner for PersonY", "xWant")
 
     _tell("3. Explore", "Any read-only Cypher, or one of the queries that come with tacit (tacit cypher --list).")
-    _step("cypher", graph, "MATCH (thing:Concept)-[r:UsedFor]->(aim:Concept {text: $aim}) "
-          "RETURN thing.text AS thing, r.weight AS weight "
+    _step("cypher", graph, "MATCH (tool:Concept)-[r:UsedFor]->(aim:Concept {text: $aim}) "
+          "RETURN tool.text AS thing, r.weight AS weight "
           "ORDER BY weight DESC, thing LIMIT 5", "--param", "aim=cook")  # fmt: skip
 
     _tell("4. Score and explain", "How well each response is grounded in what was said before it, and through which knowledge.")
