@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 
 _SMALL = 300_000
 _SMALL_GROUPS, _SMALL_LABELS = 8, 64
-_LARGE_GROUPS, _LARGE_LABELS = 1, 6
+_LARGE_GROUPS, _LARGE_LABELS = 1, 7
 
 
 def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None) -> Path:
@@ -36,7 +36,11 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
 
     Reads the graph once: ``graph.scan()`` (Arrow record batches with the columns of an assertion) where it has one, else
     ``graph.assertions()``. ``progress`` is called with the number of assertions since its last call.
+
+    Raises:
+        GraphError: the graph changed meanwhile, or has more assertions than an index holds (about 10**9).
     """
+    manifest = graph.manifest()
     encoder = Encoder(progress)
     scan = getattr(graph, "scan", None)
     if scan is None:
@@ -44,7 +48,10 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
     else:
         for batch in scan():
             encoder.add_batch(batch)
-    return _write(encoder.finish(), directory, graph.manifest())
+    encoded = encoder.finish()
+    if encoded.counts.assertions != manifest.assertions or graph.manifest().digest != manifest.digest:
+        raise GraphError(f"{graph.url} changed while its index was being built; build it again when nobody is loading into it")
+    return _write(encoded, directory, manifest)
 
 
 def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progress | None = None) -> Path:

@@ -11,10 +11,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import GraphNotFound
+from ..errors import GraphError
 from ..protocol import KnowledgeGraph
 from .folder import sweep
-from .layout import HEADER
 from .reader import IndexGraph
 
 
@@ -34,18 +33,16 @@ def open_index(
     """
     home = directory or index_home(graph)
     folder = home / graph.manifest().digest
-    if not (folder / HEADER).is_file():
-        from .build import build_index
+    for _ in range(3):  # another process may see a newer graph and sweep this index away while it is being opened
+        try:
+            return IndexGraph(folder, graph)
+        except GraphError:  # absent, of an older format, or damaged: a new one takes its place
+            from .build import build_index
 
-        build_index(graph, folder, progress)
-        if directory is None and _path(graph) is not None:
-            _forget_others(folder)
-    try:
-        return IndexGraph(folder, graph)
-    except GraphNotFound:  # another process saw a newer graph and swept this index away while it was being opened
-        from .build import build_index
-
-        return IndexGraph(build_index(graph, folder, progress), graph)
+            build_index(graph, folder, progress)
+            if directory is None and _path(graph) is not None:
+                _forget_others(folder)
+    return IndexGraph(folder, graph)
 
 
 def index_home(graph: KnowledgeGraph) -> Path:

@@ -62,8 +62,9 @@ class Kernels:
     def count(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[int, int]:
         """Connected pairs and distinct triples between two sets of different nodes."""
         ones, twos, _ = self._lighter_first(ones, twos, hops_)
-        shared = np.isin(ones, twos)[:, None] & np.isin(twos, ones)[None, :]
-        again = shared & (ones[:, None] > twos[None, :])
+        common = {*ones.tolist()} & {*twos.tolist()}
+        shared = [np.array([node in common for node in side], dtype=bool) for side in (ones.tolist(), twos.tolist())]
+        again = shared[0][:, None] & shared[1][None, :] & (ones[:, None] > twos[None, :])
         joints = self._joints(ones, twos, hops_)
         pairs, triples = between.count_joints(*self._graph, self._arrays["relation"], ones, twos, again, joints)
         return int(pairs), int(triples)

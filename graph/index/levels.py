@@ -112,7 +112,7 @@ def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):
     origin = fresh_stamps(from_source, scratch.stamp, np.int64(1), np.int64(8))
     mark[target], value[target], near_target[0] = base, strongest, target
     from_source[source], near_source[0] = origin, source
-    start, end, first, last = np.int64(0), np.int64(1), 0, 1
+    start, end, first, last = np.int64(0), np.int64(1), np.int64(0), np.int64(1)
     back, forth = 0, 0
     while back + forth < hops:
         if _degrees(indptr, near_target[start:end]) <= _degrees(indptr, near_source[first:last]):
@@ -134,7 +134,7 @@ def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):
                         near_source[size] = other
                         size += 1
             first, last = last, size
-    start, size = 0, 0  # the target's queue is free now: fill it with the nodes where both walks meet
+    start, size = np.int64(0), np.int64(0)  # the target's queue is free now: fill it with the nodes where both walks meet
     for position in range(first, last):
         node = near_source[position]
         if mark[node] == base + np.int32(back):

@@ -6,7 +6,7 @@ Permutations translate. Keys come out in code point order, so the completions of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,10 @@ class Names:
         """Return the node whose URI is number ``rank`` in URI order."""
         return int(self._node_of_key[self._key_of_rank[rank]])
 
-    def uris(self, nodes: Iterable[int]) -> list[str]:
-        """Return the URIs of ``nodes``."""
-        return [self.uri(node) for node in nodes]
+    def all(self) -> list[str]:
+        """Return every URI, by node."""
+        in_order = list(self._trie.iterkeys())
+        return [in_order[rank] for rank in self._rank.tolist()]
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         """Return the first ``limit`` URIs that begin with ``prefix``, in code point order."""

@@ -55,7 +55,7 @@ class IndexGraph:
     def url(self) -> str:
         """The store's URL when there is a store at hand, else the index's folder."""
         store = self._opened or self._given
-        return store.url if isinstance(store, KnowledgeGraph) else str(self.directory)
+        return str(self.directory) if store is None or callable(store) else store.url
 
     def manifest(self) -> Manifest:
         """What was loaded into the graph that this is the index of."""
@@ -92,11 +92,7 @@ class IndexGraph:
         return self._names.uri(node)
 
     def uris(self) -> list[str]:
-        """Return the URI of every node, in the order of their numbers; what vectors of this index are aligned with."""
-        return self._names.uris(range(len(self._arrays["rank"])))
-
-    def uris(self) -> list[str]:
-        """Return the URIs of all concepts, each at the place of its number."""
+        """Return the URI of every concept, in the order of their numbers; what vectors of this index are aligned with."""
         return self._names.all()
 
     # distances
@@ -192,7 +188,7 @@ class IndexGraph:
                 raise GraphError(
                     f"the index at {self.directory} holds concepts only; open the graph itself for events and Cypher"
                 )
-            self._opened = self._given if isinstance(self._given, KnowledgeGraph) else self._given()
+            self._opened = self._given() if callable(self._given) else self._given
         return self._opened
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
