@@ -64,3 +64,47 @@ def _key(text: Any, what: str) -> str:
     if not isinstance(text, str) or "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f"{what} is not plain text ({text!a}); give characters other than NUL and lone surrogates")
     return str(text)
+
+
+def uniform(values: dict[str, Any]) -> dict[str, Any]:
+    """Return checked ``values`` as the embedded engine needs them, which types every list and would mix up what differs.
+
+    Dictionaries in one list get the same keys in the same order, None where one had none.
+
+    Raises:
+        InputError: a list holds values of different kinds.
+    """
+    return {name: _fill(value, _shape(value, name)) for name, value in values.items()}
+
+
+def _shape(value: Any, name: str) -> Any:
+    """Return the type of ``value``: None when open, a word, a list of the one type of its items, or a dictionary of types."""
+    if isinstance(value, list):
+        shape: Any = None
+        for item in value:
+            shape = _merged(shape, _shape(item, name), name)
+        return [shape]
+    if isinstance(value, dict):
+        return {key: _shape(item, name) for key, item in value.items()}
+    if value is None:
+        return None
+    return "truth values" if isinstance(value, bool) else "text" if isinstance(value, str) else "numbers"
+
+
+def _merged(one: Any, other: Any, name: str) -> Any:
+    if one is None or other is None or one == other:
+        return other if one is None else one
+    if isinstance(one, list) and isinstance(other, list):
+        return [_merged(one[0], other[0], name)]
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: _merged(one.get(key), other.get(key), name) for key in one.keys() | other.keys()}
+    kinds = sorted({"list": "lists", "dict": "dictionaries"}.get(type(kind).__name__, kind) for kind in (one, other))
+    raise InputError(f"${name} mixes {' and '.join(kinds)} in one list; the embedded engine takes lists of one kind")
+
+
+def _fill(value: Any, shape: Any) -> Any:
+    if isinstance(value, list):
+        return [_fill(item, shape[0]) for item in value]
+    if isinstance(value, dict):
+        return {key: _fill(value.get(key), shape[key]) for key in sorted(shape)}
+    return value

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import QueryRefused
-from .costs import check_iteration, check_range, check_regex
+from .costs import check_iteration, check_range, check_regex, check_shape
 from .tokens import Token, refused, tokenize
 from .words import (
     ALLOWED,
@@ -30,7 +30,7 @@ from .words import (
 )
 
 MAX_DEPTH = 40
-MAX_TOKENS = 4_000
+MAX_TOKENS = 2_000
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _ENDERS = {"+", "*", "%", ">"}
@@ -105,6 +105,8 @@ class Checker:
             raise QueryRefused("the query is empty; write one such as MATCH (c:Concept) RETURN c.text LIMIT 10")
         if len(self.tokens) > MAX_TOKENS:
             raise QueryRefused(f"the query has {len(self.tokens):,} words and signs; keep it to {MAX_TOKENS:,}")
+        if self.dialect == "neo4j":
+            check_shape(self.query, self.tokens)
         while self.position < len(self.tokens) - 1:
             token, frame = self.here, self.frames[-1]
             if token.kind == "symbol":

@@ -1,13 +1,15 @@
 """What Neo4j cannot stop: it ends a transaction only between rows, so no single expression may run for minutes.
 
-Measured on Neo4j 5.26: ``reduce`` over a long ``range``, a list walked inside another, and a backtracking regular expression run
-past the transaction's time limit and hold a core. The embedded engine's worker is killed instead, so this does not concern it.
+Measured on Neo4j 5.26: ``reduce`` over a long ``range``, a list walked inside another, a backtracking regular expression, and the
+planning of some shapes (twenty XOR, 300 nested CASE, 1,900 NOT) run past the transaction's time limit and hold a core. The embedded
+engine's worker is killed instead, so this does not concern it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from .tokens import Token, refused
@@ -20,6 +22,21 @@ _LITERAL_ESCAPE = re.compile(r"\\u+([0-9A-Fa-f]{4})|\\(.)", re.DOTALL)
 _PIECE = re.compile(
     r"\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\((?:\?(?::|[imsu]+\)|[imsu]+:))?|[)|]|(?:[*+?]|\{\d+(?:,\d*)?\})[+?]?|[\s\S]"
 )
+
+_SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25}
+
+
+def check_shape(query: str, tokens: Sequence[Token]) -> None:
+    """Refuse more than so many of what the planner takes exponential time for, each counted over the whole query."""
+    counts = dict.fromkeys(_SHAPES, 0)
+    for token, following in pairwise(tokens):
+        kind = "relationships" if token.text == "-" and following.text in ("-", "[") else token.upper
+        if kind in counts:
+            counts[kind] += 1
+            if counts[kind] > _SHAPES[kind]:
+                raise refused(
+                    query, token.start, f"a query with more than {_SHAPES[kind]} {kind}", "split it into several queries"
+                )
 
 
 def check_iteration(query: str, token: Token, nested: bool) -> None:

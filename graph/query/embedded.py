@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
-from .arguments import MAX_BYTES, check_limits, check_parameters
+from .arguments import MAX_BYTES, check_limits, check_parameters, uniform
 from .check import Checker
 from .process import Worker
 
@@ -97,7 +97,7 @@ def run_embedded(
         raise GraphNotFound(f"there is no graph at {path}; make one with: tacit load conceptnet FILE --into {path}")
     request = {
         "cypher": checker.limited(limit + 1),
-        "parameters": values,
+        "parameters": uniform(values),
         "limit": limit,
         "timeout": timeout,
         "bytes": MAX_BYTES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import queue
 import threading
@@ -19,6 +20,8 @@ from ..errors import GraphError, GraphUnavailable, QueryInvalid, QueryRefused, Q
 from ..model import QueryResult
 from .arguments import MAX_BYTES, check_limits, check_parameters
 from .check import check
+
+logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # else hints about unknown labels go to stderr
 
 GRACE = 5.0
 """Seconds after the time limit in which the server is to end the query; after that nobody waits for it any longer."""

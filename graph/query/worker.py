@@ -79,12 +79,12 @@ class Session:
             import resource
         except ImportError:  # Windows
             return
+        size = _address_space()  # before no file can be opened any more
+        if size:
+            _limit(resource.RLIMIT_AS, size + heap)
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, 0)
         _limit(resource.RLIMIT_NOFILE, 0)
-        size = _address_space()
-        if size:
-            _limit(resource.RLIMIT_AS, size + heap)
 
     def answer(self, request: dict[str, Any]) -> str:
         """Return columns and rows, or the kind of failure and its message, as JSON."""
