@@ -1,9 +1,10 @@
 """Every Cypher query that tacit runs, one documented file each, and the way to get at them.
 
-A query stands in ``<name>.cypher`` when both engines understand it, else in ``neo4j/<name>.cypher`` and ``embedded/<name>.cypher``.
-Its first comment sentence is its documentation. Values are always parameters. Two things cannot be parameters in Cypher: names,
-written `` `RELATION` `` or `` `LABEL` `` (in a place where the engine wants it, in quotes) and filled in by :meth:`Query.naming` with well-formed names only, and the bound of a
-path, written ``..6`` and tightened by :meth:`Query.within`.
+A query stands in ``<name>.cypher`` when both engines understand it, else in ``neo4j/<name>.cypher`` and
+``embedded/<name>.cypher``. Its first comment sentence is its documentation. Values are always parameters. Two things cannot be
+parameters in Cypher: names, written `` `RELATION` `` or `` `LABEL` `` (``'LABEL'`` where the engine wants a string) and filled in
+by :meth:`Query.naming` with well-formed names only, and the bound of a path, written ``..6`` and tightened by
+:meth:`Query.within`.
 """
 
 from __future__ import annotations

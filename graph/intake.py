@@ -25,13 +25,13 @@ class Numbered(NamedTuple):
     """Assertions that are different from each other and from all before them.
 
     Attributes:
-        rows: the assertions; ids: their identities, in the same order; checksum: the sum of their contents modulo 2**128.
+        rows: the assertions; ids, contents: their fingerprints, in the same order.
         duplicates: how many rows were left out since the batch before.
     """
 
     rows: list[Assertion]
     ids: list[int]
-    checksum: int
+    contents: list[int]
     duplicates: int
 
 
@@ -76,8 +76,8 @@ def new_assertions(
         fingerprints = [row.fingerprint() for row in batch]
         ids = np.fromiter((identity for identity, _ in fingerprints), dtype=np.int64, count=len(batch))
         new = np.flatnonzero(known.take(ids)).tolist()
-        total = sum(fingerprints[place][1] for place in new) % 2**128
-        yield Numbered([batch[place] for place in new], ids[new].tolist(), total, len(batch) - len(new))
+        contents = [fingerprints[place][1] for place in new]
+        yield Numbered([batch[place] for place in new], ids[new].tolist(), contents, len(batch) - len(new))
         if progress:
             progress(len(batch))
 

@@ -44,6 +44,7 @@ def with_entry(manifest: Manifest, entry: LoadEntry) -> Manifest:
     return replace(manifest, loads=(*manifest.loads, entry))
 
 
-def with_assertions(manifest: Manifest, number: int, checksum: int) -> Manifest:
-    """Return ``manifest`` after ``number`` more assertions whose contents sum up to ``checksum``."""
-    return replace(manifest, assertions=manifest.assertions + number, checksum=(manifest.checksum + checksum) % 2**128)
+def with_assertions(manifest: Manifest, contents: Sequence[int]) -> Manifest:
+    """Return ``manifest`` after more assertions, given by the contents of their fingerprints."""
+    checksum = (manifest.checksum + sum(contents)) % 2**128
+    return replace(manifest, assertions=manifest.assertions + len(contents), checksum=checksum)

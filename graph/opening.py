@@ -55,9 +55,12 @@ def open_graph(
         raise InputError(f"{scheme}:// is not how a graph is reached; give a folder's path or one of {', '.join(SCHEMES)}")
     from .neo4j import open_neo4j
 
-    address, *found = _parts(text)
+    address, url_user, url_password, url_database = _parts(text)
     return open_neo4j(
-        address, *(given if given is not None else part for given, part in zip((user, password, database), found, strict=True))
+        address,
+        url_user if user is None else user,
+        url_password if password is None else password,
+        url_database if database is None else database,
     )
 
 

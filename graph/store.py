@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -204,9 +205,9 @@ class Store(ABC):
             return [Path((source,), ())]
         links, hops = self._links(source, target, max_hops)
         chains = chains_of_links(links, source, target, hops, limit) if hops else []
-        steps = sorted({(a, b) for chain in chains for a, b in zip(chain, chain[1:], strict=False)})
+        steps = sorted({(a, b) for chain in chains for a, b in pairwise(chain)})
         best = self._strongest(steps)
-        return [Path(chain, tuple(best[a, b] for a, b in zip(chain, chain[1:], strict=False))) for chain in chains]
+        return [Path(chain, tuple(best[a, b] for a, b in pairwise(chain))) for chain in chains]
 
     def _links(self, source: str, target: str, max_hops: int) -> tuple[Links, int]:
         """Return the steps of all shortest paths (with others that lead nowhere) and their number of hops, 0 when none."""
@@ -272,8 +273,7 @@ class Store(ABC):
 
 def assertion_of(row: Sequence[Any]) -> Assertion:
     """Return the assertion in the twelve columns of a query's row; a text that is absent is empty."""
-    head, relation, tail, weight, *texts, rank, score = row
-    return Assertion(head, relation, tail, weight, *(text or "" for text in texts), rank, score)
+    return Assertion._make((*row[:4], *(text or "" for text in row[4:10]), *row[10:]))
 
 
 def refuse_closed(closed: bool, url: str) -> None:

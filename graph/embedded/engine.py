@@ -42,7 +42,8 @@ class Engine:
         with self._lock:
             result = self._execute(query, parameters)
             try:
-                return list(result.get_all())
+                rows: list[Any] = result.get_all()
+                return rows
             finally:
                 result.close()
 

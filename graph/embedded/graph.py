@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import pyarrow as pa
-
 from ...cypher import Dialect, Query, query
+from ..columns import record_batches
 from ..errors import GraphNotFound
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
 from ..store import SCAN_ROWS, Store, refuse_closed
@@ -16,20 +15,10 @@ from . import load, schema
 from .engine import Engine
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    import pyarrow as pa
 
 _FEW = 100
 _SOURCES = 64
-
-_COLUMNS = pa.schema(
-    [
-        *((name, pa.string()) for name in ("head", "relation", "tail")),
-        ("weight", pa.float64()),
-        *((name, pa.string()) for name in Assertion._fields[4:10]),
-        ("rank", pa.int64()),
-        ("score", pa.float64()),
-    ]
-)
 
 
 def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
@@ -94,7 +83,7 @@ class EmbeddedGraph(Store):
             while first < nodes:
                 last = first + window
                 table = engine.table(asked, {"label": numbers[label], "start": first, "stop": last})
-                yield from _batches(table, batch_size)
+                yield from record_batches(table, batch_size)
                 first = last
                 if table.num_rows < batch_size // 2:
                     window *= 2
@@ -134,11 +123,3 @@ class EmbeddedGraph(Store):
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-
-
-def _batches(table: pa.Table, batch_size: int) -> Iterator[pa.RecordBatch]:
-    columns = []
-    for field in _COLUMNS:
-        column = table.column(field.name).cast(field.type)
-        columns.append(column.fill_null("") if field.type == pa.string() else column)
-    yield from pa.Table.from_arrays(columns, schema=_COLUMNS).combine_chunks().to_batches(max_chunksize=batch_size)

@@ -72,7 +72,7 @@ def load(
         manifest, duplicates = before, 0
         with Spool(folder / f"{_DRAFT}.spool") as spool:
             for batch in new_assertions(rows, known, _BATCH, progress):
-                manifest = with_assertions(manifest, len(batch.rows), batch.checksum)
+                manifest = with_assertions(manifest, batch.contents)
                 duplicates += batch.duplicates
                 _spool(spool, nodes, batch)
         new = manifest.assertions - before.assertions

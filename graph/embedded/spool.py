@@ -6,10 +6,10 @@ One Arrow file a table; texts that repeat are stored once a batch.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -71,7 +71,7 @@ class Spool:
             path = self._edges.setdefault(key, self._folder / f"edges-{key[0].lower()}-{label}.arrow")
             self._write(path, EDGES, columns)
 
-    def _write(self, path: Path, schema: pa.Schema, columns: list[object]) -> None:
+    def _write(self, path: Path, schema: pa.Schema, columns: Sequence[Any]) -> None:
         if path not in self._writers:
             self._writers[path] = pa.ipc.new_stream(str(path), schema)
         arrays = [pa.array(column, pa.string() if pa.types.is_dictionary(field.type) else field.type).cast(field.type)

@@ -1,0 +1,2 @@
+// Wait until the indexes behind the constraints can be used.
+CALL db.awaitIndexes(300)

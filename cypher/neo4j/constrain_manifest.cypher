@@ -1,0 +1,2 @@
+// There is one manifest.
+CREATE CONSTRAINT tacit_manifest IF NOT EXISTS FOR (m:Manifest) REQUIRE m.key IS UNIQUE

@@ -1,0 +1,7 @@
+"""The Neo4j store: a graph on a server, by the official driver, in managed transactions."""
+
+from __future__ import annotations
+
+from .graph import Neo4jGraph, open_neo4j
+
+__all__ = ["Neo4jGraph", "open_neo4j"]

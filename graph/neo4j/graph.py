@@ -1,0 +1,95 @@
+"""The Neo4j graph: the protocol over one database of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...cypher import Dialect, Query, query
+from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
+from ..store import SCAN_ROWS, Store, assertion_of, refuse_closed
+from . import load
+from .server import Server
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PAIRS = 1_000
+
+
+def open_neo4j(
+    address: str,
+    user: str | None = None,
+    password: str | None = None,
+    database: str | None = None,
+    retry_seconds: float | None = None,
+) -> Neo4jGraph:
+    """Connect to a server; see :class:`tacit.graph.neo4j.server.Server` for the arguments and errors."""
+    return Neo4jGraph(Server(address, user, password, database, retry_seconds))
+
+
+class Neo4jGraph(Store):
+    """A graph on a Neo4j server, in a database of its own."""
+
+    dialect: ClassVar[Dialect] = "neo4j"
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._closed = False
+
+    @property
+    def url(self) -> str:
+        """The server's URL with the database's name, if one was given, and without credentials."""
+        return self._server.url
+
+    def _rows(self, asked: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        return self._open().rows(asked, parameters)
+
+    def _open(self) -> Server:
+        refuse_closed(self._closed, self.url)
+        return self._server
+
+    def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
+        asked = query("hop_distances", "neo4j").within(max_hops)
+        pairs = sorted({(min(one, other), max(one, other)) for one in sources for other in targets if one != other})
+        for start in range(0, len(pairs), _PAIRS):
+            yield from self._rows(asked, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
+
+    def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
+        """Stream every assertion; as :meth:`Store.scan`. One query a label: a server that goes away ends it with an error."""
+        from ..columns import record_batch
+
+        server = self._open()
+        for label in ("Concept", "Event"):
+            for rows in server.stream(query("scan", "neo4j").naming(LABEL=label), batch_size):
+                yield record_batch(map(assertion_of, rows))
+
+    def run(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
+    ) -> QueryResult:
+        """Run one read-only Cypher query; as :meth:`Store.run`."""
+        from ..query import run_neo4j
+
+        server = self._open()
+        return run_neo4j(server.driver, server.database, cypher, parameters, limit=limit, timeout=timeout)
+
+    def load(
+        self,
+        rows: Iterable[Assertion],
+        entry: Callable[[], LoadEntry] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> LoadCounts:
+        """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
+
+        Raises:
+            GraphUnavailable: the server went away; what was confirmed stays, and the load can be run again.
+            GraphError: the server refused something.
+            InputError: a row is not an assertion that a graph can hold.
+        """
+        return load.load(self._open(), rows, entry, progress)
+
+    def close(self) -> None:
+        """Close every connection; closing twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            self._server.close()

@@ -1,0 +1,140 @@
+"""Loading into Neo4j: batches in managed transactions, each of which also brings the manifest up to date.
+
+Assertions are known by the ``id`` of their relationships, so a load that died, on either side, can be run again. The manifest
+node is locked first in every transaction: loads take turns, and count and checksum are true after each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import neo4j
+
+from ...cypher import query
+from ..intake import Known, Numbered, new_assertions
+from ..ledger import from_row, properties, with_assertions, with_entry
+from ..model import Assertion, LoadCounts, LoadEntry, Manifest
+from ..names import Label, check_relation, label_of, language_of, text_of
+from .server import Server
+
+_BATCH = 10_000
+_LABELS: tuple[Label, ...] = ("Concept", "Event")
+
+
+def load(
+    server: Server,
+    rows: Iterable[Assertion],
+    entry: Callable[[], LoadEntry] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> LoadCounts:
+    """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
+
+    Raises:
+        GraphUnavailable: the server went away; what was confirmed stays, and the load can be run again.
+        GraphError: the server refused something.
+        InputError: a row is not an assertion that a graph can hold.
+    """
+    constrained: set[str] = set()
+    _constrain(server)
+    new = duplicates = 0
+    for batch in new_assertions(rows, Known(), _BATCH, progress):
+        relations = {row.relation for row in batch.rows} - constrained
+        if relations:
+            _constrain(server, sorted(relations))
+            constrained |= relations
+        added = server.write("loading", partial(_add, batch=batch)) if batch.rows else 0
+        new += added
+        duplicates += batch.duplicates + len(batch.rows) - added
+    if entry:
+        server.write("writing the manifest", partial(_note, entry=entry()))
+    return LoadCounts(new, duplicates)
+
+
+def _constrain(server: Server, relations: Iterable[str] | None = None) -> None:
+    """Make the constraints of nodes, or of relations, and wait for their indexes."""
+
+    def work(transaction: neo4j.ManagedTransaction) -> None:
+        for text in statements(relations):
+            transaction.run(text).consume()
+
+    def wait(transaction: neo4j.ManagedTransaction) -> None:
+        transaction.run(query("await_indexes", "neo4j").text).consume()
+
+    server.write("making constraints", work)
+    server.write("making constraints", wait)
+
+
+def statements(relations: Iterable[str] | None = None) -> list[str]:
+    """Return the texts that make the constraints of ``relations``, or (None) those of nodes and the manifest."""
+    if relations is not None:
+        asked = query("constrain_relation", "neo4j")
+        return [asked.naming(NAME=f"tacit_relation_{check_relation(name)}", RELATION=name).text for name in relations]
+    asked = query("constrain_nodes", "neo4j")
+    nodes = [asked.naming(NAME=f"tacit_{label.lower()}_uri", LABEL=label).text for label in _LABELS]
+    return [*nodes, query("constrain_manifest", "neo4j").text]
+
+
+def _add(transaction: neo4j.ManagedTransaction, batch: Numbered) -> int:
+    """Make what is not there of ``batch`` and return how many assertions that were."""
+    manifest = _locked(transaction)
+    groups: dict[tuple[str, Label], list[int]] = defaultdict(list)
+    for place, row in enumerate(batch.rows):
+        groups[check_relation(row.relation), label_of(row.head)].append(place)
+    fresh: dict[tuple[str, Label], list[int]] = {}
+    for (relation, label), places in groups.items():
+        asked = query("known_identities", "neo4j").naming(RELATION=relation)
+        found = transaction.run(asked.text, ids=[batch.ids[place] for place in places])
+        known = {record[0] for record in found}
+        fresh[relation, label] = [place for place in places if batch.ids[place] not in known]
+    added = [place for places in fresh.values() for place in places]
+    if not added:
+        return 0
+    _make_nodes(transaction, [batch.rows[place] for place in added])
+    for (relation, label), places in fresh.items():
+        asked = query("create_assertions", "neo4j").naming(RELATION=relation, LABEL=label)
+        rows = [_row(batch.rows[place], batch.ids[place]) for place in places]
+        if rows:
+            transaction.run(asked.text, rows=rows).consume()
+    _write_manifest(transaction, with_assertions(manifest, [batch.contents[place] for place in added]))
+    return len(added)
+
+
+def _make_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) -> None:
+    uris = list(dict.fromkeys(uri for row in rows for uri in (row.head, row.tail)))
+    for label in _LABELS:
+        nodes = [node_properties(uri) for uri in uris if label_of(uri) == label]
+        if nodes:
+            asked = query("merge_nodes", "neo4j").naming(LABEL=label)
+            transaction.run(asked.text, rows=nodes).consume()
+
+
+def _note(transaction: neo4j.ManagedTransaction, entry: LoadEntry) -> None:
+    manifest = _locked(transaction)
+    noted = with_entry(manifest, entry)
+    if noted != manifest:
+        _write_manifest(transaction, noted)
+
+
+def _locked(transaction: neo4j.ManagedTransaction) -> Manifest:
+    transaction.run(query("lock_manifest", "neo4j").text).consume()
+    return from_row(transaction.run(query("manifest").text).values()[0])
+
+
+def _write_manifest(transaction: neo4j.ManagedTransaction, manifest: Manifest) -> None:
+    transaction.run(query("write_manifest").text, properties(manifest)).consume()
+
+
+def node_properties(uri: str) -> dict[str, Any]:
+    """Return the properties of the node that ``uri`` stands for."""
+    node = {"uri": uri, "text": text_of(uri)}
+    return node | {"language": language_of(uri)} if label_of(uri) == "Concept" else node
+
+
+def _row(row: Assertion, number: int) -> dict[str, Any]:
+    """Return an assertion as parameters; empty texts are left out, as in the embedded engine."""
+    held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
+    head, tail = held.pop("head"), held.pop("tail")
+    return {"head": head, "tail": tail, "properties": {**held, "id": number}}

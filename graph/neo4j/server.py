@@ -1,0 +1,123 @@
+"""The one place that speaks to a Neo4j server: managed transactions with the driver's retries, and errors in tacit's words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import neo4j
+from neo4j.exceptions import AuthError, ClientError, ConfigurationError, DriverError, Neo4jError
+
+from ...cypher import Query, query
+from ..errors import GraphError, GraphNotFound, GraphUnavailable, InputError
+
+RETRY_SECONDS = 15.0
+_PATIENCE = "TACIT_NEO4J_RETRY_SECONDS"
+
+Answer = TypeVar("Answer")
+
+
+class Server:
+    """A connection pool to one database of a server; safe to use from several threads."""
+
+    def __init__(
+        self, address: str, user: str | None, password: str | None, database: str | None, retry_seconds: float | None = None
+    ) -> None:
+        """Connect to ``address`` (scheme, host and port).
+
+        ``retry_seconds``: how long a transaction is tried again while the server does not answer; the environment's
+        TACIT_NEO4J_RETRY_SECONDS, then 15, where it is None.
+
+        Raises:
+            GraphUnavailable: the server does not answer or refuses the credentials.
+            GraphNotFound: it has no such database.
+        """
+        patience = _patience() if retry_seconds is None else retry_seconds
+        self.address, self.database = address, database
+        self.url = f"{address}/{database}" if database else address
+        auth = (user or "neo4j", password) if password is not None or user else None
+        with self._errors("connecting"):
+            self.driver = neo4j.GraphDatabase.driver(
+                address,
+                auth=(auth[0], auth[1] or "") if auth else None,
+                notifications_min_severity="OFF",
+                max_transaction_retry_time=patience,
+                connection_acquisition_timeout=max(patience, 5.0),
+                connection_timeout=max(patience, 5.0),
+                user_agent="tacit",
+            )
+            try:
+                self.driver.verify_connectivity()
+                self.rows(query("manifest"))
+            except BaseException:
+                self.driver.close()
+                raise
+
+    def rows(self, asked: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
+        """Return all rows of a query that reads, tried again while the server does not answer."""
+
+        def work(transaction: neo4j.ManagedTransaction) -> list[Sequence[Any]]:
+            return list(transaction.run(asked.text, dict(parameters or {})).values())
+
+        with self._errors(asked.name), self._session(neo4j.READ_ACCESS) as session:
+            return session.execute_read(work)
+
+    def stream(self, asked: Query, size: int) -> Iterator[list[Sequence[Any]]]:
+        """Yield the rows of a query that reads, ``size`` at a time, as the server finds them."""
+        with self._errors(asked.name), self._session(neo4j.READ_ACCESS, fetch_size=min(size, 20_000)) as session:
+            result = session.run(asked.text)
+            while records := result.fetch(size):
+                yield [record.values() for record in records]
+
+    def write(self, doing: str, work: Callable[[neo4j.ManagedTransaction], Answer]) -> Answer:
+        """Run ``work`` in one transaction, whole or not at all; it may be run again when the server did not answer."""
+        with self._errors(doing), self._session(neo4j.WRITE_ACCESS) as session:
+            return session.execute_write(work)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.driver.close()
+
+    def _session(self, mode: str, **settings: Any) -> neo4j.Session:
+        return self.driver.session(database=self.database, default_access_mode=mode, **settings)
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Turn the driver's errors into tacit's; passwords are in none of them."""
+        try:
+            yield
+        except AuthError as error:
+            raise GraphUnavailable(
+                f"{self.url} refuses the user name or password; give them in the URL or as NEO4J_USERNAME and NEO4J_PASSWORD"
+            ) from error
+        except ConfigurationError as error:
+            raise InputError(f"{self.url} cannot be connected to as written ({_one_line(error)}); check its scheme") from error
+        except ClientError as error:
+            if "DatabaseNotFound" in (error.code or ""):
+                raise GraphNotFound(f"there is no such database as {self.url}; leave the name out for the default one") from error
+            if "Security" in (error.code or ""):
+                raise GraphUnavailable(f"{self.url} does not let this user do that ({_one_line(error)})") from error
+            raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
+        except Neo4jError as error:
+            if error.is_retryable():
+                raise GraphUnavailable(f"{self.url} could not answer ({_one_line(error)}); try again later") from error
+            raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
+        except (DriverError, OSError, ValueError) as error:
+            raise GraphUnavailable(
+                f"{self.url} does not answer ({_one_line(error)}); check that the server runs there"
+            ) from error
+
+
+def _patience() -> float:
+    text = os.environ.get(_PATIENCE, "")
+    try:
+        return float(text) if text else RETRY_SECONDS
+    except ValueError:
+        raise InputError(f"{_PATIENCE}={text} is not a number of seconds") from None
+
+
+def _one_line(error: Exception) -> str:
+    text = getattr(error, "message", None) or str(error)
+    return " ".join(text.split())[:200] or type(error).__name__
