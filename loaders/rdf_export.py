@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import orjson
 
@@ -88,6 +87,8 @@ def write_result_rdf(result: QueryResult, path: str | os.PathLike[str], format: 
     if edges is not None:
         return write_rdf(edges, path, format)
 
+    names = _column_iris(result.columns)
+
     def triples() -> Iterator[_Triple]:
         for number, record in enumerate(result.records()):
             row = _Blank(f"row{number}")
@@ -95,7 +96,7 @@ def write_result_rdf(result: QueryResult, path: str | os.PathLike[str], format: 
             yield row, terms.VOCABULARY + "number", _Text(str(number), datatype=terms.INTEGER)
             for column, value in record.items():
                 if value is not None:
-                    yield row, terms.COLUMN + quote(column, safe=""), _value(value)
+                    yield row, names[column], _value(value)
 
     _write(triples(), os.fspath(path), format)
     return len(result.rows)
@@ -141,6 +142,18 @@ def _edges(result: QueryResult) -> list[Assertion] | None:
     return rows
 
 
+def _column_iris(columns: tuple[str, ...]) -> dict[str, str]:
+    """Return an IRI for each column whose last part is an XML name, as RDF/XML asks: ``count(n)`` -> ``…:count_n``."""
+    iris: dict[str, str] = {}
+    for column in columns:
+        name = re.sub(r"[^A-Za-z0-9]+", "_", column).strip("_")
+        name = name if name[:1].isalpha() else f"c_{name}"
+        while terms.COLUMN + name in iris.values():
+            name += "_"
+        iris[column] = terms.COLUMN + name
+    return iris
+
+
 def _value(value: Any) -> _Term:
     if isinstance(value, dict) and isinstance(value.get("uri"), str):
         value = value["uri"]
@@ -177,7 +190,7 @@ def _write(triples: Iterator[_Triple], path: str, format: str | None) -> None:
                 for head, predicate, tail in triples:
                     file.write(f"{_nt(head)} <{predicate}> {_nt(tail)} .\n")
         else:
-            _rdflib_graph(triples).serialize(part, format=kind, encoding="utf-8")
+            _rdflib_graph(triples, kind).serialize(part, format=kind, encoding="utf-8")
         part.replace(path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
@@ -194,7 +207,8 @@ def _nt(term: _Term) -> str:
     return f'"{text}"@{term.language}' if term.language else f'"{text}"^^<{term.datatype}>' if term.datatype else f'"{text}"'
 
 
-def _rdflib_graph(triples: Iterator[_Triple]) -> Any:
+def _rdflib_graph(triples: Iterator[_Triple], kind: terms.Format) -> Any:
+    """Collect ``triples``; for XML, which cannot hold them at all, control characters become replacement characters."""
     import rdflib
 
     def term(value: _Term) -> Any:
@@ -202,7 +216,7 @@ def _rdflib_graph(triples: Iterator[_Triple]) -> Any:
             return rdflib.URIRef(value)
         if isinstance(value, _Blank):
             return rdflib.BNode(value.label)
-        text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", value.text)
+        text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", value.text) if kind == "xml" else value.text
         return rdflib.Literal(text, lang=value.language or None, datatype=value.datatype or None, normalize=False)
 
     graph = rdflib.Graph()

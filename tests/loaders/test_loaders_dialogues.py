@@ -1,0 +1,92 @@
+"""Dialogue lines become items; a line that holds none says so in its place and nothing else changes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tacit.graph.errors import InputError
+from tacit.loaders import Item, ItemError, read_items
+
+
+@pytest.mark.parametrize(
+    ("line", "items"),
+    [
+        ('{"history": ["a", "b"], "response": "c"}', [Item("1", ("a", "b"), "c")]),
+        ('{"history": "a\\nb\\n", "response": "c"}', [Item("1", ("a", "b"), "c")]),
+        ('{"history": [], "response": "c"}', [Item("1", (), "c")]),
+        ('{"history": "", "response": ""}', [Item("1", (), "")]),
+        ('{"id": "d", "history": ["a"], "response": "c"}', [Item("d", ("a",), "c")]),
+        ('{"id": 7, "history": ["a"], "response": "c", "rating": 3}', [Item("7", ("a",), "c")]),
+        ('{"id": "d", "turns": ["a", "b", "c"]}', [Item("d/2", ("a",), "b"), Item("d/3", ("a", "b"), "c")]),
+        ('{"turns": ["a", "b"]}', [Item("1/2", ("a",), "b")]),
+        ('{"turns": ["a"]}', []),
+        ('{"turns": []}', []),
+        (
+            '{"history": ["dogs\'}) DETACH DELETE n //"], "response": "\\u0000"}',
+            [Item("1", ("dogs'}) DETACH DELETE n //",), "\0")],
+        ),
+    ],
+)
+def test_items(tmp_path: Path, line: str, items: list[Item]) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(line + "\n")
+    assert list(read_items(path, strict=True)) == items
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{", "[]", "7", '"text"', "null", '{"history": ["a"]}', '{"response": "a"}', '{"history": [1], "response": "a"}',
+        '{"history": {"a": 1}, "response": "a"}', '{"history": ["a"], "response": null}', '{"turns": "a"}', '{"turns": [1, 2]}',
+        '{"utterances": ["a", "b"]}', '{"id": [], "turns": ["a", "b"]}', '{"id": true, "turns": ["a", "b"]}', "\0",
+        '{"history": ["a"], "response": "b"} x', "{" * 2000,
+    ],
+)  # fmt: skip
+def test_bad_lines_stand_in_their_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(f'{{"turns": ["a", "b"]}}\n\n{line}\n{{"turns": ["a", "b"]}}\n')
+    first, error, last = read_items(path)
+    assert (first, last) == (Item("1/2", ("a",), "b"), Item("4/2", ("a",), "b"))
+    assert isinstance(error, ItemError)
+    assert error.line == 3
+    assert error.reason
+    with pytest.raises(InputError, match=r"d\.jsonl:3: "):
+        list(read_items(path, strict=True))
+
+
+def test_bad_bytes_and_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"turns": ["\xff", "b"]}\n{"turns": ["a", "b"]}\n')[:-4])
+    assert list(read_items(path)) == [ItemError(1, "not UTF-8"), Item("2/2", ("a",), "b"), ItemError(3, "truncated gzip")]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b'{"turns": ["a", "b"]}')))
+    assert list(read_items("-")) == [Item("1/2", ("a",), "b")]
+
+
+def test_mutated_lines_never_raise(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    seeds = [
+        json.dumps({"id": "d", "turns": ["a", "b", "c"]}),
+        json.dumps({"history": ["a"], "response": "é"}, ensure_ascii=False),
+    ]
+    lines = []
+    for _ in range(20_000):
+        data = bytearray(rng.choice(seeds).encode())
+        for _ in range(rng.choice((1, 2, 4))):
+            data[rng.randrange(len(data))] = rng.choice((rng.randrange(256), ord('"'), ord("]"), ord("{"), 0))
+        lines.append(bytes(data).replace(b"\n", b" "))
+    path = tmp_path / "d.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    rows = list(read_items(path))
+    errors = [row for row in rows if isinstance(row, ItemError)]
+    assert len(errors) > 1000
+    assert len(rows) - len(errors) > 1000
+    assert [error.line for error in errors] == sorted({error.line for error in errors})

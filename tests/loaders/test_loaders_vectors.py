@@ -1,0 +1,124 @@
+"""Numberbatch files as rows and as arrays in the order of a graph's nodes."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, LoadError
+from tacit.loaders import build_vectors, open_vectors, read_numberbatch
+from tacit.loaders.numberbatch import masked
+from tacit.loaders.vectors import uris_digest
+
+TEXT = "5 3\ndog 1 0.5 -0.25\ncat 0 0 2\n##_years 3 3 3\n7_eleven 7 7 7\n/c/de/hund 4 4 4\n"
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
+@pytest.mark.parametrize("header", [True, False])
+def test_rows(tmp_path: Path, name: str, header: bool) -> None:
+    reader = read_numberbatch(write(tmp_path / name, TEXT if header else TEXT.removeprefix("5 3\n")))
+    rows = {row.uri: row.values.tolist() for row in reader}
+    assert list(rows) == ["/c/en/dog", "/c/en/cat", "/c/en/##_years", "/c/en/7_eleven", "/c/de/hund"]
+    assert rows["/c/en/dog"] == [1, 0.5, -0.25]
+    assert reader.dimensions == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("bad 1 2", "not 3 values"),
+        ("bad 1 2 3 4", "not 3 values"),
+        ("bad", "no values"),
+        ("bad 1 2 x", "a value is not a number"),
+        ("bad 1 2 nan", "a value is beyond ±65504"),
+        ("bad 1 2 1e9", "a value is beyond ±65504"),
+        ("b\0d 1 2 3", "NUL byte"),
+    ],
+)
+def test_broken_lines(tmp_path: Path, line: str, reason: str) -> None:
+    path = write(tmp_path / "v.txt", TEXT + line + "\nlast 1 2 3\n")
+    reader = read_numberbatch(path)
+    assert len(list(reader)) == 6
+    assert dict(reader.report.rejected) == {reason: 1}
+    assert reader.report.read == reader.report.kept + 2
+    with pytest.raises(LoadError, match=r"v\.txt:7: "):
+        list(read_numberbatch(path, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"), [("/c/en/10_years", "/c/en/##_years"), ("/c/en/7_eleven", None), ("/c/en/1_of_10", "/c/en/#_of_##")]
+)
+def test_digits(uri: str, name: str | None) -> None:
+    assert masked(uri) == name
+
+
+def test_arrays_follow_the_nodes(tmp_path: Path) -> None:
+    uris = [
+        "/c/en/10_years",
+        "/c/en/cat",
+        "/c/en/unknown",
+        "/c/en/20_years",
+        "/c/de/hund",
+        "/c/en/7_eleven",
+        "/c/en/dog",
+        "/c/en/dog",
+    ]
+    text = TEXT + "cat 9 9 9\n20_years 2 2 2\nfish 1 1 1\n"
+    reader = build_vectors(write(tmp_path / "v.txt.gz", text), uris, tmp_path / "vectors")
+    assert reader.report.dropped == {"header": 1, "term already found": 1, "term outside the graph": 1}
+    vectors = open_vectors(tmp_path / "vectors")
+    assert vectors.matrix.dtype == np.float16
+    assert isinstance(vectors.matrix, np.memmap)
+    assert vectors.present.tolist() == [True, True, False, True, True, True, True, True]
+    assert vectors.take(range(8)).tolist() == [
+        [3, 3, 3],
+        [0, 0, 2],
+        [0, 0, 0],
+        [2, 2, 2],
+        [4, 4, 4],
+        [7, 7, 7],
+        [1, 0.5, -0.25],
+        [1, 0.5, -0.25],
+    ]
+    assert vectors.dimensions == 3
+    assert vectors.uris_digest == uris_digest(uris)
+    assert vectors.file == "v.txt.gz"
+
+
+def test_a_failed_build_leaves_the_old_vectors(tmp_path: Path) -> None:
+    good, folder = write(tmp_path / "v.txt", TEXT), tmp_path / "vectors"
+    build_vectors(good, ["/c/en/dog"], folder)
+    before = sorted(path.name for path in folder.iterdir())
+    for bad, strict in (("", False), ("3 3\n", False), ("dog 1 2 3\nbad\n", True)):
+        with pytest.raises(LoadError):
+            build_vectors(write(tmp_path / "bad.txt", bad), ["/c/en/cat"], folder, strict=strict)
+        assert sorted(path.name for path in folder.iterdir()) == before
+    assert open_vectors(folder).take([0]).tolist() == [[1, 0.5, -0.25]]
+    build_vectors(good, ["/c/en/cat", "/c/en/dog"], folder)
+    assert len(list(folder.iterdir())) == 3
+    assert open_vectors(folder).take([1]).tolist() == [[1, 0.5, -0.25]]
+
+
+def test_no_nodes(tmp_path: Path) -> None:
+    build_vectors(write(tmp_path / "v.txt", TEXT), [], tmp_path / "vectors")
+    assert open_vectors(tmp_path / "vectors").matrix.shape == (0, 3)
+
+
+def test_missing_and_damaged_vectors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="build them first"):
+        open_vectors(tmp_path / "nothing")
+    build_vectors(write(tmp_path / "v.txt", TEXT), ["/c/en/dog"], tmp_path / "vectors")
+    (matrix,) = (tmp_path / "vectors").glob("*.f16")
+    matrix.write_bytes(b"x")
+    with pytest.raises(InputError, match="damaged"):
+        open_vectors(tmp_path / "vectors")
+    (tmp_path / "vectors" / "vectors.json").write_text("[]")
+    with pytest.raises(InputError, match="damaged"):
+        open_vectors(tmp_path / "vectors")
