@@ -1,0 +1,115 @@
+"""What all tests share: the real data, a Neo4j server, and one small graph in every backend.
+
+Tests that need the data or a server skip with a reason when there is none. The server has one database, so a test that asks for
+it gets it empty, and the graphs of one test that are on the server replace each other.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph, open_index
+
+REPOSITORY = Path(__file__).parents[1]
+HOW_TO_GET_A_SERVER = (
+    "Neo4j tests were skipped: docker run -p 7687:7687 -e NEO4J_AUTH=neo4j/tacit-test neo4j:5.26, "
+    "then TACIT_TEST_NEO4J=bolt://localhost:7687 make test (its data will be deleted)"
+)
+
+GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data."""
+    folder = Path(os.environ.get("TACIT_TEST_DATA") or REPOSITORY.parent / "shared" / "data")
+    if not (folder / "conceptnet").is_dir():
+        pytest.skip(f"no real data at {folder}; name its folder in TACIT_TEST_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def neo4j_script() -> Path:
+    """The script that starts and kills Neo4j servers of a test's own."""
+    script = Path(os.environ.get("TACIT_NEO4J_SERVER") or REPOSITORY.parent / "shared" / "neo4j" / "neo4j-server")
+    if not os.access(script, os.X_OK):
+        pytest.skip(f"no neo4j-server script at {script}; name it in TACIT_NEO4J_SERVER")
+    return script
+
+
+@pytest.fixture
+def neo4j_url(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of an empty Neo4j database; credentials are in the environment."""
+    url = os.environ.get("TACIT_TEST_NEO4J")
+    if not url:
+        pytest.skip("no Neo4j server; name one in TACIT_TEST_NEO4J")
+    credentials(monkeypatch)
+    wipe(url)
+    return url
+
+
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the user and password of the test server where tacit looks for them."""
+    monkeypatch.setenv("NEO4J_USERNAME", os.environ.get("NEO4J_USERNAME", "neo4j"))
+    monkeypatch.setenv("NEO4J_PASSWORD", os.environ.get("NEO4J_PASSWORD", "tacit-test"))
+
+
+def wipe(url: str) -> None:
+    """Delete every node and relationship, but not the constraints, which cost seconds to make again."""
+    import neo4j
+
+    auth = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", "tacit-test"))
+    with neo4j.GraphDatabase.driver(url, auth=auth) as driver, driver.session() as session:
+        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 20000 ROWS").consume()
+
+
+def _stores(request: pytest.FixtureRequest, kind: str, tmp_path: Path, stack: ExitStack) -> Callable[[], WritableGraph]:
+    """Return a maker of empty stores, an embedded one each time or the server's one database."""
+
+    def embedded() -> WritableGraph:
+        folder = tmp_path / f"graph-{len(list(tmp_path.iterdir()))}"
+        return stack.enter_context(open_graph(folder, create=True))
+
+    def on_server() -> WritableGraph:
+        url = request.getfixturevalue("neo4j_url")
+        wipe(url)
+        return stack.enter_context(open_graph(url))
+
+    return on_server if "neo4j" in kind else embedded
+
+
+STORES = ["embedded", pytest.param("neo4j", marks=pytest.mark.neo4j)]
+BACKENDS = [*STORES, "index-from-embedded", pytest.param("index-from-neo4j", marks=pytest.mark.neo4j)]
+
+
+@pytest.fixture(params=STORES)
+def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], WritableGraph]]:
+    """A maker of empty stores of one kind, closed after the test."""
+    with ExitStack() as stack:
+        yield _stores(request, request.param, tmp_path, stack)
+
+
+@pytest.fixture(params=BACKENDS)
+def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf]:
+    """From rows to a graph that holds them, in one backend after the other, closed after the test."""
+    with ExitStack() as stack:
+        new = _stores(request, request.param, tmp_path, stack)
+
+        def graph(rows: Iterable[Assertion]) -> KnowledgeGraph:
+            store = new()
+            store.load(rows)
+            if not request.param.startswith("index"):
+                return store
+            return stack.enter_context(open_index(store, directory=tmp_path / "indexes"))
+
+        yield graph
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line how to get a server when its tests were skipped."""
+    if not os.environ.get("TACIT_TEST_NEO4J"):
+        terminalreporter.write_line(HOW_TO_GET_A_SERVER)
