@@ -52,8 +52,8 @@ _WIKTIONARY = (
 )
 _OMCS = (
     '{{"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", "sources": [{{"activity": '
-    '"/s/activity/omcs/omcs1_possibly_free_text", "contributor": "/s/contributor/omcs/user{0}"}}], "surfaceEnd": "{2}", "surfaceStart": "{1}", '
-    '"surfaceText": "You are likely to find [[{1}]] in [[{2}]]", "weight": {3}}}'
+    '"/s/activity/omcs/omcs1_possibly_free_text", "contributor": "/s/contributor/omcs/user{0}"}}], "surfaceEnd": "{2}", '
+    '"surfaceStart": "{1}", "surfaceText": "You are likely to find [[{1}]] in [[{2}]]", "weight": {3}}}'
 )
 _WORDNET = (
     '{{"dataset": "/d/wordnet/3.1", "license": "cc:by/4.0", "sources": [{{"contributor": "/s/resource/wordnet/rdf/3.1"}}], '

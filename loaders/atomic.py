@@ -7,11 +7,13 @@ for tails: :func:`read_queries` reads them.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import event_uri, normalise_event
 from ..graph.relations import ATOMIC_RELATIONS
@@ -184,5 +186,10 @@ def _is_header(head: str, relation: str) -> bool:
     return head.strip().lower() in _HEADER_HEADS and relation.strip().lower() in {"relation", "rel", "edge"}
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def _uri(text: str) -> str | None:
-    return event_uri(text) if normalise_event(text) else None
+    """Return the event that ``text`` names, None when nothing is left of it; heads and common tails come many times."""
+    try:
+        return event_uri(text)
+    except InputError:
+        return None

@@ -132,7 +132,7 @@ def _save(response: httpx.Response, part: Path, have: int, progress: Progress | 
     length = response.headers.get("Content-Length", "")
     total = have + int(length) if length.isdigit() else None
     with part.open("ab" if have else "wb") as file:
-        for chunk in response.iter_raw(_CHUNK):
+        for chunk in response.iter_raw():
             file.write(chunk)
             have += len(chunk)
             if progress is not None:

@@ -1,0 +1,119 @@
+"""How fast a file in ConceptNet's format is filtered, next to the fastest that a pipe can do: ``gunzip -c FILE | wc -l``.
+
+Writes a synthetic file (or takes one), runs every stage in a process of its own and prints lines a second, the ratio of the
+stage's time to the pipe's, and the peak of resident memory. Stages: the English filter; the filter, the load into an embedded
+graph and the build of its index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+try:
+    from benchmarks import conceptnet_file
+except ImportError:  # run as a file
+    import conceptnet_file  # type: ignore[no-redef]
+
+
+class Measure(NamedTuple):
+    """One stage: its name, seconds, peak resident MB (0 where not measured) and rows that came out."""
+
+    stage: str
+    seconds: float
+    peak_mb: int
+    rows: int
+
+
+def pipe(path: Path) -> Measure:
+    """Time ``gunzip -c path | wc -l``."""
+    started = time.perf_counter()
+    with subprocess.Popen(["gunzip", "-c", str(path)], stdout=subprocess.PIPE) as gunzip:
+        counted = subprocess.run(["wc", "-l"], stdin=gunzip.stdout, capture_output=True, check=True)
+    return Measure("gunzip -c | wc -l", time.perf_counter() - started, 0, int(counted.stdout))
+
+
+def english_filter(path: Path, _: Path) -> int:
+    """Read all English assertions of ``path`` and let them go."""
+    from tacit.loaders import read_conceptnet
+
+    return sum(1 for _row in read_conceptnet(path))
+
+
+def load(path: Path, folder: Path) -> int:
+    """Load the English assertions of ``path`` into an embedded graph."""
+    from tacit.graph import open_graph
+    from tacit.loaders import read_conceptnet
+
+    reader = read_conceptnet(path)
+    with open_graph(str(folder / "graph"), create=True) as graph:
+        return graph.load(reader, entry=reader.entry).new
+
+
+def load_and_index(path: Path, folder: Path) -> int:
+    """Load as :func:`load` does, then build the index."""
+    from tacit.graph import open_graph, open_index
+
+    new = load(path, folder)
+    with open_graph(str(folder / "graph")) as graph:
+        open_index(graph).close()
+    return new
+
+
+STAGES = {"English filter": english_filter, "filter + load": load, "filter + load + index": load_and_index}
+
+
+def stage(name: str, path: Path) -> Measure:
+    """Run a stage in a process of its own, so that its memory is its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(Path(__file__)), str(path), "--stage", name, "--folder", folder]
+        started = time.perf_counter()
+        result = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        seconds = time.perf_counter() - started
+    if result.returncode:
+        return Measure(f"{name}: failed", seconds, 0, 0)
+    outcome = json.loads(result.stdout.splitlines()[-1])
+    return Measure(name, seconds, outcome["peak_mb"], outcome["rows"])
+
+
+def table(measures: list[Measure], lines: int) -> str:
+    """Return the measures as a Markdown table; ratios are to the first."""
+    rows = ["| stage | seconds | lines/s | ratio to the pipe | peak MB | rows |", "|---|---:|---:|---:|---:|---:|"]
+    base = measures[0].seconds
+    for name, seconds, peak, count in measures:
+        rows.append(f"| {name} | {seconds:.1f} | {lines / seconds:,.0f} | {seconds / base:.2f} | {peak or ''} | {count:,} |")
+    return "\n".join(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("file", type=Path, nargs="?", help="a file in ConceptNet's format; written where it does not exist")
+    parser.add_argument("--lines", type=int, default=5_000_000, help="lines of the synthetic file")
+    parser.add_argument("--stages", default=",".join(STAGES), help="comma-separated: " + ", ".join(STAGES))
+    parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.stage:
+        rows = STAGES[arguments.stage](arguments.file, arguments.folder)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(json.dumps({"rows": rows, "peak_mb": peak}))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = arguments.file or Path(folder) / "conceptnet.csv.gz"
+        if not path.exists():
+            size = conceptnet_file.write(path, arguments.lines)
+            print(f"wrote {arguments.lines:,} lines, {size:,} bytes, {path.stat().st_size:,} compressed", file=sys.stderr)
+        measures = [pipe(path)]
+        measures += [stage(name.strip(), path) for name in arguments.stages.split(",")]
+        print(table(measures, measures[0].rows))
+
+
+if __name__ == "__main__":
+    main()

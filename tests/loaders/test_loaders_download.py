@@ -1,0 +1,247 @@
+"""Downloads against a real HTTP server on this machine that resumes, breaks off, changes its file, lies and refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import socket
+import threading
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from tacit.graph.errors import FetchError, InputError
+from tacit.loaders import all_sources, fetch, find_source
+from tacit.loaders.sources import Source
+
+BODY = bytes(range(256)) * 8000
+
+
+@dataclass
+class Behaviour:
+    """How the server is to act: what it serves, how many bytes it sends before it breaks off, what it answers instead."""
+
+    body: bytes = BODY
+    etag: str | None = '"one"'
+    breaks: list[int] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+    ranges: bool = True
+    requests: list[dict[str, str]] = field(default_factory=list)
+    url: str = ""
+
+
+@pytest.fixture
+def server() -> Iterator[Behaviour]:
+    behaviour = Behaviour()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            behaviour.requests.append(dict(self.headers.items()))
+            if behaviour.statuses:
+                self.send_response(behaviour.statuses.pop(0))
+                self.end_headers()
+                return
+            body, asked = behaviour.body, re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+            current = behaviour.etag is not None and self.headers.get("If-Range") == behaviour.etag
+            start = int(asked[1]) if asked and current and behaviour.ranges else 0
+            if start >= len(body) > 0:
+                self.send_response(416)
+                self.end_headers()
+                return
+            self.send_response(206 if start else 200)
+            if start:
+                self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+            if behaviour.etag is not None:
+                self.send_header("ETag", behaviour.etag)
+            self.send_header("Content-Length", str(len(body) - start))
+            self.end_headers()
+            end = start + behaviour.breaks.pop(0) if behaviour.breaks else len(body)
+            self.wfile.write(body[start:end])
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=listener.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    behaviour.url = f"http://127.0.0.1:{listener.server_port}/files"
+    yield behaviour
+    listener.shutdown()
+    listener.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def expected(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Source]]:
+    """The table of official files, with sizes and checksums of what the test server has."""
+    table = dict(all_sources())
+    table["conceptnet"] = replace(table["conceptnet"], size=len(BODY), sha256=hashlib.sha256(BODY).hexdigest())
+    monkeypatch.setattr("tacit.loaders.sources.all_sources", lambda: table)
+    return iter([table])
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_file_arrives_whole_and_is_not_asked_for_twice(tmp_path: Path, server: Behaviour) -> None:
+    seen: list[tuple[int, int | None]] = []
+    (path,) = fetch(
+        "conceptnet", tmp_path / "new" / "folder", base_url=server.url, progress=lambda done, total: seen.append((done, total))
+    )
+    assert path.read_bytes() == BODY
+    assert leftovers(path.parent) == ["conceptnet-assertions-5.7.0.csv.gz"]
+    assert seen[-1] == (len(BODY), len(BODY))
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert fetch("conceptnet", path.parent, base_url=server.url) == (path,)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_broken_connection_goes_on_where_it_stopped(tmp_path: Path, server: Behaviour) -> None:
+    server.breaks = [300_000, 700_000, 0]
+    server.statuses = [503]
+    (path,) = fetch("conceptnet", tmp_path, base_url=server.url, pause=0)
+    assert path.read_bytes() == BODY
+    assert leftovers(tmp_path) == [path.name]
+    ranges = [request.get("Range") for request in server.requests]
+    assert ranges[:2] == [None, None]
+    assert ranges[2:] == ["bytes=300000-", "bytes=1000000-", "bytes=1000000-"]
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_later_run_goes_on(tmp_path: Path, server: Behaviour) -> None:
+    server.breaks = [300_000]
+    with pytest.raises(FetchError, match="300,000 bytes so far are kept"):
+        fetch("conceptnet", tmp_path, base_url=server.url, attempts=1)
+    assert leftovers(tmp_path) == ["conceptnet-assertions-5.7.0.csv.gz.part", "conceptnet-assertions-5.7.0.csv.gz.part.etag"]
+    (path,) = fetch("conceptnet", tmp_path, base_url=server.url)
+    assert path.read_bytes() == BODY
+    assert server.requests[-1]["If-Range"] == '"one"'
+
+
+@pytest.mark.parametrize("change", ["etag", "no etag", "no ranges"])
+@pytest.mark.usefixtures("expected")
+def test_what_cannot_be_resumed_starts_anew(tmp_path: Path, server: Behaviour, change: str) -> None:
+    server.body, server.breaks = b"an older file " * 100_000, [300_000]
+    if change == "no etag":
+        server.etag = None
+    with pytest.raises(FetchError):
+        fetch("conceptnet", tmp_path, base_url=server.url, attempts=1)
+    server.body = BODY
+    server.etag = {"etag": '"two"', "no etag": None, "no ranges": '"one"'}[change]
+    server.ranges = change != "no ranges"
+    (path,) = fetch("conceptnet", tmp_path, base_url=server.url, attempts=1)
+    assert path.read_bytes() == BODY
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_part_longer_than_the_file_starts_anew(tmp_path: Path, server: Behaviour) -> None:
+    part = tmp_path / "conceptnet-assertions-5.7.0.csv.gz.part"
+    part.write_bytes(BODY + b"more")
+    part.with_name(part.name + ".etag").write_text('"one"')
+    (path,) = fetch("conceptnet", tmp_path, base_url=server.url, pause=0)
+    assert path.read_bytes() == BODY
+
+
+@pytest.mark.parametrize("body", [BODY[:-1], BODY[:-1] + b"!", b""])
+@pytest.mark.usefixtures("expected")
+def test_a_wrong_file_never_gets_its_name(tmp_path: Path, server: Behaviour, body: bytes) -> None:
+    server.body = body
+    with pytest.raises(FetchError, match=r"bytes instead of|sha256"):
+        fetch("conceptnet", tmp_path, base_url=server.url)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_wrong_file_in_place_is_replaced(tmp_path: Path, server: Behaviour) -> None:
+    (tmp_path / "conceptnet-assertions-5.7.0.csv.gz").write_bytes(b"older")
+    (path,) = fetch("conceptnet", tmp_path, base_url=server.url)
+    assert path.read_bytes() == BODY
+
+
+@pytest.mark.parametrize(("status", "requests"), [(404, 1), (403, 1), (500, 3), (429, 3)])
+def test_refusals(tmp_path: Path, server: Behaviour, status: int, requests: int) -> None:
+    server.statuses = [status] * 10
+    with pytest.raises(FetchError, match=f"answered {status}") as caught:
+        fetch("numberbatch", tmp_path, base_url=server.url, attempts=3, pause=0)
+    assert server.url in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(server.requests) == requests
+    assert leftovers(tmp_path) == []
+
+
+def test_offline_is_one_sentence_with_the_address(tmp_path: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with pytest.raises(FetchError) as caught:
+        fetch("numberbatch", tmp_path, base_url=url, attempts=2, pause=0)
+    message = str(caught.value)
+    assert message.startswith(f"{url}/numberbatch-en-19.08.txt.gz could not be downloaded")
+    assert "check the network" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1", "http://[", "http://host:port"])
+def test_addresses_that_are_none(tmp_path: Path, url: str) -> None:
+    with pytest.raises(FetchError):
+        fetch("numberbatch", tmp_path, base_url=url, attempts=1)
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path, server: Behaviour) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FetchError, match="cannot be saved"):
+        fetch("numberbatch", tmp_path / "file", base_url=server.url)
+
+
+def archive(*members: tuple[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, text in members:
+            packed.writestr(name, text)
+    return buffer.getvalue()
+
+
+def test_tables_come_out_of_the_archive_and_nothing_else_does(tmp_path: Path, server: Behaviour) -> None:
+    folder = "atomic2020_data-feb2021/"
+    server.body = archive(
+        *((folder + name, f"a\txWant\t{name}\n") for name in ("train.tsv", "dev.tsv", "test.tsv", "README.md")),
+        ("../../evil.tsv", "evil"),
+        ("__MACOSX/" + folder + "train.tsv", "resource fork"),
+    )
+    files = fetch("atomic2020", tmp_path, base_url=server.url)
+    assert [path.relative_to(tmp_path).as_posix() for path in files] == [
+        "atomic2020/train.tsv",
+        "atomic2020/dev.tsv",
+        "atomic2020/test.tsv",
+    ]
+    assert files[0].read_text() == "a\txWant\ttrain.tsv\n"
+    assert leftovers(tmp_path) == ["atomic2020", "atomic2020_data-feb2021.zip"]
+    assert leftovers(tmp_path / "atomic2020") == ["dev.tsv", "test.tsv", "train.tsv"]
+    assert fetch("atomic2020", tmp_path, base_url=server.url) == files
+
+
+@pytest.mark.parametrize("body", [b"<html>sign in</html>", archive(("train.tsv", "a"))])
+def test_archives_that_are_none_or_lack_a_table(tmp_path: Path, server: Behaviour, body: bytes) -> None:
+    server.body = body
+    with pytest.raises(FetchError, match=r"not a zip archive|holds no dev\.tsv"):
+        fetch("atomic2020", tmp_path, base_url=server.url)
+
+
+def test_the_table_of_official_files() -> None:
+    assert list(all_sources()) == ["conceptnet", "atomic2020", "numberbatch"]
+    for facts in all_sources().values():
+        assert facts.url.startswith("https://")
+        assert facts.url.endswith(facts.file)
+        assert facts.licence
+        assert facts.citation
+        assert facts.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", facts.sha256)
+        assert (facts.sha256 is None) == (facts.checksum_origin is None)
+    with pytest.raises(InputError, match="choose conceptnet, atomic2020, numberbatch"):
+        find_source("wordnet")
