@@ -6,7 +6,10 @@ VENV := $(if $(VIRTUAL_ENV),$(subst $(CURDIR)/,,$(VIRTUAL_ENV)),.venv)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.tacit-setup
 TYPES := build/types/tacit
-BENCHMARKS = $(filter-out benchmarks/synthetic%.py benchmarks/_%.py,$(wildcard benchmarks/*.py))
+DATA := $(or $(TACIT_TEST_DATA),../shared/data)
+REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
+# Programs that measure by themselves; the files named here write their input, or are given it below.
+BENCHMARKS = $(filter-out %/synthetic_graph.py %/conceptnet_file.py %/scoring.py,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench clean again
@@ -33,8 +36,11 @@ format: setup  ## Format the code
 	@"$(BIN)/ruff" check --fix .
 	@"$(BIN)/ruff" format .
 
-bench: setup  ## Measure: every program in benchmarks/, each printing its tables
-	@set -e; for program in $(BENCHMARKS); do echo "== $$program"; "$(BIN)/python" "$$program"; done
+bench: setup  ## Measure: every program in benchmarks/ prints its tables; on real data where TACIT_TEST_DATA has it
+	@mkdir -p build
+	@"$(BIN)/tacit" load conceptnet $(or $(REAL),api/sample/conceptnet.csv) --into build/bench-graph
+	@"$(BIN)/python" benchmarks/scoring.py build/bench-graph $(if $(REAL),$(DATA)/dialogues/dailydialog-test.jsonl.gz,api/sample/dialogues.jsonl)
+	@set -e; for program in $(BENCHMARKS); do printf '\n== %s\n' "$$program"; "$(BIN)/python" "$$program"; done
 
 clean:  ## Remove what the other targets made, save the environment
 	rm -rf build dist *.egg-info demo-graph .pytest_cache .mypy_cache .ruff_cache .hypothesis
