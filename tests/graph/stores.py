@@ -1,0 +1,40 @@
+"""Graphs for the conformance suite that live longer than one test: a backend filled with given rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph
+from tacit.graph.index import build_index, open_index_directory
+
+from ..conftest import wipe
+
+
+@contextmanager
+def opened(backend: str, rows: Iterable[Assertion], folder: Path) -> Iterator[KnowledgeGraph]:
+    """Give a graph of ``rows`` in one of ``conftest.BACKENDS``; the test is skipped where it needs a server and there is none."""
+    kind = backend.removeprefix("index-from-")
+    with _empty_neo4j() if kind == "neo4j" else open_graph(folder / "graph", create=True) as store:
+        store.load(rows)
+        if kind == backend:
+            yield store
+            return
+        with open_index_directory(build_index(store, folder / "index"), store) as index:
+            yield index
+
+
+@contextmanager
+def _empty_neo4j() -> Iterator[WritableGraph]:
+    url = os.environ.get("TACIT_TEST_NEO4J")
+    if not url:
+        pytest.skip("no Neo4j server; name one in TACIT_TEST_NEO4J")
+    wipe(url)
+    environment = os.environ.get
+    with open_graph(
+        url, user=environment("NEO4J_USERNAME", "neo4j"), password=environment("NEO4J_PASSWORD", "tacit-test")
+    ) as store:
+        yield store
