@@ -8,14 +8,13 @@ may be any. Inside round, square and curly brackets no clause can begin, except 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import QueryRefused
-from .costs import check_iteration, check_range, check_regex, check_shape
-from .tokens import Token, refused, tokenize
+from .costs import check_range, check_regex, check_shape
+from .cursor import Cursor, Frame
+from .tokens import Token
 from .words import (
-    ALLOWED,
     CLAUSES,
     ENDINGS,
     FUNCTIONS,
@@ -29,32 +28,11 @@ from .words import (
     Dialect,
 )
 
-MAX_DEPTH = 40
 MAX_TOKENS = 2_000
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _ENDERS = {"+", "*", "%", ">"}
 """Signs that mostly ask for an operand but can end a pattern, a label expression or a type."""
-
-
-@dataclass
-class Frame:
-    """An open bracket, or the statement itself.
-
-    Attributes:
-        opener: the bracket that began it; empty for the statement.
-        query: clauses may stand in it; procedure: it is the subquery of a ``CALL``.
-        state: what the engine expects next.
-        clause: the clause that it is in.
-        walks: it is an expression that walks a list.
-    """
-
-    opener: str = ""
-    query: bool = False
-    procedure: bool = False
-    state: Literal["clause", "operand", "operator"] = "operand"
-    clause: str = ""
-    walks: bool = False
 
 
 def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any] | None = None) -> None:
@@ -71,33 +49,8 @@ def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any]
     Checker(cypher, dialect, parameters).run()
 
 
-class Checker:
+class Checker(Cursor):
     """One walk over the tokens of one query; after :meth:`run`, ``tokens`` and ``top`` tell its shape."""
-
-    def __init__(self, query: str, dialect: Dialect, parameters: Mapping[str, Any] | None = None) -> None:
-        self.query, self.dialect, self.parameters = query, dialect, parameters
-        self.tokens = tokenize(query)
-        self.position = 0
-        self.frames = [Frame(query=True, state="clause")]
-        self.top: list[tuple[str, int]] = []
-
-    @property
-    def here(self) -> Token:
-        """The token to look at."""
-        return self.tokens[self.position]
-
-    def ahead(self, distance: int = 1) -> Token:
-        """Return the token ``distance`` after the one to look at."""
-        return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
-
-    @property
-    def before(self) -> str:
-        """Text of the token before the one to look at; empty at the start."""
-        return self.tokens[self.position - 1].text if self.position else ""
-
-    def refuse(self, token: Token, what: str, allowed: str = ALLOWED) -> QueryRefused:
-        """Return the error that refuses ``token``."""
-        return refused(self.query, token.start, what, allowed)
 
     def run(self) -> None:
         """Walk over all tokens; raise :class:`QueryRefused` at the first that may not stand where it does."""
@@ -114,58 +67,23 @@ class Checker:
             elif token.kind == "word" and self._keyword(token, frame):
                 pass
             elif frame.state != "operand":
-                raise self.refuse(token, self._describe(token))
+                raise self.refuse(token, self.describe(token))
             elif token.kind in ("word", "quoted"):
                 self._name(token, frame)
             else:
-                self._take(1, "operator")
+                self.take(1, "operator")
         if len(self.frames) > 1:
             raise self.refuse(self.here, f"an open {self.frames[-1].opener}", "close every bracket")
-
-    def limited(self, rows: int) -> str:
-        """Return the query with ``LIMIT rows`` at its end, where that changes nothing but the number of its rows."""
-        words = [word for word, _ in self.top]
-        if "UNION" in words or "RETURN" not in words[words.index("CALL") if "CALL" in words else 0 :]:
-            return self.query
-        word, position = self.top[-1]
-        if word == "LIMIT":
-            own = self.tokens[position + 1]
-            bounded = (
-                own.kind != "number"
-                or not own.text.isdecimal()
-                or int(own.text) <= rows
-                or self.tokens[position + 2].kind != "end"
-            )
-            return self.query if bounded else f"{self.query[: own.start]}{rows}{self.query[own.end :]}"
-        end = self.tokens[-3 if self.tokens[-2].text == ";" else -2].end
-        return f"{self.query[:end]}\nLIMIT {rows}"
-
-    def _take(self, count: int, state: Literal["clause", "operand", "operator"]) -> None:
-        """Go ``count`` tokens on, after which the innermost frame expects ``state``."""
-        self.position += count
-        self.frames[-1].state = state
-
-    def _describe(self, token: Token) -> str:
-        return token.upper if token.upper in HARD else f"{token.kind} {token.text[:40]!a}"
-
-    def _open(self, frame: Frame, count: int) -> None:
-        """Enter ``frame``, whose bracket is the last of the next ``count`` tokens."""
-        if len(self.frames) > MAX_DEPTH:
-            raise self.refuse(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
-        if frame.walks and self.dialect == "neo4j":
-            check_iteration(self.query, self.here, any(outer.walks for outer in self.frames))
-        self.position += count
-        self.frames.append(frame)
 
     def _symbol(self, token: Token, frame: Frame) -> None:
         sign = token.text
         if sign == ";":
             if self.ahead().kind != "end" or len(self.frames) > 1:
                 raise self.refuse(token, "a second statement", "send one query at a time")
-            self._take(1, "operator")
+            self.take(1, "operator")
         elif frame.state == "clause" and sign != "}":
             if sign != "(" or not frame.opener or frame.procedure or frame.clause:
-                raise self.refuse(token, self._describe(token))
+                raise self.refuse(token, self.describe(token))
             frame.state, frame.clause = "operand", "MATCH"  # EXISTS and COUNT take a bare pattern
         elif sign in "([{":
             walks = (
@@ -174,20 +92,20 @@ class Checker:
                 and self.ahead().kind in ("word", "quoted")
                 and self.ahead(2).upper == "IN"
             )
-            self._open(Frame(sign, walks=walks), 1)
+            self.enter(Frame(sign, walks=walks), 1)
         elif sign in _CLOSERS:
             if frame.opener != _CLOSERS[sign]:
                 raise self.refuse(token, f"an unmatched {sign}", "close every bracket")
             self.frames.pop()
-            self._take(1, "clause" if frame.procedure else "operator")
+            self.take(1, "clause" if frame.procedure else "operator")
         elif sign == ".":
             self._dot(token, frame)
         elif sign in "*%" and frame.state == "operand":
-            self._take(1, "operand" if sign == "*" and self.ahead().kind == "number" else "operator")
+            self.take(1, "operand" if sign == "*" and self.ahead().kind == "number" else "operator")
         else:
             if sign == "=~" and self.dialect == "neo4j":
                 check_regex(self.query, token, self.ahead(), self.ahead(2), self.parameters)
-            self._take(1, "operand")
+            self.take(1, "operand")
 
     def _dot(self, token: Token, frame: Frame) -> None:
         """A property of what stands before, or one named in a map projection."""
@@ -197,15 +115,15 @@ class Checker:
         if frame.state == "operand" and frame.opener != "{":
             raise self.refuse(token, "a point without a name before it", "write variable.property")
         if (name.text == "*" and frame.opener == "{") or (name.kind in ("word", "quoted") and after.text != "("):
-            self._take(2, "operator")
+            self.take(2, "operator")
         else:
-            raise self.refuse(name, self._describe(name), "a point is followed by the name of a property")
+            raise self.refuse(name, self.describe(name), "a point is followed by the name of a property")
 
     def _keyword(self, token: Token, frame: Frame) -> bool:
         """Take ``token`` as the keyword that it is where it stands; False when it is a name."""
         word = token.upper
         if frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":":
-            self._take(2, "operand")  # the key of a map
+            self.take(2, "operand")  # the key of a map
             return True
         if frame.state == "operand":
             ends = frame.query and self.before in _ENDERS and word in CLAUSES
@@ -216,7 +134,7 @@ class Checker:
             if frame.opener and not frame.procedure and not frame.clause and self.ahead().text == "=":
                 frame.state, frame.clause = "operand", "MATCH"  # EXISTS { p = (a)-->(b) }
                 return False
-            raise self.refuse(token, self._describe(token))
+            raise self.refuse(token, self.describe(token))
         return self._operator(token, frame)
 
     def _prefix(self, token: Token, frame: Frame) -> bool:
@@ -226,33 +144,33 @@ class Checker:
             return False  # a label
         if word in SUBQUERIES and following.text == "{":
             self.frames[-1].state = "operator"
-            self._open(Frame("{", query=True, state="clause"), 2)
+            self.enter(Frame("{", query=True, state="clause"), 2)
             return True
         names = following.kind == "end" or following.text in (",", ")", "]", "}", ".", "=")
         if (word in PREFIXES and not names) or (word in PATHS and (following.upper in PATHS or following.kind == "number")):
-            self._take(1, "operand")
+            self.take(1, "operand")
             return True
         return False
 
     def _operator(self, token: Token, frame: Frame) -> bool:
         word, following = token.upper, self.ahead()
         if word == "WHERE" and frame.opener in ("(", "["):
-            self._take(1, "operand")
+            self.take(1, "operand")
         elif word == "AS" and following.kind in ("word", "quoted"):
             self.position += 1
             self._plain(following)
-            self._take(1, "operator")
+            self.take(1, "operator")
         elif word in ("STARTS", "ENDS") and following.upper == "WITH":
-            self._take(2, "operand")
+            self.take(2, "operand")
         elif word == "IS" or (word == "NOT" and following.upper == "NULL"):
             negated = word == "IS" and following.upper == "NOT"
-            self._take(2 if negated else 1, "operand")
+            self.take(2 if negated else 1, "operand")
         elif word in ENDINGS:
-            self._take(1, "operator")
+            self.take(1, "operator")
         elif (word in OPERATORS - {"AS", "STARTS", "ENDS"}) or (word in PATHS and frame.state == "operator"):
-            self._take(1, "operand")
+            self.take(1, "operand")
         else:
-            raise self.refuse(token, self._describe(token))
+            raise self.refuse(token, self.describe(token))
         return True
 
     def _clause(self, token: Token, frame: Frame) -> bool:
@@ -267,14 +185,14 @@ class Checker:
             raise self.refuse(token, "ORDER without BY")
         if word == "UNION":
             frame.clause = ""
-            self._take(2 if following in ("ALL", "DISTINCT") else 1, "clause")
+            self.take(2 if following in ("ALL", "DISTINCT") else 1, "clause")
         elif word == "OPTIONAL":
-            self._take(1, "clause")
+            self.take(1, "clause")
         elif word == "CALL":
             self._call(frame)
         else:
             frame.clause = "CALL" if word == "YIELD" else word
-            self._take(2 if word == "ORDER" else 1, "operand")
+            self.take(2 if word == "ORDER" else 1, "operand")
         return True
 
     def _call(self, frame: Frame) -> None:
@@ -286,28 +204,20 @@ class Checker:
             distance += 1
         if self.ahead(distance).text == "{":
             frame.clause = "CALL {"
-            self._open(Frame("{", query=True, procedure=True, state="clause"), distance + 1)
+            self.enter(Frame("{", query=True, procedure=True, state="clause"), distance + 1)
             return
-        self._take(1, "operand")
-        name, parts = self._dotted()
+        self.take(1, "operand")
+        name, parts = self.dotted()
         if name.lower() not in PROCEDURES[self.dialect]:
             raise self.refuse(
                 self.here, f"CALL {name[:60]}", f"the procedures {', '.join(sorted(PROCEDURES[self.dialect]))} are allowed"
             )
         frame.clause = "CALL"
-        self._take(parts, "operator")
-
-    def _dotted(self) -> tuple[str, int]:
-        """Return the name, with its points, that stands here and the number of its tokens."""
-        names, count = [self.here.name], 1
-        while self.ahead(count).text == "." and self.ahead(count + 1).kind in ("word", "quoted"):
-            names.append(self.ahead(count + 1).name)
-            count += 2
-        return ".".join(names), count
+        self.take(parts, "operator")
 
     def _name(self, token: Token, frame: Frame) -> None:
         """A variable, a property of one, a label, or a function with its arguments."""
-        name, count = self._dotted()
+        name, count = self.dotted()
         if self.ahead(count).text == "(":
             if name.lower() not in FUNCTIONS[self.dialect]:
                 raise self.refuse(
@@ -316,12 +226,12 @@ class Checker:
             self.position += count
             if name.lower() == "range" and self.dialect == "neo4j":
                 check_range(self.query, self.tokens, self.position, count, self.parameters)
-            self._open(Frame("(", walks=name.lower() in ITERATIONS), 1)
+            self.enter(Frame("(", walks=name.lower() in ITERATIONS), 1)
             return
         label = self.before in (":", "|", "&", "!") and frame.opener in ("(", "[")
         if not label and count == 1:
             self._plain(token)
-        self._take(count, "operator")
+        self.take(count, "operator")
 
     def _plain(self, token: Token) -> None:
         """Refuse a bare name that is a word such as CREATE unless what follows shows that nothing but a name can stand there."""

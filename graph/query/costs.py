@@ -1,8 +1,8 @@
 """What Neo4j cannot stop: it ends a transaction only between rows, so no single expression may run for minutes.
 
 Measured on Neo4j 5.26: ``reduce`` over a long ``range``, a list walked inside another, a backtracking regular expression, and the
-planning of some shapes (twenty XOR, 300 nested CASE, 1,900 NOT) run past the transaction's time limit and hold a core. The embedded
-engine's worker is killed instead, so this does not concern it.
+planning of some shapes (twenty XOR, 300 nested CASE, 1,900 NOT) run past the transaction's time limit and hold a core. The worker
+of the embedded engine is killed instead, so this does not concern it.
 """
 
 from __future__ import annotations
