@@ -6,7 +6,7 @@ Written out plainly here, for small files and as the reference that the compiled
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, field
 
 from .lines import NOT_UTF8, NUL_BYTE, TOO_LONG, Block, split
@@ -95,7 +95,7 @@ def _language(uri: bytes) -> bytes | None:
     return parts[2]
 
 
-def classify_blocks(blocks: Iterable[Block], languages: Collection[str] | None) -> Iterator[Classified]:
+def classify_blocks(blocks: Iterable[Block], languages: Collection[str] | None) -> Generator[Classified, None, None]:
     """Yield what becomes of the lines of each block."""
     wanted = None if languages is None else frozenset(code.encode() for code in languages)
     for block in blocks:

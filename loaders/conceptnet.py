@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -79,7 +80,7 @@ class ConceptNetReader(Reader[Assertion]):
             options["min_weight"] = self._min_weight
         super().__init__(path, strict=strict, on_reject=on_reject, options=options)
 
-    def _classified(self) -> Iterator[Classified]:
+    def _classified(self) -> Generator[Classified, None, None]:
         """Lines by what is to become of them; in a thread of its own, and compiled, where the file is large."""
         compiled = self._compiled
         if compiled is None:
@@ -95,21 +96,22 @@ class ConceptNetReader(Reader[Assertion]):
             return _COMPILED_FROM // (_GZIP_RATIO if file.read(2) == GZIP_MAGIC else 1)
 
     def _rows(self) -> Iterator[Assertion]:
-        for part in self._classified():
-            for reason, count in part.dropped.items():
-                self.drop(reason, count)
-            rejects = iter(part.rejects)
-            reject = next(rejects, None)
-            for number, line in part.lines:
-                while reject is not None and reject[0] < number:
+        with closing(self._classified()) as parts:  # an error in here stops the reading thread at once
+            for part in parts:
+                for reason, count in part.dropped.items():
+                    self.drop(reason, count)
+                rejects = iter(part.rejects)
+                reject = next(rejects, None)
+                for number, line in part.lines:
+                    while reject is not None and reject[0] < number:
+                        self.reject(*reject)
+                        reject = next(rejects, None)
+                    row = self._row(number, line)
+                    if row is not None:
+                        yield row
+                while reject is not None:
                     self.reject(*reject)
                     reject = next(rejects, None)
-                row = self._row(number, line)
-                if row is not None:
-                    yield row
-            while reject is not None:
-                self.reject(*reject)
-                reject = next(rejects, None)
 
     def _row(self, number: int, line: str) -> Assertion | None:
         """Return the assertion in ``line``, or None after counting why there is none."""

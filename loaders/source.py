@@ -13,7 +13,7 @@ import queue
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -170,7 +170,7 @@ def _decompressor() -> Any:
     return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
-def in_background(items: Iterator[Item], depth: int = 4) -> Iterator[Item]:
+def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None, None]:
     """Yield ``items`` while a thread works at most ``depth`` of them ahead; its exceptions surface here.
 
     Closing the returned generator stops the thread.
