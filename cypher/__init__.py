@@ -91,5 +91,5 @@ def _parsed(name: str, source: str) -> Query:
     lines = source.splitlines()
     comment = " ".join(line.strip().removeprefix("//").strip() for line in lines if line.strip().startswith("//"))
     text = "\n".join(line for line in lines if not line.strip().startswith("//")).strip().rstrip(";")
-    summary = re.split(r"(?<=\.)\s", comment, maxsplit=1)[0]
+    summary = re.split(r"(?<=[.?!])\s", comment, maxsplit=1)[0]
     return Query(name, text, summary, tuple(sorted(set(_PARAMETER.findall(_STRING.sub("''", text))))))

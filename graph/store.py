@@ -6,21 +6,19 @@ how they find shortest paths, stream everything and write; all else is here once
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections import defaultdict
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cypher import Dialect, Query, query
 from . import answers
-from .chains import chains_of_links
+from .connections import Connections, assertion_of
 from .errors import InputError
 from .ledger import from_row
-from .model import Assertion, GraphCounts, Manifest, Neighbour, Path, QueryResult, TripleCounts
+from .model import Assertion, GraphCounts, Manifest, Neighbour, QueryResult
 from .names import check_relation, event_uri, normalise_event
 from .protocol import MAX_HOPS
 
@@ -29,10 +27,8 @@ if TYPE_CHECKING:
 
 SCAN_ROWS = 100_000
 
-Links = dict[str, dict[str, float]]
 
-
-class Store(ABC):
+class Store(Connections):
     """A graph in a database that speaks Cypher; a context manager that closes itself."""
 
     dialect: ClassVar[Dialect]
@@ -146,102 +142,6 @@ class Store(ABC):
         table = [found.get((source, target), -1) for source in sources for target in targets]
         return np.array(table, dtype=np.int8).reshape(len(sources), len(targets))
 
-    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
-        """Return the chains between two sets; as :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`.
-
-        Raises:
-            InputError: ``hops`` is neither 1 nor 2.
-        """
-        answers.check_hops(hops, most=2)
-        ones, others = sorted(set(sources)), sorted(set(targets))
-        if not ones or not others:
-            return []
-        found: list[Path] = []
-        if hops == 1:
-            for assertion in map(assertion_of, self._ask("between", heads=ones, tails=others)):
-                found.append(Path((assertion.head, assertion.tail), (assertion,)))
-            for assertion in map(assertion_of, self._ask("between", heads=others, tails=ones)):
-                found.append(Path((assertion.tail, assertion.head), (assertion,)))
-        else:
-            for row in self._ask("chains", sources=ones, targets=others):
-                found.append(Path(tuple(row[:3]), (assertion_of(row[3:15]), assertion_of(row[15:]))))
-        return sorted(found, key=lambda path: path.order)
-
-    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
-        """Return how two sets are connected; as :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`.
-
-        Raises:
-            InputError: ``hops`` is neither 1 nor 2.
-        """
-        answers.check_hops(hops, most=2)
-        ones, others = sorted(set(sources)), sorted(set(targets))
-        if not ones or not others:
-            return TripleCounts(0, 0)
-        pairs: set[tuple[str, str]] = set()
-        triples: set[Any] = set()
-        if hops == 1:
-            forth = [tuple(row) for row in self._ask("relations_between", heads=ones, tails=others)]
-            back = [tuple(row) for row in self._ask("relations_between", heads=others, tails=ones)]
-            pairs = {(head, tail) for head, _, tail in forth} | {(tail, head) for head, _, tail in back}
-            triples = {*forth, *back}
-        else:
-            for source, middle, target, *kinds in self._ask("relation_chains", sources=ones, targets=others):
-                pairs.add((source, target))
-                first, second = (source, *kinds[:2]), (target, not kinds[2], kinds[3])
-                triples.add((middle, *sorted((first, second))))
-        return TripleCounts(len(pairs), len(triples))
-
-    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
-        """Return the best shortest paths; as :meth:`tacit.graph.protocol.KnowledgeGraph.paths`.
-
-        Raises:
-            InputError: ``max_hops`` is not in 0..6 or ``limit`` is negative.
-        """
-        answers.check_hops(max_hops, least=0)
-        answers.check_limit(limit)
-        if len(self._known({source, target})) < len({source, target}) or not limit:
-            return []
-        if source == target:
-            return [Path((source,), ())]
-        links, hops = self._links(source, target, max_hops)
-        chains = chains_of_links(links, source, target, hops, limit) if hops else []
-        steps = sorted({(a, b) for chain in chains for a, b in pairwise(chain)})
-        best = self._strongest(steps)
-        return [Path(chain, tuple(best[a, b] for a, b in pairwise(chain))) for chain in chains]
-
-    def _links(self, source: str, target: str, max_hops: int) -> tuple[Links, int]:
-        """Return the steps of all shortest paths (with others that lead nowhere) and their number of hops, 0 when none."""
-        links: Links = defaultdict(dict)
-        near, far = {source}, {target}
-        levels = ({source}, {target})
-        for hops in range(1, max_hops + 1):
-            forward = len(levels[0]) <= len(levels[1])
-            seen, other, level = (near, far, levels[0]) if forward else (far, near, levels[1])
-            reached: set[str] = set()
-            for a, b, weight in self._expand(sorted(level), []):
-                if b not in seen:
-                    reached.add(b)
-                    start, end = (a, b) if forward else (b, a)
-                    links[start][end] = weight
-            if reached & other:
-                return links, hops
-            if not reached:
-                break
-            seen |= reached
-            levels = (reached, levels[1]) if forward else (levels[0], reached)
-        return {}, 0
-
-    def _strongest(self, steps: list[tuple[str, str]]) -> dict[tuple[str, str], Assertion]:
-        """Return the first assertion in the fixed order between each two nodes, whatever its direction."""
-        best: dict[tuple[str, str], Assertion] = {}
-        ones, others = sorted({a for a, _ in steps}), sorted({b for _, b in steps})
-        for heads, tails in ((ones, others), (others, ones)) if steps else ():
-            for assertion in map(assertion_of, self._ask("between", heads=heads, tails=tails)):
-                for pair in ((assertion.head, assertion.tail), (assertion.tail, assertion.head)):
-                    if pair not in best or assertion.order < best[pair].order:
-                        best[pair] = assertion
-        return best
-
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         """Return assertions about an event; as :meth:`tacit.graph.protocol.KnowledgeGraph.tails`.
 
@@ -269,11 +169,6 @@ class Store(ABC):
         """Stream every assertion, in no particular order."""
         for batch in self.scan():
             yield from map(Assertion._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
-
-
-def assertion_of(row: Sequence[Any]) -> Assertion:
-    """Return the assertion in the twelve columns of a query's row; a text that is absent is empty."""
-    return Assertion._make((*row[:4], *(text or "" for text in row[4:10]), *row[10:]))
 
 
 def refuse_closed(closed: bool, url: str) -> None:

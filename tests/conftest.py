@@ -64,7 +64,8 @@ def wipe(url: str) -> None:
 
     auth = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", "tacit-test"))
     with neo4j.GraphDatabase.driver(url, auth=auth) as driver, driver.session() as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 20000 ROWS").consume()
+        session.run("MATCH ()-[r]->() CALL (r) { DELETE r } IN TRANSACTIONS OF 10000 ROWS").consume()
+        session.run("MATCH (n) CALL (n) { DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
 
 
 def _stores(request: pytest.FixtureRequest, kind: str, tmp_path: Path, stack: ExitStack) -> Callable[[], WritableGraph]:

@@ -1,0 +1,148 @@
+"""A whole graph as files: for ``neo4j-admin database import``, the fastest way to fill a server, and as JSON lines.
+
+Both stream: memory grows by eight bytes a node.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from .errors import GraphError
+from .intake import Known
+from .ledger import properties
+from .model import Assertion, Manifest
+from .names import Label, label_of, language_of, text_of
+from .protocol import KnowledgeGraph
+
+MANIFEST, COMMAND, CONSTRAINTS = "manifest.csv", "import.txt", "constraints.cypher"
+NODES: dict[Label, str] = {"Concept": "concepts.csv", "Event": "events.csv"}
+ASSERTIONS: dict[Label, str] = {"Concept": "concept-assertions.csv", "Event": "event-assertions.csv"}
+
+_NODE_HEADERS: dict[Label, str] = {
+    "Concept": "uri:ID(Concept),text,language,:LABEL",
+    "Event": "uri:ID(Event),text,:LABEL",
+}
+_MANIFEST_HEADER = "key:ID(Manifest),loads,assertions:long,checksum,:LABEL"
+_ASSERTION_HEADER = (
+    ":START_ID({label}),:TYPE,:END_ID({label}),relation,weight:double,source,dataset,license,contributors,"
+    "head_sense,tail_sense,rank:long,score:double,id:long"
+)
+_BATCH = 50_000
+
+
+def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
+    """Write ``graph`` into ``directory`` for ``neo4j-admin database import`` and return the number of assertions.
+
+    Beside the CSV files there are ``import.txt`` with the exact command line and ``constraints.cypher`` with the constraints to
+    make when the server has been started on what was imported.
+
+    Raises:
+        GraphError: the graph changed while it was read; export it again.
+    """
+    directory = Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    known, relations, number, manifest = Known(), set[str](), 0, graph.manifest()
+    with ExitStack() as stack:
+
+        def create(name: str, header: str) -> IO[str]:
+            file = stack.enter_context((directory / name).open("w", encoding="utf-8", newline=""))
+            file.write(f"{header}\n")
+            return file
+
+        nodes = {label: create(name, _NODE_HEADERS[label]) for label, name in NODES.items()}
+        assertions = {label: create(name, _ASSERTION_HEADER.format(label=label)) for label, name in ASSERTIONS.items()}
+        for batch in _batches(graph.assertions()):
+            uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
+            new = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
+            for uri in (uri for uri, fresh in zip(uris, new.tolist(), strict=True) if fresh):
+                label = label_of(uri)
+                language = [language_of(uri)] if label == "Concept" else []
+                nodes[label].write(_line([uri, text_of(uri), *language, label]))
+            for row in batch:
+                assertions[label_of(row.head)].write(_line(_cells(row)))
+                relations.add(row.relation)
+            number += len(batch)
+        held = properties(manifest)
+        create(MANIFEST, _MANIFEST_HEADER).write(_line(["tacit", *held.values(), "Manifest"]))
+    _check(manifest, graph.manifest(), number)
+    (directory / COMMAND).write_text(_instructions(directory), encoding="utf-8")
+    from .neo4j.load import statements
+
+    constraints = [*statements(), *statements(sorted(relations))]
+    (directory / CONSTRAINTS).write_text("".join(f"{text};\n" for text in constraints), encoding="utf-8")
+    return number
+
+
+def import_arguments(directory: Path) -> list[str]:
+    """Return the arguments that ``neo4j-admin`` needs to import what :func:`export_csv_import` wrote into ``directory``."""
+    home = Path(directory).absolute()
+    nodes = [f"--nodes={home / name}" for name in (*NODES.values(), MANIFEST)]
+    relationships = [f"--relationships={home / name}" for name in ASSERTIONS.values()]
+    options = ["--multiline-fields=true", "--skip-bad-relationships=false", "--skip-duplicate-nodes=false"]
+    return ["database", "import", "full", "neo4j", *nodes, *relationships, *options, "--overwrite-destination"]
+
+
+def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
+    """Write every assertion of ``graph`` as one JSON object a line, empty fields left out, and return how many there are.
+
+    The file takes its name when it is whole.
+    """
+    import orjson
+
+    path, number = Path(path), 0
+    draft = path.with_name(f"{path.name}.writing")
+    try:
+        with draft.open("wb") as file:
+            for row in graph.assertions():
+                held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
+                file.write(orjson.dumps(held, option=orjson.OPT_APPEND_NEWLINE))
+                number += 1
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return number
+
+
+def _cells(row: Assertion) -> Sequence[Any]:
+    rest = (row.source, row.dataset, row.license, row.contributors, row.head_sense, row.tail_sense, row.rank, row.score)
+    return (row.head, row.relation, row.tail, row.relation, row.weight, *rest, row.fingerprint()[0])
+
+
+def _line(cells: Iterable[Any]) -> str:
+    """One CSV line: texts quoted, quotes in them doubled, numbers bare; what is absent or empty is no property."""
+    return ",".join(map(_cell, cells)) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
+
+
+def _batches(rows: Iterator[Assertion]) -> Iterator[list[Assertion]]:
+    from itertools import islice
+
+    while batch := list(islice(rows, _BATCH)):
+        yield batch
+
+
+def _check(before: Manifest, after: Manifest, number: int) -> None:
+    if before.digest != after.digest or before.assertions != number:
+        raise GraphError(
+            f"the graph changed while it was exported ({number} of {after.assertions} assertions read); export it again"
+        )
+
+
+def _instructions(directory: Path) -> str:
+    command = shlex.join(["neo4j-admin", *import_arguments(directory)])
+    constraints = shlex.join(["cypher-shell", "--file", str(Path(directory).absolute() / CONSTRAINTS)])
+    return (
+        f"Stop the server (an import replaces the whole database), then run:\n\n{command}\n\n"
+        f"Start the server again and make the constraints:\n\n{constraints}\n"
+    )
