@@ -2,8 +2,8 @@
 
     python benchmarks/scoring.py GRAPH DIALOGUES.jsonl[.gz] [--limit N] [--json]
 
-Every turn from the second on is an item, scored against the turns before it. "Fresh" starts with an empty memory; "remembered"
-scores the same items again; "bare pipeline" is spaCy alone over the distinct turns with the same components.
+Every turn from the second on is an item, scored through the index against the turns before it. "Fresh" starts with an empty
+memory; "remembered" scores the same items again; "bare pipeline" is spaCy alone over the distinct turns with the same components.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tacit.graph import open_graph
+from tacit.graph import open_graph, open_index
 from tacit.reasoning import score_items
 from tacit.reasoning.grounding import Grounding
 from tacit.reasoning.language import load_pipeline
@@ -58,7 +58,7 @@ def main() -> None:
     analyser = load_pipeline()
     result["pipeline opens in ms"] = 1000 * (time.perf_counter() - start)
 
-    with open_graph(arguments.graph) as graph:
+    with open_graph(arguments.graph) as store, open_index(store) as graph:
         graph.resolve(["dog"])
         graph.hop_distances(["/c/en/dog"], ["/c/en/bone"])
         seconds = {}

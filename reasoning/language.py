@@ -26,7 +26,7 @@ _NEVER_NEEDED = ("parser", "senter", "sentencizer", "ner", "entity_ruler", "enti
 _NOT_HASHED = ("README", "LICENSE", "scores.json", ".")
 _BATCH = 256
 _FORGET_AFTER = 200_000
-_SPLIT_CLITIC = re.compile(r"(?<=\w)(\s*)(['’‘`´])(\s+)(?=(?:ll|m|s|t|d|re|ve)\b)", re.IGNORECASE)
+_TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
 
 
 class Token(NamedTuple):
@@ -58,18 +58,23 @@ class Analyser(Protocol):
         """Return the tokens of each text, without white space, in order."""
 
 
-def join_clitics(text: str) -> tuple[str, list[int] | None]:
-    """Undo the splitting of English clitics: ``I ’ ll`` and ``don ' t`` become ``I’ll`` and ``don't``.
+def prepare(text: str) -> tuple[str, list[int] | None]:
+    """Return ``text`` as a tokeniser can take it: clitics joined, and runs of signs without white space cut every 100 signs.
+
+    ``I ’ ll`` and ``don ' t`` become ``I’ll`` and ``don't``, as corpora with words apart write them; a run without end ("((((…")
+    would take a tokeniser time that grows with its square.
 
     Returns:
-        The text, and for each of its characters (and its end) the offset that it had; None for the offsets when nothing changed.
+        The new text, and the offset in ``text`` of each of its characters and of its end (None when nothing changed).
     """
     parts: list[str] = []
     offsets: list[int] = []
     done = 0
-    for match in _SPLIT_CLITIC.finditer(text):
-        parts += (text[done : match.start()], match[2])
-        offsets += (*range(done, match.start()), match.start(2))
+    for match in _TO_PREPARE.finditer(text):
+        sign = match["sign"]
+        until = match.start() if sign else match.end()
+        parts += (text[done:until], sign or " ")
+        offsets += (*range(done, until), match.start("sign") if sign else until)
         done = match.end()
     if not parts:
         return text, None
@@ -111,11 +116,11 @@ class SpacyAnalyser:
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
         """Return the tokens of each text, without white space, in order."""
-        joined = [join_clitics(text) for text in texts]
+        prepared = [prepare(text) for text in texts]
         with self._lock:
             self._forget()
-            docs = self.nlp.pipe((text for text, _ in joined), batch_size=_BATCH)
-            return [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, joined, strict=True)]
+            docs = self.nlp.pipe((text for text, _ in prepared), batch_size=_BATCH)
+            return [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, prepared, strict=True)]
 
     def _forget(self) -> None:
         """Let spaCy forget the words that it met, once they are many: its vocabulary would grow with every new one."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..graph.errors import InputError
 from ..graph.names import concept_uri
@@ -52,19 +52,31 @@ class Mention:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A token with a letter or digit in it; ``joined``: a run of words may go on from the one before to it."""
+class _Word(NamedTuple):
+    """A token with a letter or digit in it, and its part in a run of words.
+
+    Attributes:
+        text, lemma: lower case.
+        joined: a run may go on from the word before to this one.
+        begins, ends: a run may begin, or end, with it; content: it makes a run worth linking.
+        verb: it is one; particle: a run that begins with a verb may end with it.
+    """
 
     token: Token
+    text: str
+    lemma: str
     joined: bool
+    begins: bool
+    ends: bool
+    content: bool
+    verb: bool
+    particle: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     """A run of words that may be a concept, and the names to look it up under, best first."""
 
-    words: tuple[Token, ...]
+    words: Sequence[_Word]
     names: tuple[_Name, ...]
 
 
@@ -152,31 +164,40 @@ class Linker:
 
     def _spans(self, tokens: Sequence[Token], text: str) -> list[list[_Span]]:
         """Return, for each word of an utterance, the runs that begin with it, longest first."""
-        words = _words(tokens)
+        words = self._words(tokens)
         rows: list[list[_Span]] = []
-        for first in range(len(words)):
+        for first, head in enumerate(words):
             row: list[_Span] = []
-            for last in range(first, min(first + MAX_WORDS, len(words))):
-                if last > first and not words[last].joined:
+            content = False
+            for last in range(first, min(first + MAX_WORDS, len(words)) if head.begins else first):
+                word = words[last]
+                if last > first and not word.joined:
                     break
-                run = tuple(word.token for word in words[first : last + 1])
-                if not self.content_only or self._is_wanted(run):
+                content = content or word.content
+                if content and (word.ends or (word.particle and head.verb)):
+                    run = words[first : last + 1]
                     row.append(_Span(run, _names(run, text)))
             rows.append(row[::-1])
         return rows
 
-    def _is_wanted(self, run: Sequence[Token]) -> bool:
-        """Return whether a run of words says something by itself, from its first word to its last."""
-        first, last = run[0], run[-1]
-        if first.pos not in self.pos or (first.stop and first.pos == "ADV"):
-            return False
-        particle = first.pos == "VERB" and last.pos in _PARTICLES
-        if not particle and (last.pos not in self.pos or (last.stop and last.pos == "ADV")):
-            return False
-        return any(self._is_content(token) for token in run)
-
-    def _is_content(self, token: Token) -> bool:
-        return token.pos in self.pos and not token.stop
+    def _words(self, tokens: Sequence[Token]) -> list[_Word]:
+        """Return the words among ``tokens``; punctuation breaks a run, a hyphen between two touching words does not."""
+        words: list[_Word] = []
+        joined = False
+        every = not self.content_only
+        for index, token in enumerate(tokens):
+            if _has_letter(token.text):
+                kind = token.pos in self.pos
+                edge = every or (kind and not (token.stop and token.pos == "ADV"))
+                content = every or (kind and not token.stop)
+                verb, particle = token.pos == "VERB", token.pos in _PARTICLES
+                text = token.text.lower()
+                words.append(_Word(token, text, token.lemma.lower() or text, joined, edge, edge, content, verb, particle))
+                joined = True
+            elif joined:
+                after = tokens[index + 1].start if index + 1 < len(tokens) else -1
+                joined = token.text in HYPHENS and tokens[index - 1].end == token.start and after == token.end
+        return words
 
     def _match(self, text: str, rows: Sequence[Sequence[_Span]], concepts: dict[_Name, str]) -> tuple[Mention, ...]:
         """Take the longest known run at each word, from left to right."""
@@ -193,42 +214,31 @@ class Linker:
             at += step
         return tuple(mentions)
 
-    def _mention(self, text: str, words: Sequence[Token], uri: str) -> Mention:
-        start, end = words[0].start, words[-1].end
-        head = next((token for token in reversed(words) if self._is_content(token)), words[-1])
-        lemma = " ".join((token.lemma or token.text).lower() for token in words)
-        return Mention(start, end, text[start:end], uri, lemma, head.pos)
+    def _mention(self, text: str, words: Sequence[_Word], uri: str) -> Mention:
+        start, end = words[0].token.start, words[-1].token.end
+        head = next(
+            (word.token for word in reversed(words) if word.token.pos in self.pos and not word.token.stop), words[-1].token
+        )
+        return Mention(start, end, text[start:end], uri, " ".join(word.lemma for word in words), head.pos)
 
 
-def _names(run: Sequence[Token], text: str) -> tuple[_Name, ...]:
+def _names(run: Sequence[_Word], text: str) -> tuple[_Name, ...]:
     """Return the names of a run of words, best first; none when it is too long to be one."""
-    written = " ".join(text[run[0].start : run[-1].end].lower().split())
-    if len(written) > _LONGEST_NAME:
+    start, end = run[0].token.start, run[-1].token.end
+    if end - start > _LONGEST_NAME:
         return ()
-    texts = [token.text.lower() for token in run]
-    lemmas = [token.lemma.lower() or token.text.lower() for token in run]
-    names = [written, " ".join(texts), " ".join([*texts[:-1], lemmas[-1]])]
-    if len(run) > 1:
-        names += [" ".join(lemmas), " ".join([lemmas[0], *texts[1:]])]
-    exact = [(name, True) for name in dict.fromkeys(names)]
-    guess = len(run) == 1 or texts[0] not in ARTICLES  # the graph would drop the article, and the mention would keep it
-    return (*exact, (written, False)) if guess else tuple(exact)
+    if len(run) == 1:
+        word = run[0]
+        lemma = ((word.lemma, True),) if word.lemma != word.text and _has_letter(word.lemma) else ()
+        return ((word.text, True), *lemma, (word.text, False))
+    written = " ".join(text[start:end].lower().split())
+    texts = [word.text for word in run]
+    lemmas = [word.lemma for word in run]
+    variants = ([*texts[:-1], lemmas[-1]], lemmas, [lemmas[0], *texts[1:]])
+    exact = dict.fromkeys([written, " ".join(texts), *(" ".join(words) for words in variants)])
+    guess = ((written, False),) if texts[0] not in ARTICLES else ()  # the graph would drop an article that the mention keeps
+    return (*((name, True) for name in exact), *guess)
 
 
 def _has_letter(text: str) -> bool:
     return text.isalnum() or any(character.isalnum() for character in text)
-
-
-def _words(tokens: Sequence[Token]) -> list[_Word]:
-    """Return the words among ``tokens``; punctuation breaks a run, a hyphen between two touching words does not."""
-    words: list[_Word] = []
-    joined = False
-    for index, token in enumerate(tokens):
-        if _has_letter(token.text):
-            words.append(_Word(token, joined))
-            joined = True
-        else:
-            before = tokens[index - 1].end if index else -1
-            after = tokens[index + 1].start if index + 1 < len(tokens) else -1
-            joined = joined and token.text in HYPHENS and before == token.start and after == token.end
-    return words

@@ -16,7 +16,7 @@ from .linking import Mention
 
 Item = tuple[Sequence[str], str]
 
-LONGEST_TURN = 1_000_000
+LONGEST_TURN = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def check_item(history: Any, response: Any) -> tuple[tuple[str, ...], str]:
 
     Raises:
         InputError: the history is one text or no sequence, a turn or the response is no text, cannot be written as UTF-8, or
-            is longer than 1,000,000 characters.
+            is longer than 200,000 characters.
     """
     if isinstance(history, str):
         raise InputError("the history is one text; give a list of turns, oldest first")

@@ -1,12 +1,11 @@
-"""What the reasoning tests share: the shipped analyser, the real data, and a small world worked out by hand."""
+"""What the reasoning tests share: the shipped analyser and a small world worked out by hand."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tacit.graph import open_graph
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
@@ -56,28 +55,23 @@ def analyser() -> SpacyAnalyser:
 
 
 @pytest.fixture(scope="session")
-def data() -> Path:
-    """The folder of real data; the test is skipped where it is absent."""
-    folder = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    if not (folder / "treebank").is_dir():
-        pytest.skip(f"no real data at {folder}; name its folder in TACIT_TEST_DATA")
-    return folder
-
-
-@pytest.fixture(scope="session")
 def oracle(world: list[Assertion]) -> OracleGraph:
     """The small world under the judge of all backends."""
     return OracleGraph(world)
 
 
-@pytest.fixture(scope="session", params=["oracle", "index"])
+@pytest.fixture(scope="session", params=["oracle", "embedded", "index"])
 def graph(
     request: pytest.FixtureRequest, world: list[Assertion], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[KnowledgeGraph]:
-    """The small world in every backend, one after the other."""
+    """The small world in one backend after the other; a database server, which other tests empty, stands in ``graph_of``."""
+    folder = tmp_path_factory.mktemp("world")
     if request.param == "oracle":
         yield request.getfixturevalue("oracle")
-    else:
-        folder = build_from_rows(world, tmp_path_factory.mktemp("world") / "index")
-        with open_index_directory(folder) as index:
+    elif request.param == "index":
+        with open_index_directory(build_from_rows(world, folder / "index")) as index:
             yield index
+    else:
+        with open_graph(folder / "graph", create=True) as store:
+            store.load(world)
+            yield store

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import InputError
+from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric
 from tacit.reasoning.explanation import explain
@@ -44,6 +46,16 @@ def test_golden_values(graph: KnowledgeGraph, analyser: SpacyAnalyser, history: 
     score = load_metric("grounding", graph, pipeline=analyser).score(history, response)
     assert score.value == pytest.approx(value, abs=1e-15)
     assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(value, abs=1e-15)
+
+
+def test_every_store_and_index_gives_the_same_scores(
+    graph_of: Callable[[list[Assertion]], KnowledgeGraph], world: list[Assertion], metric: Metric, analyser: SpacyAnalyser
+) -> None:
+    items = [(history, response) for history, response, _ in GOLDEN]
+    graph = graph_of(world)
+    found = load_metric("grounding", graph, pipeline=analyser).score_batch(items, explain=True)
+    assert [score.value for score in found] == pytest.approx([value for _, _, value in GOLDEN], abs=1e-15)
+    assert found == metric.score_batch(items, explain=True)
 
 
 def test_evidence_names_the_path(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
@@ -104,7 +116,7 @@ def test_nothing_to_score_is_zero_and_says_so(metric: Metric) -> None:
         (["a dog"], b"a bone"),
         (["a dog"], ["a bone"]),
         (["\ud83d"], "a bone"),
-        (["a dog"], "x" * 1_000_001),
+        (["a dog"], "x" * 200_001),
     ],
 )
 def test_wrong_input_is_refused(metric: Metric, history: Any, response: Any) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
-from tacit.reasoning.language import SpacyAnalyser, folder_digest, join_clitics, load_pipeline
+from tacit.reasoning.language import SpacyAnalyser, folder_digest, load_pipeline, prepare
 
-SIGNS = ["I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
+SIGNS = ["x" * 150, "I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
     st.lists(st.sampled_from(SIGNS), max_size=20).map(" ".join),
@@ -29,18 +30,18 @@ TEXTS = st.one_of(
     ],
 )
 def test_split_clitics_are_joined(text: str, joined: str) -> None:
-    assert join_clitics(text)[0] == joined
+    assert prepare(text)[0] == joined
 
 
 @given(TEXTS)
 def test_joining_keeps_every_sign_where_it_was(text: str) -> None:
-    joined, offsets = join_clitics(text)
+    joined, offsets = prepare(text)
     if offsets is None:
         assert joined == text
     else:
         assert len(offsets) == len(joined) + 1
-        assert offsets == sorted(set(offsets))
-        assert all(text[offset] == sign for offset, sign in zip(offsets, joined, strict=False))
+        assert offsets == sorted(offsets)
+        assert all(text[offset] == sign or sign == " " for offset, sign in zip(offsets, joined, strict=False))
     assert "".join(joined.split()) == "".join(text.split())
 
 
@@ -69,6 +70,16 @@ def test_batches_do_not_change_the_analysis(analyser: SpacyAnalyser) -> None:
     together = analyser.analyse(texts)
     assert together == [analyser.analyse([text])[0] for text in texts]
     assert together[::-1] == analyser.analyse(texts[::-1])
+
+
+@pytest.mark.parametrize("run", ["(", "(!", "é", "dog-", "a.", "http://", "'", "😀", "don't", "’ ll "])
+def test_runs_without_white_space_take_no_time(analyser: SpacyAnalyser, run: str) -> None:
+    text = (run * 20_000)[:20_000]
+    start = time.process_time()
+    tokens = analyser.analyse([text])[0]
+    assert time.process_time() - start < 10
+    assert [text[token.start : token.end] for token in tokens if token.text == text[token.start : token.end]]
+    assert tokens[-1].end >= len(text.rstrip()) - 1
 
 
 def test_a_missing_pipeline_is_one_sentence(tmp_path: Path) -> None:

@@ -36,10 +36,10 @@ def test_it_holds_no_web_or_mail_address_and_no_folder_of_the_treebank_or_the_ma
 
 
 @pytest.mark.slow
-def test_scores_can_be_had_again(data: Path) -> None:
+def test_scores_can_be_had_again(data_dir: Path) -> None:
     import spacy
 
-    sentences = list(islice(read_treebank(data / "treebank" / "en_ewt-test.conllu.gz"), 400))
+    sentences = list(islice(read_treebank(data_dir / "treebank" / "en_ewt-test.conllu.gz"), 400))
     found = evaluate(spacy.load(SHIPPED), sentences)
     card = json.loads((SHIPPED / "scores.json").read_text(encoding="utf-8"))
     for kind, got in (("written", found.written), ("dialogue", found.dialogue)):

@@ -146,14 +146,14 @@ def test_training_overwrites_pipelines_and_nothing_else(treebank: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_few_steps_on_the_real_treebank_learn_something(data: Path, tmp_path: Path) -> None:
-    sizes = {"train": 600, "dev": 40, "test": 60}
+def test_a_few_steps_on_the_real_treebank_learn_something(data_dir: Path, tmp_path: Path) -> None:
+    sizes = {"train": 300, "dev": 40, "test": 60}
     for name, size in sizes.items():
-        with gzip.open(data / "treebank" / f"en_ewt-{name}.conllu.gz", "rt", encoding="utf-8") as file:
+        with gzip.open(data_dir / "treebank" / f"en_ewt-{name}.conllu.gz", "rt", encoding="utf-8") as file:
             sentences = file.read().split("\n\n")[:size]
         (tmp_path / f"{name}.conllu").write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
     splits = [tmp_path / f"{name}.conllu" for name in sizes]
-    result = train_pipeline(*splits, tmp_path / "pipeline", max_steps=24)
+    result = train_pipeline(*splits, tmp_path / "pipeline", max_steps=12)
     assert result.sentences == 60
     assert result.written.token > 0.97
     assert result.dialogue.lemma > 0.7
