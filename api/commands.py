@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from . import asking, demonstrating, exploring, exporting, fetching, graphs, loading, scoring, training
+from .options import Group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
 _CLASSES = {"triples": asking.Lists}
 
 
-class _Sections(TyperGroup):
+class _Sections(Group):
     """A group that lists its commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

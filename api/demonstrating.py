@@ -9,7 +9,6 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
 
@@ -48,6 +47,7 @@ def demo(
     _step("cypher", graph, "MATCH (tool:Concept)-[r:UsedFor]->(aim:Concept {text: $aim}) "
           "RETURN tool.text AS thing, r.weight AS weight "
           "ORDER BY weight DESC, thing LIMIT 5", "--param", "aim=cook")  # fmt: skip
+    _step("cypher", graph, "contradictions", "--limit", "10")
 
     _tell("4. Score and explain", "How well each response is grounded in what was said before it, and through which knowledge.")
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(METRICS), "--text")
@@ -61,6 +61,8 @@ def copy_sample(directory: Path) -> None:
     Raises:
         InputError: ``directory`` is a file.
     """
+    from importlib.resources import as_file, files
+
     from ..graph.errors import InputError
 
     if directory.exists() and not directory.is_dir():
@@ -87,7 +89,7 @@ def _step(*words: str) -> None:
     from .main import run
     from .screen import show
 
-    show(Text(f"$ {_typed(words)}", style="bold cyan"))
+    show(Text(f"$ {_typed(words)}", style="bold cyan"), wrap=False)
     sys.stdout.flush()
     status = run([*words, "--quiet"] if words[0] in ("load",) else words)
     sys.stderr.flush()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .opening import Address, open_store, readable
-from .options import Database, Json, Password, Quiet, User
+from .options import Database, Group, Json, Password, Quiet, User
 from .progress import Meter
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHOWN_REJECTS = 10
 
-load = typer.Typer(rich_markup_mode=None, help="Load official files into a graph; several loads add up.")
+load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; several loads add up.")
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE", show_default=False, help="Plain or gzip; - reads standard input.")]
 Into = Annotated[
@@ -207,7 +207,7 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
          duration(r["seconds"]))
         for r in results
     ]  # fmt: skip
-    show(table(("file", ">read", ">kept", ">dropped", ">rejected", ">new", ">known already", ">time"), rows))
+    show(table(("file", ">read", ">kept", ">dropped", ">rejected", ">new", ">duplicate", ">time"), rows))
     for kind in ("dropped", "rejected"):
         reasons = [(r["file"], reason, number) for r in results for reason, number in r[kind].items() if number]
         if reasons:

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+
+class Group(TyperGroup):
+    """A command that has commands."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The ``--help`` flag, with a default: without one typer imports pydantic, 0.1 s, to find out that no flag is no flag."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
 
 
 class Engine(Enum):
@@ -21,7 +33,7 @@ Graph = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USER].")]
+User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")]
 Password = Annotated[
     str | None,
     typer.Option(

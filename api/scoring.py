@@ -19,6 +19,7 @@ from .opening import Address, open_engine, readable
 from .options import Database, Engine, EngineOption, Password, Quiet, User
 from .output import check_output, lines_to
 from .progress import Meter
+from .telling import fault_of, in_json, in_words
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
@@ -67,16 +68,17 @@ def score(
         check_output(output, file)
     words = text or (explain and not json and output is None and sys.stdout.isatty())
     options = {} if pipeline is None else {"pipeline": pipeline}
+    watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
     with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as source:
         chosen = _open_metrics(names, source, options)
         stream = _Stream(file, strict)
         tally = Tally(names)
         with (
             lines_to(output, apart_from=file) as write,
-            Meter("scoring", _total(file, quiet), unit="items", noun="items", quiet=quiet) as meter,
+            Meter("scoring", _total(file, watched), unit="items", noun="items", quiet=not watched) as meter,
         ):
             for number, (item, row) in enumerate(stream.scores(chosen, batch_size, explain or words)):
-                write(_in_words(item, row, number) if words else _in_json(row, explain))
+                write(in_words(item, row, first=not number) if words else in_json(row, explain))
                 tally.add(row)
                 meter.add(1)
     _report(tally, meter.seconds, [str(metric.signature) for metric in chosen], output, quiet)
@@ -96,7 +98,7 @@ class Tally:
 
     def add(self, row: ItemScores | ItemError) -> None:
         """Count one row."""
-        fault = _fault(row)
+        fault = fault_of(row)
         if fault is None:
             self.scored += 1
             for name, value in row.scores.items():  # type: ignore[union-attr]
@@ -168,49 +170,13 @@ def _open_metrics(names: list[str], graph: KnowledgeGraph, options: dict[str, An
     return [load_metric(name, graph, **options) for name in names]
 
 
-def _total(file: str, quiet: bool) -> int | None:
+def _total(file: str, watched: bool) -> int | None:
     """The number of items, where somebody watches and the file can be read twice: reading is far cheaper than scoring."""
-    if quiet or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
+    if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
         return None
     from ..loaders import read_items
 
     return sum(1 for _ in read_items(file)) or None
-
-
-def _fault(row: ItemScores | ItemError) -> str | None:
-    from ..loaders import ItemError
-
-    if isinstance(row, ItemError):
-        return f"line {row.line}: {row.reason}"
-    return None if row.error is None else f"item {row.id}: {row.error}"
-
-
-def _in_json(row: ItemScores | ItemError, explain: bool) -> str:
-    from ..loaders import ItemError
-    from .screen import json_text
-
-    if isinstance(row, ItemError):
-        return json_text({"id": None, "line": row.line, "error": row.reason}) + "\n"
-    return json_text(row.to_dict(explain)) + "\n"
-
-
-def _in_words(item: Item | None, row: ItemScores | ItemError, number: int) -> str:
-    """One item as people read it: what was said, and below it each score with its reasons."""
-    from ..reasoning.explanation import explain_piece
-    from .text import visible
-
-    gap = "\n" if number else ""
-    fault = _fault(row)
-    if item is None or fault is not None:
-        return f"{gap}{visible(fault or '')}\n"
-    lines = [str(item.id)]
-    lines += [f"    {turn}" for turn in item.history]
-    lines.append(f"  > {item.response}")
-    for name, value in row.scores.items():  # type: ignore[union-attr]
-        note = f": {value.evidence.note}" if value.evidence.note else ""
-        lines.append(f"  {name} {value.value:.3f}{note}")
-        lines += [f"    {explain_piece(piece)}" for piece in value.evidence.pieces]
-    return gap + "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _report(tally: Tally, seconds: float, signatures: list[str], output: Path | None, quiet: bool) -> None:

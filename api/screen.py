@@ -27,16 +27,19 @@ def console(stream: TextIO) -> Console:
     """Return a console on ``stream`` that interprets nothing in the texts it shows."""
     from rich.console import Console
 
-    width = None if stream.isatty() else _FULL_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False, safe_box=True)
+    if not stream.isatty():  # whatever FORCE_COLOR says: what goes into a pipe is for programs
+        return Console(
+            file=stream, width=_FULL_WIDTH, color_system=None, force_terminal=False, highlight=False, markup=False, emoji=False
+        )
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def show(renderable: RenderableType, stream: TextIO | None = None) -> None:
-    """Print ``renderable`` to stdout or ``stream`` without the blanks that fill its lines up."""
+def show(renderable: RenderableType, stream: TextIO | None = None, *, wrap: bool = True) -> None:
+    """Print ``renderable`` to stdout or ``stream`` without the blanks that fill its lines up; ``wrap`` breaks long lines."""
     stream = stream or sys.stdout
     screen = console(stream)
     with screen.capture() as captured:
-        screen.print(renderable)
+        screen.print(renderable, soft_wrap=not wrap)
     stream.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 

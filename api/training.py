@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from ..graph.errors import InputError
-from .options import Json, Quiet
+from .options import Group, Json, Quiet
 from .progress import Meter
 
-train = typer.Typer(rich_markup_mode=None, help="Train what tacit needs.")
+train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
 
 
 @train.callback()

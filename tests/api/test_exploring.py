@@ -42,7 +42,7 @@ def test_the_cookbook_is_listed(tacit: Tacit) -> None:
     rows = tacit("cypher", "--list", "--json").json
     assert [row["name"] for row in rows] == sorted(cookbook())
     assert len(rows) >= 15
-    assert all(row["summary"].endswith((".", "?")) for row in rows)
+    assert all(row["summary"].endswith((".", "?")) and "$" not in row["summary"] for row in rows)
     assert all(name in tacit("cypher", "--list").out for name in cookbook())
     assert tacit("cypher", "--list", "--csv").out.count("\n") == len(rows) + 1
 
@@ -88,7 +88,9 @@ def test_limits(tacit: Tacit, sample_graph: str) -> None:
     outcome = tacit("cypher", sample_graph, "MATCH (a:Concept) RETURN a.uri AS uri ORDER BY uri", "--limit", 3, "--json")
     assert len(outcome.json) == 3
     assert outcome.err == "only the first 3 rows; --limit asks for more\n"
-    endless = "MATCH (a:Concept)-[*1..12]-(b:Concept) RETURN count(*) AS n"
+    endless = (
+        "MATCH (a:Concept), (b:Concept), (c:Concept), (d:Concept) WHERE a.text + b.text < c.text + d.text RETURN count(*) AS n"
+    )
     outcome = tacit("cypher", sample_graph, endless, "--timeout", 0.5)
     assert outcome.status == 1
     assert outcome.out == ""

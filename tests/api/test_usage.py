@@ -122,7 +122,7 @@ def test_wrong_usage_is_one_sentence(
     assert outcome.err.endswith("\n")
     assert outcome.err.count("\n") == 1
     assert "Traceback" not in outcome.err
-    assert "unexpected" not in outcome.err
+    assert "a fault in tacit" not in outcome.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dialogues.jsonl", "folder"]
     assert file.read_bytes() == (sample / "dialogues.jsonl").read_bytes()
 
