@@ -163,8 +163,8 @@ class Checker(Cursor):
         elif word in ("STARTS", "ENDS") and following.upper == "WITH":
             self.take(2, "operand")
         elif word == "IS" or (word == "NOT" and following.upper == "NULL"):
-            negated = word == "IS" and following.upper == "NOT"
-            self.take(2 if negated else 1, "operand")
+            skipped = 2 if word == "IS" and following.upper == "NOT" else 1
+            self.take(skipped + (self.ahead(skipped).upper == "TYPED"), "operand")
         elif word in ENDINGS:
             self.take(1, "operator")
         elif (word in OPERATORS - {"AS", "STARTS", "ENDS"}) or (word in PATHS and frame.state == "operator"):

@@ -69,7 +69,7 @@ class Cursor:
 
     def describe(self, token: Token) -> str:
         """Return what to call ``token`` in an error."""
-        return token.upper if token.upper in HARD else f"{token.kind} {token.text[:40]!a}"
+        return token.upper if token.upper in HARD else f"the {token.kind} {token.text[:40]!a}"
 
     def enter(self, frame: Frame, count: int) -> None:
         """Enter ``frame``, whose bracket is the last of the next ``count`` tokens."""
