@@ -134,7 +134,7 @@ def _late(timeout: float) -> QueryTimeout:
 
 def _failure(kind: str, message: str, timeout: float) -> Exception:
     """Return the error for what a worker reports."""
-    line = " ".join(message.split("\n", 1)[0].split())[:500]
+    line = " ".join(message.split("\n", 1)[0].partition(" expecting {")[0].split())[:500]
     if kind == "timeout":
         return _late(timeout)
     if kind == "memory":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tacit.graph import Assertion
+
 HOSTILE: dict[str, str] = {
     # writing, in every clause position
     "create": "CREATE (n:Concept {uri: '/c/en/x'}) RETURN n",
@@ -37,11 +39,11 @@ HOSTILE: dict[str, str] = {
     "second statement that reads": "RETURN 1 AS x; RETURN 2 AS x",
     # text that is not what it seems
     "escape for a keyword": "MATCH (n) \\u0053ET n.text = 'x'",
-    "escape for a quote": "RETURN '\\u0027 AS x CREATE (n:Concept) //'",
+    "escape for a quote": "WITH '\\u0027 AS x CREATE (n:Concept {uri: x}) //'",
     "escape for a quote after a backslash": "RETURN '\\\\u0027, 1 AS x CREATE (n) //'",
-    "escape that ends a comment": "RETURN 1 AS x /* \\u002a/ CREATE (n:Concept) */",
-    "escape for a backtick": "MATCH (n) RETURN n.text AS `x\\u0060 DELETE n //`",
-    "escape for a line end": "RETURN 1 AS x // \\u000a CREATE (n)",
+    "escape that ends a comment": "WITH 1 AS x /* \\u002a/ CREATE (n:Concept) // */",
+    "escape for a backtick": "MATCH (n) WITH n AS `x\\u0060 DETACH DELETE x //`",
+    "escape for a line end": "WITH 1 AS x // \\u000a CREATE (n)",
     "escaped quote that stays": "RETURN 'a\\\\' AS x CREATE (n:Concept {text: ''})",
     "string in another's quotes": "RETURN \"'\" AS x CREATE (n:Concept {text: '\"'})",
     "long s": "MATCH (n) \u017fET n.text = 'x'",
@@ -174,7 +176,7 @@ BENIGN: dict[str, str] = {
     "relationship": "MATCH (a:Concept {text: 'dog'})-[r:IsA]->(b:Concept {text: 'animal'}) RETURN r, type(r) AS t",
     "path": "MATCH p = (a:Concept {text: 'puppy'})-[:IsA]->(b:Concept {text: 'dog'}) RETURN p",
     "two hops": "MATCH p = (a:Concept {text: 'puppy'})-[:IsA*2..2]->(b:Concept) RETURN length(p) AS hops, b.text AS t ORDER BY t",
-    "event": "MATCH (e:Event)-[r:xWant]->(w:Event) RETURN e.text AS e, w.text AS w ORDER BY e, w",
+    "event": "MATCH (e:Event)-[r:xWant]->(w:Event) RETURN e.text AS event, w.text AS want ORDER BY event, want",
     "lower case": "match (c:Concept) where c.text = 'dog' return c.text as t",
     "semicolon": "MATCH (c:Concept) RETURN count(c) AS c;",
     "comments": "// DELETE\nMATCH (c:Concept) /* CREATE (n) */ RETURN count(c) AS c // SET x",
@@ -189,8 +191,8 @@ BENIGN: dict[str, str] = {
     "keyword map keys": "WITH {load: 1, merge: 2, show: 3} AS m RETURN m.load AS a, m.merge AS b, m.show AS c",
     "keyword in parameters": "RETURN $text AS s",
     "labels with keyword letters": "MATCH (c:Concept)-[:CausesDesire|CreatedBy]->(d) RETURN count(*) AS c",
-    "optional match": "MATCH (c:Concept {text: 'dog'}) OPTIONAL MATCH (c)-[r:MadeOf]->(m) RETURN c.text AS t, m IS NULL AS none",
-    "with": "MATCH (c:Concept)-[r:IsA]->(k:Concept) WITH k, count(*) AS kinds WHERE kinds > 1"
+    "optional match": "MATCH (c:Concept {text: 'dog'}) OPTIONAL MATCH (c)-[:MadeOf]->(m) RETURN c.text AS t, m IS NULL AS no",
+    "with": "MATCH (c:Concept)-[r:IsA]->(k:Concept) WITH k, count(*) AS kinds WHERE kinds > 0"
     " RETURN k.text AS t, kinds ORDER BY t",
     "with star": "MATCH (c:Concept {text: 'dog'}) WITH * RETURN c.text AS t",
     "unwind": "UNWIND [3, 1, 2] AS x RETURN x ORDER BY x DESC SKIP 1 LIMIT 1",
@@ -219,7 +221,7 @@ BENIGN: dict[str, str] = {
     "coalesce": "MATCH (:Concept)-[r:IsA]->(:Concept) RETURN coalesce(r.dataset, 'none') AS d, count(*) AS c ORDER BY d",
     "list": "RETURN [1, 2, 3] AS l, size([1, 2]) AS n, 2 IN [1, 2] AS has",
     "date": "RETURN date('2020-02-29') AS d",
-    "both directions": "MATCH (c:Concept {text: 'dog'})-[r]-(d:Concept) RETURN d.text AS t, type(r) AS r ORDER BY t, r",
+    "both directions": "MATCH (c:Concept {text: 'dog'})-[r]-(d:Concept) RETURN d.text AS t, type(r) AS s ORDER BY t, s",
     "several patterns": "MATCH (a:Concept {text: 'dog'}), (b:Concept {text: 'bone'}) RETURN a.text AS a, b.text AS b",
     "quoted label": "MATCH (c:`Concept`)-[:`IsA`]->(`set`:Concept) RETURN `set`.text AS t ORDER BY t",
     "quoted property": "MATCH (c:Concept {`text`: 'dog'}) RETURN c.`text` AS t",
@@ -273,3 +275,15 @@ ONLY_EMBEDDED: dict[str, str] = {
     "internal ids": "MATCH (c:Concept) RETURN count(DISTINCT id(c)) > 0 AS some",
     "temporal": "RETURN interval('1 day') AS i, timestamp('2020-01-01 00:00:00') AS t, 1.0 / 0.0 AS infinite",
 }
+
+ROWS = [
+    Assertion("/c/en/dog", "IsA", "/c/en/animal", 4.0, "conceptnet", "/d/test", "cc:zero/1.0"),
+    Assertion("/c/en/dog", "IsA", "/c/en/pet", 2.0, "conceptnet", "/d/test", "cc:zero/1.0", head_sense="n"),
+    Assertion("/c/en/puppy", "IsA", "/c/en/dog", 3.0, "conceptnet", "/d/test", "cc:zero/1.0"),
+    Assertion("/c/en/dog", "Desires", "/c/en/bone", 2.5, "conceptnet", "/d/test", "cc:zero/1.0"),
+    Assertion("/c/en/dog", "CapableOf", "/c/en/bark", 1.0, "conceptnet", "/d/test"),
+    Assertion("/c/en/noise", "CausesDesire", "/c/en/bark", 1.0, "conceptnet", "/d/test"),
+    Assertion("/e/PersonX_adopts_a_dog", "xWant", "/e/to_walk_it", 1.0, "atomic2020", "test"),
+    Assertion("/e/PersonX_adopts_a_dog", "xWant", "/e/to_feed_it", 0.5, "comet:test", "test", rank=1, score=-0.25),
+]
+"""What the graph of these tests holds."""
