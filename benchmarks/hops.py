@@ -1,0 +1,179 @@
+"""Hop distances a second: the index beside the embedded engine, Neo4j and igraph, on real ConceptNet and on heavy hubs.
+
+    python benchmarks/hops.py [--graphs real,synthetic] [--nodes 1170000 --edges 3400000] [--seconds 8] [--neo4j URL | --no-neo4j]
+
+Pairs are drawn by degree, as the words of dialogues are; distances go up to six hops. "pairs" asks for a list of pairs, "10 x 10"
+for all distances between two sets of ten, as scoring does. A measurement ends after about ``--seconds``; each rate is the median
+of five stretches. Before anything is timed, the engines must give equal answers on a sample. A second table asks for the ten best
+neighbours at two hops and counts two-hop triples between two sets of ten. Neo4j is a server of the benchmark's own, started by
+the script that TACIT_NEO4J_SERVER names, or the one at ``--neo4j`` (or TACIT_BENCH_NEO4J) where that holds the very graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from support.engines import Igraph, Work, batches, one_by_one, unwound
+from support.graphs import REPOSITORY, named_graph, neo4j_holding, neo4j_script, say
+from synthetic_graph import EDGES, NODES
+from tacit.graph import KnowledgeGraph, open_graph, open_index
+from tacit.graph.index import IndexGraph
+
+STRETCHES = 5
+
+Rates = tuple[str, tuple[float | None, float | None]]
+
+
+class Clock:
+    """Measures rates, about ``seconds`` each."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds / STRETCHES
+
+    def rate(self, ask: Callable[[Any], Any], questions: Sequence[Any], worth: int) -> float:
+        """Return answers a second, the median of five stretches, when each question gives ``worth`` answers."""
+        ask(questions[0])
+        rates, place = [], 1
+        for _ in range(STRETCHES):
+            begun, done = time.perf_counter(), 0
+            while not done or time.perf_counter() - begun < self._seconds:
+                ask(questions[place % len(questions)])
+                place += 1
+                done += worth
+            rates.append(done / (time.perf_counter() - begun))
+        return median(rates)
+
+
+def check(name: str, got: Sequence[Any], want: Sequence[Any]) -> None:
+    """Stop when an engine's answers differ from the index's."""
+    if list(got) != list(want)[: len(got)]:
+        raise SystemExit(f"{name} and the index disagree: {list(got)} against {list(want)[: len(got)]}")
+
+
+def show(title: str, columns: tuple[str, str], rows: Sequence[Rates], base: str) -> None:
+    """Print rates and how many times the rate of the row ``base`` they are."""
+    by_name = dict(rows)
+    print(f"\n{title}\n{'':36}{columns[0]:>16}{'ratio':>10}{columns[1]:>22}{'ratio':>10}")
+    for name, rates in rows:
+        cells = f"{name:36}"
+        for column, (rate, width) in enumerate(zip(rates, (16, 22), strict=True)):
+            against = by_name[base][column] or by_name[base][0]
+            number = "not run" if rate is None else f"{rate:,.0f}" if rate >= 100 else f"{rate:,.1f}"
+            cells += f"{number:>{width}}{'' if rate is None or not against else f'{rate / against:,.1f}':>10}"
+        print(cells)
+    print(f"ratio: to {base}", flush=True)
+
+
+def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGraph | None, work: Work, clock: Clock) -> None:
+    """Compare and time hop distances."""
+    engine, sample = Igraph(index), work.pairs[:300]
+    ones, twos = zip(*sample, strict=True)
+    want = index.hop_pairs(ones, twos).tolist()
+    check("igraph", engine.pairs(sample[:100]), want)
+    check("embedded", one_by_one(embedded, sample[:4]), want)
+    check("the index asked one by one", one_by_one(index, sample), want)
+    if server:
+        check("Neo4j", unwound(server, sample[:60]), want)
+
+    def numbers(part: Any) -> Any:
+        return index.hop_pairs_of_ids(*part)
+
+    def uris(part: Any) -> Any:
+        return index.hop_pairs(*part)
+
+    def matrix_of_numbers(sets: Any) -> Any:
+        return index.hop_distances_of_ids(*sets)
+
+    def matrix(sets: Any) -> Any:
+        return index.hop_distances(*sets)
+
+    single = batches(work.pairs, 1)
+    columns = [np.ascontiguousarray(part.T) for part in batches(work.numbers, 10_000)]
+    listed = [tuple(zip(*part, strict=True)) for part in batches(work.pairs, 10_000)]
+    matrices = [tuple(map(index.ids, sets)) for sets in work.sets]
+    rows: list[Rates] = [
+        (
+            "index, numbers",
+            (clock.rate(numbers, columns, 10_000), clock.rate(matrix_of_numbers, matrices, 100)),
+        ),
+        ("index, URIs", (clock.rate(uris, listed, 10_000), clock.rate(matrix, work.sets, 100))),
+        ("igraph", (clock.rate(engine.pairs, single, 1), clock.rate(engine.matrix, work.sets, 100))),
+        ("embedded, SHORTEST", (clock.rate(lambda part: one_by_one(embedded, part), single, 1), None)),
+        ("Neo4j, shortestPath one by one", (server and clock.rate(lambda part: unwound(server, part), single, 1), None)),
+        (
+            "Neo4j, shortestPath UNWIND of 200",
+            (server and clock.rate(lambda part: unwound(server, part), batches(work.pairs, 200), 200), None),
+        ),
+    ]
+    show("hop distances up to six, pairs a second", ("pairs", "10 x 10"), rows, rows[5 if server else 3][0])
+
+
+def surroundings(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGraph | None, work: Work, clock: Clock) -> None:
+    """Compare and time two-hop neighbours and two-hop counts."""
+    words = [one for one, _ in work.pairs[:2000]]
+
+    def nearest(graph: KnowledgeGraph) -> Callable[[str], Any]:
+        return lambda word: graph.neighbours(word, 2, 10)
+
+    def counted(graph: KnowledgeGraph) -> Callable[[Any], Any]:
+        return lambda sets: graph.count_triples(*sets, 2)
+
+    rows: list[Rates] = []
+    for name, graph in (("index", index), ("embedded", embedded), ("Neo4j", server)):
+        if graph is None:
+            rows.append((name, (None, None)))
+            continue
+        check(f"{name}: neighbours", [nearest(graph)(word) for word in words[:5]], [nearest(index)(word) for word in words[:5]])
+        check(
+            f"{name}: counts", [counted(graph)(sets) for sets in work.sets[:2]], [counted(index)(sets) for sets in work.sets[:2]]
+        )
+        rows.append((name, (clock.rate(nearest(graph), words, 1), clock.rate(counted(graph), work.sets, 1))))
+    base = "Neo4j" if server else "embedded"
+    show("questions a second", ("2 hops, 10 best", "2-hop counts, 10 x 10"), rows, base)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", default="real,synthetic")
+    parser.add_argument("--nodes", type=int, default=NODES)
+    parser.add_argument("--edges", type=int, default=EDGES)
+    parser.add_argument("--pairs", type=int, default=100_000)
+    parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement")
+    parser.add_argument("--work", type=Path, default=REPOSITORY / "build" / "bench")
+    parser.add_argument("--neo4j", default=os.environ.get("TACIT_BENCH_NEO4J"), help="URL of a server that holds the graph")
+    parser.add_argument("--no-neo4j", action="store_true")
+    options = parser.parse_args()
+    script = None if options.no_neo4j else neo4j_script()
+    for name in options.graphs.split(","):
+        with ExitStack() as stack:
+            embedded = named_graph(name, options.work, options.nodes, options.edges)
+            if embedded is None:
+                say(f"{name}: not run, its data is not at hand; TACIT_TEST_DATA names its folder")
+                continue
+            stack.enter_context(embedded)
+            index = stack.enter_context(open_index(embedded))
+            server: KnowledgeGraph | None = None
+            if options.neo4j and not options.no_neo4j:
+                server = stack.enter_context(open_graph(options.neo4j))
+                if server.manifest().digest != embedded.manifest().digest:
+                    server = None
+            elif script:
+                server = stack.enter_context(neo4j_holding(embedded, script, Path(f"{embedded.url}-neo4j")))
+            counts = index.counts()
+            print(f"\n{name}: {counts.concepts:,} concepts, {counts.assertions:,} assertions", flush=True)
+            work, clock = Work(index, options.pairs), Clock(options.seconds)
+            distances(index, embedded, server, work, clock)
+            surroundings(index, embedded, server, work, clock)
+
+
+if __name__ == "__main__":
+    main()

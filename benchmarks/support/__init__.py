@@ -1,0 +1,1 @@
+"""What several benchmarks share; the programs beside this folder import it."""

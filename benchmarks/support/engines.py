@@ -1,0 +1,80 @@
+"""The engines that answer distances in a benchmark, each in the way that suits it best, and questions drawn alike for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from tacit.cypher import query
+from tacit.graph import KnowledgeGraph
+from tacit.graph.index import IndexGraph
+
+MAX_HOPS = 6
+
+Pair = tuple[str, str]
+Sets = tuple[Sequence[str], Sequence[str]]
+
+
+class Work:
+    """Questions about one graph, drawn by degree with a fixed seed.
+
+    Attributes:
+        pairs: pairs of concepts; numbers: the same as the index's numbers, shape (pairs, 2).
+        sets: the pairs ten by ten, as two sets of ten.
+    """
+
+    def __init__(self, index: IndexGraph, count: int) -> None:
+        random = np.random.default_rng(5)
+        names = index.uris()
+        owners, others = links(index)
+        self.numbers = np.concatenate([owners, others])[random.integers(0, 2 * len(owners), (count, 2))]
+        self.pairs: list[Pair] = [(names[one], names[two]) for one, two in self.numbers.tolist()]
+        self.sets: list[Sets] = [([one for one, _ in part], [two for _, two in part]) for part in batches(self.pairs, 10)]
+
+
+def links(index: IndexGraph) -> tuple[np.ndarray, np.ndarray]:
+    """The two ends of every assertion, as the index's numbers."""
+    arrays = index._arrays
+    owners = np.repeat(np.arange(len(arrays["rank"]), dtype=np.int32), np.diff(arrays["indptr"]))
+    once = owners < arrays["neighbour"]
+    return owners[once], arrays["neighbour"][once]
+
+
+def batches(items: Sequence[Any], size: int) -> list[Any]:
+    """Cut ``items`` into batches of ``size``, what is left over at the end not counted."""
+    return [items[start : start + size] for start in range(0, len(items) - size + 1, size)]
+
+
+def one_by_one(graph: KnowledgeGraph, pairs: Iterable[Pair]) -> list[int]:
+    """Distances of pairs, one question each."""
+    return [int(graph.hop_distances([one], [two], MAX_HOPS)[0, 0]) for one, two in pairs]
+
+
+def unwound(server: Any, pairs: Sequence[Pair]) -> list[int]:
+    """Distances of pairs in one ``UNWIND`` batch, in the words that tacit uses."""
+    asked = query("hop_distances", "neo4j").within(MAX_HOPS)
+    rows = server._rows(asked, {"pairs": [list(pair) for pair in pairs if pair[0] != pair[1]]})
+    found = {(one, two): hops for one, two, hops in rows}
+    return [0 if one == two else found.get((one, two), -1) for one, two in pairs]
+
+
+class Igraph:
+    """igraph's breadth-first search in C, the graph held in memory."""
+
+    def __init__(self, index: IndexGraph) -> None:
+        import igraph
+
+        owners, others = links(index)
+        self._graph = igraph.Graph(n=len(index.uris()), edges=np.column_stack([owners, others]))
+        self._ids = index.ids
+
+    def matrix(self, sets: Sets) -> Any:
+        """Distances between two sets of concepts."""
+        sources, targets = (self._ids(list(dict.fromkeys(uris))).tolist() for uris in sets)
+        return self._graph.distances(sources, targets)
+
+    def pairs(self, pairs: Iterable[Pair]) -> list[int]:
+        """Distances of pairs, -1 past six hops."""
+        found = (self._graph.distances(self._ids([one]).tolist(), self._ids([two]).tolist())[0][0] for one, two in pairs)
+        return [int(hops) if hops <= MAX_HOPS else -1 for hops in found]
