@@ -34,15 +34,10 @@ def open_py2neo(graph: Any) -> Neo4jGraph:
     from .neo4j import open_neo4j
 
     host = f"[{profile.host}]" if ":" in profile.host else profile.host
-    return open_neo4j(f"{_scheme(graph)}://{host}:{profile.port_number}", profile.user, profile.password, graph.name or None)
+    return open_neo4j(f"{_scheme(profile)}://{host}:{profile.port_number}", profile.user, profile.password, graph.name or None)
 
 
-def _scheme(graph: Any) -> str:
+def _scheme(profile: Any) -> str:
     """The URL scheme that reaches the same server the same way: routed or not, encrypted or not, verified or not."""
-    profile = graph.service.profile
-    scheme = "neo4j" if _routed(graph) else "bolt"
+    scheme = "neo4j" if profile.routing else "bolt"
     return scheme + ("" if not profile.secure else "+s" if profile.verify else "+ssc")
-
-
-def _routed(graph: Any) -> bool:
-    return getattr(graph.service.connector, "_routing", None) is not None

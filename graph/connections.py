@@ -83,9 +83,9 @@ class Connections(ABC):
         pairs: set[tuple[str, str]] = set()
         triples: set[tuple[Any, ...]] = set()
         if hops == 1:
-            triples |= {tuple(row) for row in self._ask("relations_between", heads=ones, tails=others)}
+            triples |= {tuple(row) for row in self._ask("distinct_triples", heads=ones, tails=others)}
             pairs |= {(head, tail) for head, _, tail in triples}
-            against = {tuple(row) for row in self._ask("relations_between", heads=others, tails=ones)}
+            against = {tuple(row) for row in self._ask("distinct_triples", heads=others, tails=ones)}
             triples |= against
             pairs |= {(tail, head) for head, _, tail in against}
         else:

@@ -121,9 +121,9 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
         for label, rows in spool.nodes():
             engine.rows(query("copy_nodes", "embedded").naming(LABEL=label), {"rows": rows})
         for table, label, rows in spool.assertions():
-            if table not in tables:
+            if table.lower() not in tables:
                 engine.rows(query("create_relation", "embedded").naming(RELATION=table))
-                tables.add(table)
+            table = tables.setdefault(table.lower(), table)
             engine.rows(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), {"rows": rows})
         engine.rows(query("write_manifest"), properties(manifest))
     finally:

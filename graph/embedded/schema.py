@@ -18,14 +18,14 @@ def create(engine: Engine) -> None:
     engine.command("BEGIN TRANSACTION")
     for name in ("create_concepts", "create_events", "create_manifest", "create_type"):
         engine.rows(query(name, "embedded"))
-    for table in dict.fromkeys(map(table_of, RELATIONS)):
+    for table in {key_of(name): table_of(name) for name in reversed(list(RELATIONS))}.values():
         engine.rows(query("create_relation", "embedded").naming(RELATION=table))
     engine.command("COMMIT")
 
 
-def relation_tables(engine: Engine) -> set[str]:
-    """Return the names of the relation tables."""
-    return {name for _, name, kind in engine.rows(query("tables", "embedded")) if kind == "REL"}
+def relation_tables(engine: Engine) -> dict[str, str]:
+    """Return the names of the relation tables by their keys."""
+    return {name.lower(): name for _, name, kind in engine.rows(query("tables", "embedded")) if kind == "REL"}
 
 
 def node_table_numbers(engine: Engine) -> dict[str, int]:
@@ -34,18 +34,16 @@ def node_table_numbers(engine: Engine) -> dict[str, int]:
 
 
 def table_of(relation: str) -> str:
-    """Return the name of the table that holds a relation.
+    """Return the name for a relation's table, unless there is one by the same :func:`key_of` already.
 
-    Tables are named without regard to case, so relations that differ in case only (``HasSubevent``, ``HasSubEvent``) share one,
-    and a relation called like a node table gets a longer name; each row's ``relation`` property keeps the exact name.
+    A relation called like a node table gets a longer name; each row's ``relation`` property keeps the exact one.
     """
-    folded = check_relation(relation).lower()
-    if folded in _RESERVED:
-        return f"{relation}_relation"
-    return _OFFICIAL.get(folded, relation)
+    return f"{check_relation(relation)}_relation" if relation.lower() in _RESERVED else relation
+
+
+def key_of(relation: str) -> str:
+    """Return what a relation shares with all that are in its table: the engine names tables without regard to case."""
+    return table_of(relation).lower()
 
 
 _RESERVED = {name.lower() for name in NODE_TABLES}
-_OFFICIAL: dict[str, str] = {}
-for _name in RELATIONS:
-    _OFFICIAL.setdefault(_name.lower(), _name)

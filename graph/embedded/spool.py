@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..intake import Numbered
 from ..model import Assertion
 from ..names import Label, label_of, language_of, text_of
-from .schema import table_of
+from .schema import key_of, table_of
 
 _REPEATING = pa.dictionary(pa.int32(), pa.string())
 
@@ -48,6 +48,7 @@ class Spool:
         self._folder = folder
         self._writers: dict[Path, pa.RecordBatchStreamWriter] = {}
         self._edges: dict[Key, Path] = {}
+        self._tables: dict[str, str] = {}
 
     def add_nodes(self, label: Label, uris: list[str]) -> None:
         """Take new nodes."""
@@ -67,8 +68,9 @@ class Spool:
             heads, relations, tails, *rest = zip(*(row for row, _ in members), strict=True)
             texts = [[text or None for text in column] for column in rest[1:-2]]
             columns = [heads, tails, relations, rest[0], *texts, *rest[-2:], [number for _, number in members]]
-            key = (table_of(relation), label)
-            path = self._edges.setdefault(key, self._folder / f"edges-{key[0].lower()}-{label}.arrow")
+            key = key_of(relation), label
+            self._tables.setdefault(key[0], table_of(relation))
+            path = self._edges.setdefault(key, self._folder / f"edges-{key[0]}-{label}.arrow")
             self._write(path, EDGES, columns)
 
     def _write(self, path: Path, schema: pa.Schema, columns: Sequence[Any]) -> None:
@@ -92,9 +94,9 @@ class Spool:
                 yield label, _read(path)
 
     def assertions(self) -> Iterator[tuple[str, Label, pa.Table]]:
-        """Yield each table's new assertions, label by label."""
-        for (table, label), path in sorted(self._edges.items()):
-            yield table, label, _read(path)
+        """Yield the name that each table would have if it were new, and its new assertions, label by label."""
+        for (key, label), path in sorted(self._edges.items()):
+            yield self._tables[key], label, _read(path)
 
     def __enter__(self) -> Self:
         return self

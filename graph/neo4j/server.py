@@ -81,7 +81,9 @@ class Server:
         self.driver.close()
 
     def _session(self, mode: str, **settings: Any) -> neo4j.Session:
-        return self.driver.session(database=self.database, default_access_mode=mode, **settings)
+        return self.driver.session(
+            database=self.database, default_access_mode=mode, initial_retry_delay=0.5, retry_delay_multiplier=1.5, **settings
+        )
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:

@@ -1,0 +1,163 @@
+"""Loading: what is there stays as it is, loads add up, and the same rows give the same digest in either store."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tacit.graph import Assertion, GraphBusy, GraphNotFound, InputError, LoadEntry, WritableGraph, checksum, open_graph
+
+from .worlds import BONE, DOG, NASTY_ROWS, SMALL, random_rows
+
+NewStore = Callable[[], WritableGraph]
+
+
+def entry(sha256: str, **options: object) -> Callable[[], LoadEntry]:
+    return lambda: LoadEntry("conceptnet", 1, "file.csv", sha256, options, 10, 9, {"language": 1})
+
+
+def test_loads_add_up_and_repeat_harmlessly(new_store: NewStore) -> None:
+    store = new_store()
+    steps: list[int] = []
+    assert store.load(SMALL[:10], entry("a"), steps.append) == (10, 0)
+    assert sum(steps) == 10
+    assert store.load([*SMALL, *SMALL], entry("b", languages=["en"])) == (len(SMALL) - 10, len(SMALL) + 10)
+    manifest = store.manifest()
+    assert (manifest.assertions, manifest.checksum) == (len(SMALL), checksum(SMALL))
+    assert [load.sha256 for load in manifest.loads] == ["a", "b"]
+    assert manifest.loads[0].dropped == {"language": 1}
+    assert store.load(SMALL, entry("a")) == (0, len(SMALL))
+    assert store.manifest() == manifest
+    replaced = lambda: LoadEntry("conceptnet", 2, "other.csv", "a")  # noqa: E731
+    store.load([], replaced)
+    assert [(load.version, load.sha256) for load in store.manifest().loads] == [(2, "a"), (1, "b")]
+    assert store.counts().assertions == len(SMALL)
+    assert sorted(store.assertions()) == sorted(SMALL)
+
+
+def test_the_first_of_equal_assertions_stays(new_store: NewStore) -> None:
+    store = new_store()
+    first, second = Assertion(DOG, "IsA", BONE, 1.0, "x"), Assertion(DOG, "IsA", BONE, 2.0, "x", license="other")
+    assert store.load([first, second]) == (1, 1)
+    assert store.load([second]) == (0, 1)
+    assert list(store.assertions()) == [first]
+    assert store.manifest().checksum == checksum([first])
+
+
+def test_numbers_keep_their_kind(new_store: NewStore) -> None:
+    store = new_store()
+    store.load([Assertion(DOG, "IsA", BONE, 1, rank=True, score=0)])
+    (row,) = store.assertions()
+    assert repr(row.weight) == "1.0"
+    assert repr(row.rank) == "1"
+    assert repr(row.score) == "0.0"
+    assert store.manifest().checksum == checksum([row])
+
+
+def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore) -> None:
+    store = new_store()
+    rows = random_rows(25_000, 4000, 2)
+
+    def broken() -> Iterator[Assertion]:
+        yield from rows[:24_000]
+        raise RuntimeError("the file ends here")
+
+    with pytest.raises(RuntimeError, match="ends here"):
+        store.load(broken(), entry("x"))
+    manifest = store.manifest()
+    assert checksum(store.assertions()) == manifest.checksum
+    assert manifest.loads == ()
+    store.load(rows, entry("x"))
+    unique = {row.fingerprint()[0]: row for row in reversed(rows)}.values()
+    assert store.manifest().assertions == len(unique) == store.counts().assertions
+    assert store.manifest().checksum == checksum(unique) == checksum(store.assertions())
+
+
+@pytest.mark.neo4j
+def test_both_stores_agree_with_the_rows_neo4j(neo4j_url: str, tmp_path: Path) -> None:
+    rows = [*SMALL, *NASTY_ROWS, *{row.fingerprint()[0]: row for row in random_rows(6_000, 3000, 3)}.values()]
+    with open_graph(tmp_path / "g", create=True) as embedded, open_graph(neo4j_url) as server:
+        assert embedded.load(rows, entry("a")) == server.load(reversed(rows), entry("a")) == (len(rows), 0)
+        assert embedded.manifest() == server.manifest()
+        assert embedded.manifest().checksum == checksum(embedded.assertions()) == checksum(server.assertions())
+        assert embedded.counts() == server.counts()
+        for name in ("relation", "weight", "source", "contributors", "tail_sense", "rank", "score"):
+            asked = f"MATCH ()-[r]->() RETURN r.id AS id, r.{name} AS held ORDER BY id"
+            assert embedded.run(asked, limit=10_000) == server.run(asked, limit=10_000)
+        asked = "MATCH (n:Concept) RETURN n.uri AS uri, n.text AS text, n.language AS language ORDER BY uri"
+        assert embedded.run(asked, limit=10_000) == server.run(asked, limit=10_000)
+
+
+def test_one_process_loads_at_a_time(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "g", create=True) as one, open_graph(tmp_path / "g") as two:
+
+        def rows() -> Iterator[Assertion]:
+            with pytest.raises(GraphBusy, match=r"another process is loading into .*; try again when it is done"):
+                two.load(SMALL)
+            yield from SMALL
+
+        one.load(rows())
+        assert two.counts().assertions == 0, "a reader keeps what it opened"
+        two.load([])
+        assert two.counts().assertions == len(SMALL)
+
+
+def test_loading_nothing_new_leaves_the_file(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(SMALL, entry("a"))
+        file = tmp_path / "g" / "graph.lbug"
+        before = file.stat()
+        graph.load(SMALL, entry("a"))
+        graph.load([])
+        after = file.stat()
+        assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+        assert sorted(path.name for path in file.parent.iterdir()) == ["graph.lbug", "graph.lock"]
+
+
+def test_relations_that_differ_in_case_or_are_called_like_nodes(new_store: NewStore) -> None:
+    store = new_store()
+    names = ["HasSubevent", "hassubevent", "Concept", "manifest", "Event", "dbpedia_genre", "DBpedia_genre", "type"]
+    rows = [Assertion(DOG, name, BONE, float(place)) for place, name in enumerate(names)]
+    store.load(rows[:4])
+    store.load(rows)
+    assert sorted(store.assertions()) == sorted(rows)
+    assert store.counts().relations == dict.fromkeys(sorted(names), 1)
+    assert [n.weight for n in store.neighbours(DOG, relations=["Concept"])] == [2.0]
+    assert [n.weight for n in store.neighbours(DOG, relations=["hassubevent", "Nowhere"])] == [1.0]
+
+
+def test_a_graph_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(GraphNotFound, match="tacit load"):
+        open_graph(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(GraphNotFound, match="is a file"):
+        open_graph(tmp_path / "file", create=True)
+
+
+def test_a_row_that_is_none_is_refused_before_anything_is_kept(new_store: NewStore) -> None:
+    store = new_store()
+    with pytest.raises(InputError, match="two concepts or two events"):
+        store.load([*SMALL, Assertion("", "IsA", BONE)])
+    assert store.counts().assertions == 0
+
+
+@pytest.mark.slow
+def test_the_real_graph(data_dir: Path, tmp_path: Path) -> None:
+    rows = list(real_rows(data_dir))
+    with open_graph(tmp_path / "g", create=True) as graph:
+        counts = graph.load(rows)
+        assert sum(counts) == len(rows) == 289_251
+        assert graph.counts().assertions == graph.manifest().assertions == counts.new
+        assert graph.manifest().checksum == checksum(graph.assertions())
+
+
+def real_rows(data_dir: Path) -> Iterator[Assertion]:
+    with gzip.open(data_dir / "conceptnet" / "assertions-en.csv.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            _, relation, head, tail, data = line.rstrip("\n").split("\t")
+            facts = json.loads(data)
+            yield Assertion(head, relation[3:], tail, facts["weight"], "conceptnet", facts["dataset"], facts["license"])
