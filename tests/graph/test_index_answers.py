@@ -29,6 +29,7 @@ assertions = st.builds(
     license=st.sampled_from(["", "cc0"]),
     contributors=st.sampled_from(["", "someone | else"]),
     head_sense=st.sampled_from(["", "n", "v/wn/animal"]),
+    tail_sense=st.sampled_from(["", "a"]),
     rank=st.sampled_from([None, 0, 3]),
     score=st.sampled_from([None, -0.25]),
 )
