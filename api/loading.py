@@ -9,11 +9,10 @@ import typer
 
 from .opening import Address, open_store, readable
 from .options import Database, Group, Json, Password, Quiet, User
-from .progress import Meter
+from .progress import Meter, Watch
 
 if TYPE_CHECKING:
     from ..graph.model import Assertion, LoadCounts
-    from ..graph.protocol import WritableGraph
     from ..loaders.reader import Reader
 
 _SHOWN_REJECTS = 10
@@ -163,8 +162,8 @@ def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], int
     results: list[dict[str, Any]] = []
     with open_store(into, create=True) as graph:
         for path in files:
-            with open_reader(path) as reader, Meter(path, reader.bytes_total, quiet=quiet) as meter:
-                counts = _load_one(graph, reader, meter)
+            with open_reader(path) as reader, Meter(path, reader.bytes_total, watch=_watch(reader), quiet=quiet) as meter:
+                counts = graph.load(reader, entry=reader.entry)
                 results.append(_result(path, reader, counts, meter.seconds))
         summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
     if json:
@@ -175,11 +174,8 @@ def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], int
         _show(results, summary)
 
 
-def _load_one(graph: WritableGraph, reader: Reader[Assertion], meter: Meter) -> LoadCounts:
-    def progress(rows: int) -> None:
-        meter.add(rows, done=reader.bytes_read, total=reader.bytes_total)
-
-    return graph.load(reader, entry=reader.entry, progress=progress)
+def _watch(reader: Reader[Assertion]) -> Watch:
+    return lambda: (reader.report.read, reader.bytes_read, reader.bytes_total)
 
 
 def _result(path: str, reader: Reader[Assertion], counts: LoadCounts, seconds: float) -> dict[str, Any]:

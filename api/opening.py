@@ -124,4 +124,5 @@ def _hush_libraries() -> None:
     if os.environ.get("TACIT_DEBUG", "0") in ("", "0"):
         import logging
 
-        logging.lastResort = None
+        if not logging.getLogger().handlers:
+            logging.getLogger().addHandler(logging.NullHandler())

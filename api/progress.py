@@ -6,18 +6,23 @@ Short work (under two seconds) off a terminal says nothing, so that scripts and 
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from .text import count, duration, size, visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 _SILENT_SECONDS = 2.0
 _LINE_SECONDS = 10.0
 _REDRAW_SECONDS = 0.1
+_LOOK_SECONDS = 0.25
+
+Watch = Callable[[], tuple[int, float, float | None]]
 
 
 class Meter:
@@ -28,18 +33,32 @@ class Meter:
         total: how much there is in all, in ``unit``; None when nobody knows.
         unit: ``bytes`` or the plural of what is counted.
         noun: what :meth:`add` counts beside, e.g. ``rows``; its rate is shown.
+        watch: for work that does not report by itself: asked now and then, from a thread, for the number of the noun, how much
+            of the total is done, and the total.
         quiet: say nothing at all.
     """
 
-    def __init__(self, label: str, total: float | None = None, *, unit: str = "bytes", noun: str = "rows", quiet: bool = False):
-        self.label, self.total, self.unit, self.noun = label, total, unit, noun
+    def __init__(
+        self,
+        label: str,
+        total: float | None = None,
+        *,
+        unit: str = "bytes",
+        noun: str = "rows",
+        watch: Watch | None = None,
+        quiet: bool = False,
+    ) -> None:
+        self.label, self.total, self.unit, self.noun = visible(label), total, unit, noun
         self.done = 0.0
         self.number = 0
+        self._watch = None if quiet else watch
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
         self._started = time.monotonic()
         self._next = self._started if self._terminal else self._started + _SILENT_SECONDS
         self._bar: Progress | None = None
+        self._ended = threading.Event()
+        self._watcher: threading.Thread | None = None
 
     @property
     def seconds(self) -> float:
@@ -47,9 +66,15 @@ class Meter:
         return time.monotonic() - self._started
 
     def __enter__(self) -> Self:
+        if self._watch is not None:
+            self._watcher = threading.Thread(target=self._look, args=(self._watch,), name="tacit-progress", daemon=True)
+            self._watcher.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended.set()
+        if self._watcher is not None:
+            self._watcher.join()
         if self._bar is not None:
             self._bar.stop()
 
@@ -58,22 +83,36 @@ class Meter:
         self.number += number
         self.done = self.done + number if done is None else done
         self.total = self.total if total is None else total
+        self._tell()
+
+    def _look(self, watch: Watch) -> None:
+        """Ask ``watch`` until the work has ended."""
+        while not self._ended.wait(_LOOK_SECONDS):
+            self.number, self.done, self.total = watch()
+            self._tell()
+
+    def _tell(self) -> None:
+        """Say how far it is, when it is time to."""
         now = time.monotonic()
         if self._quiet or now < self._next:
             return
         if self._terminal:
-            bar, task = self._drawn()
-            bar.update(task, completed=self.done, total=self.total, status=self._status())
+            bar = self._bar = self._bar or self._draw()
+            bar.update(bar.task_ids[0], completed=self.done, total=self.total, status=self._status())
             self._next = now + _REDRAW_SECONDS
         else:
-            print(f"{visible(self.label)}: {self._share()}{self._status()}", file=sys.stderr, flush=True)
+            print(f"{self.label}: {self._share()}{self._status()}", file=sys.stderr, flush=True)
             self._next = now + _LINE_SECONDS
 
     def _status(self) -> str:
+        if not self.number:
+            return ""
         rate = self.number / max(self.seconds, 1e-9)
         parts = [f"{count(self.number)} {self.noun}", f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
-        if self.total and self.done:
-            parts.append(f"{duration(max(0.0, self.seconds * (self.total - self.done) / self.done))} left")
+        if self.total and self.done >= self.total:
+            parts.append("finishing")
+        elif self.total and self.done:
+            parts.append(f"{duration(self.seconds * (self.total - self.done) / self.done)} left")
         return ", ".join(parts)
 
     def _share(self) -> str:
@@ -82,20 +121,20 @@ class Meter:
         done = f"{size(self.done)} of {size(self.total)}" if self.unit == "bytes" else f"{self.done:,.0f} of {self.total:,.0f}"
         return f"{self.done / self.total:.0%} ({done}), "
 
-    def _drawn(self) -> tuple[Progress, TaskID]:
-        """The bar, drawn with the first progress there is."""
-        if self._bar is not None:
-            return self._bar, self._bar.task_ids[0]
+    def _draw(self) -> Progress:
+        """A bar, with the first progress there is."""
+        from pathlib import PurePath
+
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
         from .screen import console
 
         share = "{task.percentage:>3.0f}%" if self.total else ""
-        self._bar = Progress(
+        bar = Progress(
             SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24), TextColumn(share, markup=False),
             TextColumn("{task.fields[status]}", style="dim", markup=False),
             console=console(sys.stderr), transient=True, refresh_per_second=8,
         )  # fmt: skip
-        task = self._bar.add_task(visible(self.label), total=self.total, status="")
-        self._bar.start()
-        return self._bar, task
+        bar.add_task(PurePath(self.label).name, total=self.total, status="")
+        bar.start()
+        return bar

@@ -193,6 +193,7 @@ def test_sources_are_listed(tacit: Tacit) -> None:
 def test_fetch_offline_is_one_sentence(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setattr("tacit.loaders.download.time.sleep", lambda _: None)  # between attempts
     outcome = tacit("fetch", "atomic2020", "--directory", tmp_path)
     assert outcome.status == 1
     assert outcome.err.count("\n") == 1

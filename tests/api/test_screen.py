@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,27 @@ def test_meter_reports_long_work_now_and_then(capsys: pytest.CaptureFixture[str]
         "file.csv: 5% (50.0 kB of 1.0 MB), 200 rows, 100/s, 38.0 s left",
         "file.csv: 30% (300 kB of 1.0 MB), 1,200 rows, 100/s, 28.0 s left",
     ]
+
+
+def test_meter_watches_work_that_does_not_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.api.progress._SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("tacit.api.progress._LOOK_SECONDS", 0.01)
+    seen = []
+
+    def watch() -> tuple[int, float, float | None]:
+        seen.append(1)
+        return 7, 1000, 1000
+
+    with Meter("file.csv", 1000, watch=watch) as meter:
+        while len(seen) < 2:
+            time.sleep(0.01)
+    assert meter.number == 7
+    told = capsys.readouterr().err
+    assert told.startswith("file.csv: 100% (1.0 kB of 1.0 kB), 7 rows, ")
+    assert told.endswith("finishing\n")
+    with Meter("file.csv", 1000, watch=watch, quiet=True):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
 
 
 def test_meter_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
