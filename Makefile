@@ -30,7 +30,7 @@ test: setup  ## Run the tests (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4
 lint: setup  ## Check style, formatting and types
 	@"$(BIN)/ruff" check .
 	@"$(BIN)/ruff" format --check .
-	@"$(BIN)/mypy" --strict graph loaders reasoning api cypher
+	@"$(BIN)/mypy" --strict $(addprefix $(TYPES)/,graph loaders reasoning api cypher)
 
 format: setup  ## Format the code
 	@"$(BIN)/ruff" check --fix .
