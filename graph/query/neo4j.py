@@ -60,8 +60,14 @@ def run_neo4j(
             finally:
                 transaction.close()
 
+    def ask_again() -> QueryResult:
+        try:
+            return ask()
+        except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired):
+            return ask()  # the connection may have been an old one, from before the server was started anew
+
     try:
-        return _within(ask, timeout + GRACE)
+        return _within(ask_again, timeout + GRACE)
     except neo4j.exceptions.Neo4jError as error:
         raise _server_error(error, timeout) from error
     except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired) as error:
