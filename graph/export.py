@@ -20,7 +20,7 @@ from .model import Assertion, Manifest
 from .names import Label, label_of, language_of, text_of
 from .protocol import KnowledgeGraph
 
-MANIFEST, COMMAND, CONSTRAINTS = "manifest.csv", "import.txt", "constraints.cypher"
+MANIFEST, COMMAND, CONSTRAINTS, REPORT = "manifest.csv", "import.txt", "constraints.cypher", "import.report"
 NODES: dict[Label, str] = {"Concept": "concepts.csv", "Event": "events.csv"}
 ASSERTIONS: dict[Label, str] = {"Concept": "concept-assertions.csv", "Event": "event-assertions.csv"}
 
@@ -84,7 +84,12 @@ def import_arguments(directory: Path) -> list[str]:
     home = Path(directory).absolute()
     nodes = [f"--nodes={home / name}" for name in (*NODES.values(), MANIFEST)]
     relationships = [f"--relationships={home / name}" for name in ASSERTIONS.values()]
-    options = ["--multiline-fields=true", "--skip-bad-relationships=false", "--skip-duplicate-nodes=false"]
+    options = [
+        "--multiline-fields=true",
+        "--skip-bad-relationships=false",
+        "--skip-duplicate-nodes=false",
+        f"--report-file={home / REPORT}",
+    ]
     return ["database", "import", "full", "neo4j", *nodes, *relationships, *options, "--overwrite-destination"]
 
 

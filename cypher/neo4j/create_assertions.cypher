@@ -1,6 +1,7 @@
 // Make assertions of one relation between nodes of one label.
 UNWIND $rows AS row
-MATCH (a:`LABEL` {uri: row.head})
-MATCH (b:`LABEL` {uri: row.tail})
+MATCH (a:`LABEL` {uri: row.head}), (b:`LABEL` {uri: row.tail})
+USING INDEX a:`LABEL`(uri)
+USING INDEX b:`LABEL`(uri)
 CREATE (a)-[r:`RELATION`]->(b)
 SET r = row.properties
