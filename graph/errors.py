@@ -63,6 +63,8 @@ class QueryTimeout(GraphError):
 class LoadError(TacitError):
     """A file cannot be read as the format that it is said to be in."""
 
+    exit_status = 2
+
 
 class FetchError(TacitError):
     """A download did not succeed or did not match its published checksum."""

@@ -75,7 +75,7 @@ def test_report_for_people(tacit: Tacit, file: Path, tmp_path: Path) -> None:
 
 def test_strict_ends_at_the_first_bad_line(tacit: Tacit, file: Path, tmp_path: Path) -> None:
     outcome = tacit("load", "conceptnet", file, "--into", tmp_path / "g", "--strict")
-    assert outcome.status == 1
+    assert outcome.status == 2
     assert outcome.out == ""
     assert f"{file}:3: " in outcome.err
     assert outcome.err.count("\n") == 1
