@@ -31,6 +31,11 @@ def tacit(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+def heed_interrupts() -> None:
+    """Let a child feel SIGINT even where the tests run in a shell's background, which ignores it for all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_done_is_zero(sample_graph: str) -> None:
     assert tacit("index", sample_graph, "--quiet").returncode == 0
     done = tacit("hops", sample_graph, "dog", "bone", "--json")
@@ -93,7 +98,8 @@ def test_a_reader_that_goes_away_is_no_error(sample_graph: str) -> None:
 
 def test_an_interrupt_is_quiet(sample_graph: str) -> None:
     words = [*program(), "cypher", sample_graph, ENDLESS, "--timeout", "60"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_interrupts) as process:
         time.sleep(2.5)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
@@ -105,8 +111,9 @@ def test_an_interrupt_is_quiet(sample_graph: str) -> None:
 
 def test_an_interrupted_score_leaves_no_file(sample: Path, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl"
-    words = [*program(), "score", "-", "--graph", sample_graph, "--output", str(out), "--batch-size", "1"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    words = [*program(), "score", "-", "--graph", sample_graph, "--output", str(out), "--batch-size", "1", "--quiet"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=heed_interrupts) as process:
         assert process.stdin is not None
         process.stdin.write((sample / "dialogues.jsonl").read_bytes())
         process.stdin.flush()
