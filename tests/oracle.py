@@ -69,7 +69,7 @@ class OracleGraph:
     ) -> list[Neighbour]:
         if concept not in self.graph:
             return []
-        graph = self._undirected(relations)
+        graph = self.graph if relations is None else self._undirected(relations)
         distance = nx.single_source_shortest_path_length(graph, concept, cutoff=hop)
         strength = {concept: float("inf")}
         for node in sorted(distance, key=distance.__getitem__):

@@ -66,8 +66,6 @@ def neo4j_holding(graph: KnowledgeGraph, script: Path, home: Path) -> Iterator[K
     password = os.environ.get("NEO4J_PASSWORD", "tacit-test")
     if not (home / "imported").is_file():
         say(f"importing {graph.url} into a Neo4j server at {home} …")
-        server("start", str(home), "0")
-        server("stop", str(home))
         export_csv_import(graph, home / "csv")
         server("admin", str(home), *import_arguments(home / "csv"))
         (home / "imported").touch()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import neo4j
 import pytest
 from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph
+from tacit.graph.export import export_csv_import, import_arguments
 from tacit.graph.index import build_index, open_index_directory
 
 from ..conftest import wipe
@@ -38,3 +41,25 @@ def _empty_neo4j() -> Iterator[WritableGraph]:
         url, user=environment("NEO4J_USERNAME", "neo4j"), password=environment("NEO4J_PASSWORD", "tacit-test")
     ) as store:
         yield store
+
+
+@contextmanager
+def imported(graph: KnowledgeGraph, script: Path, home: Path) -> Iterator[WritableGraph]:
+    """Give a server of its own that holds ``graph``, filled by ``neo4j-admin`` from exported files."""
+
+    def server(*words: str) -> str:
+        return subprocess.run([str(script), *words], check=True, capture_output=True, text=True).stdout.strip()
+
+    export_csv_import(graph, home / "csv")
+    server("admin", str(home), *import_arguments(home / "csv"))
+    password = os.environ.get("NEO4J_PASSWORD", "tacit-test")
+    url = server("start", str(home), "0")
+    try:
+        with neo4j.GraphDatabase.driver(url, auth=("neo4j", password)) as driver, driver.session() as session:
+            for statement in (home / "csv" / "constraints.cypher").read_text(encoding="utf-8").split(";\n"):
+                if statement.strip():
+                    session.run(statement).consume()  # type: ignore[arg-type]
+        with open_graph(url, user="neo4j", password=password) as store:
+            yield store
+    finally:
+        server("stop", str(home))
