@@ -162,6 +162,8 @@ def _value(text: str) -> Any:
         value = json.loads(text, parse_constant=_no_constant)
     except ValueError:
         return text
+    except RecursionError:
+        raise InputError("a --param is nested too deeply; keep its JSON to 20 levels") from None
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
         return text
     return value

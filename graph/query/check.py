@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import QueryRefused
-from .costs import check_range, check_regex, check_shape
+from .costs import check_growth, check_range, check_regex, check_shape
 from .cursor import Cursor, Frame
 from .tokens import Token
 from .words import (
@@ -60,6 +60,7 @@ class Checker(Cursor):
             raise QueryRefused(f"the query has {len(self.tokens):,} words and signs; keep it to {MAX_TOKENS:,}")
         if self.dialect == "neo4j":
             check_shape(self.query, self.tokens)
+            check_growth(self.query, self.tokens)
         while self.position < len(self.tokens) - 1:
             token, frame = self.here, self.frames[-1]
             if token.kind == "symbol":
@@ -104,7 +105,8 @@ class Checker(Cursor):
             self.take(1, "operand" if sign == "*" and self.ahead().kind == "number" else "operator")
         else:
             if sign == "=~" and self.dialect == "neo4j":
-                check_regex(self.query, token, self.ahead(), self.ahead(2), self.parameters)
+                check_regex(self.query, self.tokens, self.position, self.parameters)
+            frame.body = frame.body or sign == "|"
             self.take(1, "operand")
 
     def _dot(self, token: Token, frame: Frame) -> None:
@@ -122,11 +124,14 @@ class Checker(Cursor):
     def _keyword(self, token: Token, frame: Frame) -> bool:
         """Take ``token`` as the keyword that it is where it stands; False when it is a name."""
         word = token.upper
+        frame.body = frame.body or word == "WHERE"
         if frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":":
             self.take(2, "operand")  # the key of a map
             return True
         if frame.state == "operand":
             ends = frame.query and self.before in _ENDERS and word in CLAUSES
+            if (word == "IS" and self._when()) or (frame.query and self.before == ">" and word == "AS" and self._named()):
+                return self._operator(token, frame)
             return self._clause(token, frame) if ends else self._prefix(token, frame)
         if frame.query and word in CLAUSES:
             return self._clause(token, frame)
@@ -136,6 +141,15 @@ class Checker(Cursor):
                 return False
             raise self.refuse(token, self.describe(token))
         return self._operator(token, frame)
+
+    def _when(self) -> bool:
+        """Return whether the IS that stands here begins a test of its own, as in ``CASE x WHEN IS NULL``."""
+        return self.before.upper() == "WHEN" and (self.ahead().upper in ("NULL", "NOT", "TYPED") or self.ahead().text == "::")
+
+    def _named(self) -> bool:
+        """Return whether the AS that stands here gives the type before it, which ends with ``>``, a name."""
+        after = self.ahead(2)
+        return self.ahead().kind in ("word", "quoted") and (after.text in ("", ",", ";") or after.upper in CLAUSES)
 
     def _prefix(self, token: Token, frame: Frame) -> bool:
         """A keyword before an operand, or the word before the braces of a subquery."""
@@ -224,6 +238,9 @@ class Checker(Cursor):
                     token, f"the function {name[:60]}", f"it is not among the reading functions of the {self.dialect} engine"
                 )
             self.position += count
+            if name.lower() == "wshortest" and self.ahead(2).text == ")" and self.ahead(3).kind == "number":
+                self.take(3, "operand")  # [* WSHORTEST(weight) 1..3]
+                return
             if name.lower() == "range" and self.dialect == "neo4j":
                 check_range(self.query, self.tokens, self.position, count, self.parameters)
             self.enter(Frame("(", walks=name.lower() in ITERATIONS), 1)

@@ -13,15 +13,25 @@ from itertools import pairwise
 from typing import Any
 
 from .tokens import Token, refused
+from .words import CLAUSES, SUBQUERIES
 
 MAX_RANGE = 100_000
 MAX_REPEATS = 3
 MAX_CHOICES = 16
+MAX_PATTERN = 1_000
+"""Most characters of a regular expression, and of a text in the query or its parameters beside one with two repeats."""
+MAX_GROWTH = 1_000_000
 
 _LITERAL_ESCAPE = re.compile(r"\\u+([0-9A-Fa-f]{4})|\\(.)", re.DOTALL)
 _PIECE = re.compile(
     r"\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\((?:\?(?::|[imsu]+\)|[imsu]+:))?|[)|]|(?:[*+?]|\{\d+(?:,\d*)?\})[+?]?|[\s\S]"
 )
+
+_REPEAT = re.compile(r"[*+}]")
+_STEPS = {"WITH", "UNWIND", "RETURN", "MATCH", "CALL"}
+_JOINS = {"+", "||"}
+_SHORT = ("nodes", "relationships", "keys", "labels")
+"""Functions whose lists are short, so that they may be walked inside another walk."""
 
 _SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25}
 
@@ -39,11 +49,67 @@ def check_shape(query: str, tokens: Sequence[Token]) -> None:
                 )
 
 
-def check_iteration(query: str, token: Token, nested: bool) -> None:
-    """Refuse a list that is walked inside the walk over another one."""
-    if nested:
+def check_growth(query: str, tokens: Sequence[Token]) -> None:
+    """Refuse values that double step by step, such as ``WITH [x, x] AS x`` many times over or ``reduce(… | s + s)``.
+
+    Comparing and sending such values is not interrupted. Counted are the names inside lists and maps and beside ``+``, in each
+    WITH, UNWIND and RETURN; their product bounds the growth.
+    """
+    growth, uses, makes, opened = 1, 0, False, [""]
+    for index, token in enumerate(tokens):
+        before, after = tokens[index - 1].text if index else "", tokens[index + 1].text if token.kind != "end" else ""
+        if token.text in ("(", "[", "{") and token.kind == "symbol":
+            query_follows = before.upper() in SUBQUERIES | {"CALL"} or after.upper() in CLAUSES
+            opened.append("" if query_follows else token.text)
+            if token.text == "(" and before.lower() == "reduce":
+                _check_reduce(query, tokens, index)
+        elif token.text in (")", "]", "}") and token.kind == "symbol" and len(opened) > 1:
+            opened.pop()
+        elif token.upper in _STEPS:
+            growth, uses, makes = growth * max(uses, 1), 0, token.upper not in ("MATCH", "CALL")
+        elif token.kind in ("word", "quoted") and (opened[-1] in ("[", "{") or {before, after} & _JOINS):
+            uses += makes
+        if growth * max(uses, 1) > MAX_GROWTH:
+            raise refused(query, token.start, "a value that grows with every WITH", "split the query into several")
+
+
+def _check_reduce(query: str, tokens: Sequence[Token], opening: int) -> None:
+    """Refuse a ``reduce(…)`` whose result is joined with itself, or put into a list or map, in every step."""
+    name, depth, index, joined = tokens[opening + 1], 1, opening + 2, set()
+    while depth and tokens[index].kind != "end":
+        token = tokens[index]
+        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}")) if token.kind == "symbol" else 0
+        if token.kind in ("word", "quoted") and token.name == name.name and tokens[index - 1].text != ".":
+            end = index + 1
+            while tokens[end].text == "." and tokens[end + 1].kind in ("word", "quoted"):
+                end += 2
+            chain = ".".join(part.name for part in tokens[index:end:2])
+            held = tokens[index - 1].text in ("[", ",", ":") and tokens[end].text in ("]", ",", "}") and depth > 1
+            if {tokens[index - 1].text, tokens[end].text} & _JOINS or held:
+                if chain in joined or (held and end == index + 1):
+                    raise refused(
+                        query, token.start, "a reduce that doubles or nests its result", f"use {chain[:40]} once in a sum"
+                    )
+                joined.add(chain)
+        index += 1
+
+
+def check_iteration(query: str, tokens: Sequence[Token], position: int, nested: bool) -> None:
+    """Refuse a list that is walked inside the walk over another one, unless it is the nodes or the like of one thing.
+
+    Args:
+        query: the text; tokens: all of its tokens.
+        position: place of the bracket or of the function that walks; nested: it is within what another walk does with each item.
+    """
+    inner = [token.text.lower() for token in tokens[position : position + 8]]
+    start = inner.index("in") + 1 if "in" in inner else len(inner)
+    short = inner[start : start + 1] in ([word] for word in _SHORT) and inner[start + 1 : start + 4 : 2] == ["(", ")"]
+    if nested and not short:
         raise refused(
-            query, token.start, "a list walked inside the walk over another", "use UNWIND, which can be stopped, for one of them"
+            query,
+            tokens[position].start,
+            "a list walked inside the walk over another",
+            "use UNWIND, which can be stopped, for one of them",
         )
 
 
@@ -82,13 +148,14 @@ def _small(token: Token, parameters: Mapping[str, Any] | None) -> bool:
     return token.text in (",", "+", "-", "(", ")") or token.text.lower() in ("size", "length")
 
 
-def check_regex(query: str, sign: Token, operand: Token, after: Token, parameters: Mapping[str, Any] | None) -> None:
+def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: Mapping[str, Any] | None) -> None:
     """Refuse the pattern after ``=~`` unless it is known beforehand and its matching time cannot explode.
 
     Args:
-        query: the text; sign: the ``=~``; operand, after: the two tokens that follow it.
+        query: the text; tokens: all of its tokens; position: place of the ``=~``.
         parameters: values of parameters, where they are known.
     """
+    sign, operand, after = tokens[position], tokens[position + 1], tokens[min(position + 2, len(tokens) - 1)]
     known = operand.kind in ("string", "parameter") and after.text not in ("+", "-", "*", "/", "%", "^", "||", "[", ".")
     if not known:
         raise refused(query, sign.start, "a regular expression that is computed", "write it as one string or one $parameter")
@@ -96,13 +163,29 @@ def check_regex(query: str, sign: Token, operand: Token, after: Token, parameter
         pattern: object = _LITERAL_ESCAPE.sub(_unescape, operand.text[1:-1])
     else:
         pattern = None if parameters is None else parameters.get(operand.name)
-    if isinstance(pattern, str) and (fault := explosive(pattern)):
+    if not isinstance(pattern, str):
+        return
+    fault = explosive(pattern)
+    if not fault and len(_REPEAT.findall(pattern)) > 1 and _long(tokens, parameters):
+        fault = f"two repeats beside a text of more than {MAX_PATTERN:,} characters"
+    if fault:
         raise refused(
             query,
             operand.start,
             f"a regular expression with {fault}",
             "use CONTAINS, STARTS WITH, or at most three plain repeats",
         )
+
+
+def _long(tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> bool:
+    """Return whether a string of the query or a parameter holds more text than two repeats may meet."""
+    values: list[Any] = [token.text for token in tokens if token.kind == "string"] + list((parameters or {}).values())
+    while values:
+        value = values.pop()
+        if isinstance(value, str) and len(value) > MAX_PATTERN:
+            return True
+        values += value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return False
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -118,6 +201,8 @@ def explosive(pattern: str) -> str:
     other take the fourth power.
     """
     risky: list[bool] = [False]  # one for each open group: it holds a repeat or a choice
+    if len(pattern) > MAX_PATTERN:
+        return f"more than {MAX_PATTERN:,} characters"
     repeats, choices, closed, before = 0, 0, False, ""
     for match in _PIECE.finditer(pattern):
         piece = match[0]
@@ -133,7 +218,7 @@ def explosive(pattern: str) -> str:
             risky[-1] = True
             choices += 1
         elif piece[0] in "*+?" or (piece[0] == "{" and len(piece) > 1):
-            if before == ")" and closed:
+            if before == ")" and closed and piece[0] != "?":
                 return "a repeat of repeats or choices"
             if piece[0] == "?":
                 choices += 1

@@ -23,7 +23,7 @@ class Frame:
         query: clauses may stand in it; procedure: it is the subquery of a ``CALL``.
         state: what the engine expects next.
         clause: the clause that it is in.
-        walks: it is an expression that walks a list.
+        walks: it is an expression that walks a list; body: what is done with each item has begun.
     """
 
     opener: str = ""
@@ -32,6 +32,7 @@ class Frame:
     state: Literal["clause", "operand", "operator"] = "operand"
     clause: str = ""
     walks: bool = False
+    body: bool = False
 
 
 class Cursor:
@@ -76,7 +77,8 @@ class Cursor:
         if len(self.frames) > MAX_DEPTH:
             raise self.refuse(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
         if frame.walks and self.dialect == "neo4j":
-            check_iteration(self.query, self.here, any(outer.walks for outer in self.frames))
+            nested = any(outer.walks and outer.body for outer in self.frames)
+            check_iteration(self.query, self.tokens, self.position, nested)
         self.position += count
         self.frames.append(frame)
 

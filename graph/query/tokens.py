@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|0[oO][0-7]+|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r"'(?:[^'\\]|\\[\s\S])*'|\"(?:[^\"\\]|\\[\s\S])*\"")
 _QUOTED = re.compile(r"`(?:[^`]|``)+`")
-_PARAMETER = re.compile(r"\$(?:\w+|`(?:[^`]|``)+`)")
+_PARAMETER = re.compile(r"\$(?:[^\W\d]\w*|[0-9]+(?!\w)|`(?:[^`]|``)+`)")
 _SYMBOL = re.compile(r"=~|<>|<=|>=|!=|\.\.|::|\|\||[-()\[\]{},.;:|&!%+*/^=<>]")
 _ESCAPE = re.compile(r"\\u+([0-9A-Fa-f]{4})")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\r(?!\n)")
@@ -121,7 +121,9 @@ def _read(query: str, start: int) -> Token:
 
 
 def _folds(word: str) -> str:
-    """Return what the letters of ``word`` outside ASCII become in another case; an ASCII letter there could make a keyword."""
-    return "".join(
-        fold for letter in word if not letter.isascii() for fold in (letter.upper(), letter.lower(), letter.casefold())
-    )
+    """Return what the letters of ``word`` outside ASCII become in another case; an ASCII letter there could make a keyword.
+
+    The German sharp s is let through: it becomes two letters, and the engines compare letter by letter.
+    """
+    unusual = (letter for letter in word if not letter.isascii() and letter not in "ßẞ")
+    return "".join(fold for letter in unusual for fold in (letter.upper(), letter.lower(), letter.casefold()))

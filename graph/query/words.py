@@ -82,7 +82,7 @@ FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
         array_append array_cat array_concat array_contains array_cosine_similarity array_cross_product array_distance
         array_dot_product array_extract array_has array_indexof array_inner_product array_position array_prepend
         array_push_back array_push_front array_slice array_squared_distance array_value bitshift_left bitshift_right
-        bitwise_and bitwise_or bitwise_xor blob cardinality cast cbrt ceiling century concat concat_ws contains count_if
+        bitwise_and bitwise_or bitwise_xor blob cardinality cast cbrt ceiling century concat concat_ws contains cost count_if
         current_date current_timestamp date_part date_trunc datepart datetrunc dayname decode element_at encode end_node
         ends_with epoch_ms even factorial gamma greatest hash histogram ifnull initcap interval is_acyclic is_trail label
         last_day lcase least levenshtein lgamma list_any_value list_append list_cat list_concat list_contains

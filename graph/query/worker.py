@@ -19,6 +19,9 @@ import sys
 import uuid
 from typing import Any
 
+if sys.platform.startswith("linux"):
+    import fcntl  # here, because nothing can be imported once no file can be opened
+
 GRACE = 1.0
 """Seconds after its time limit in which a query may end by itself."""
 
@@ -88,13 +91,14 @@ class Session:
 
     def answer(self, request: dict[str, Any]) -> str:
         """Return columns and rows, or the kind of failure and its message, as JSON."""
-        timeout, limit, most = request["timeout"], request["limit"], request["bytes"]
-        self.connection.set_query_timeout(max(1, int(timeout * 1000)))
+        self.connection.set_query_timeout(max(1, int(request["timeout"] * 1000)))
         try:
             statement = self.connection._prepare(request["cypher"], request["parameters"])
-            result: Any = self.connection.execute(statement, request["parameters"])
-        except (RuntimeError, TypeError, ValueError) as error:
+            return self._fetch(self.connection.execute(statement, request["parameters"]), request["limit"], request["bytes"])
+        except (RuntimeError, TypeError, ValueError) as error:  # also while fetching: a text may be cut within a letter
             return _failure(_kind(str(error)), str(error))
+
+    def _fetch(self, result: Any, limit: int, most: int) -> str:
         rows: list[str] = []
         size, truncated = 0, False
         while result.has_next():
@@ -160,6 +164,17 @@ def _lines(source: int, idle: float) -> Any:
         yield from lines
 
 
+def _end_with(source: int, query: bool) -> None:
+    """While a ``query`` runs let the system end this process, by SIGIO, as soon as nobody holds the other end of its input."""
+    if not sys.platform.startswith("linux"):
+        return
+    flags = fcntl.fcntl(source, fcntl.F_GETFL)
+    fcntl.fcntl(source, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(source, fcntl.F_SETFL, flags | os.O_ASYNC if query else flags & ~os.O_ASYNC)
+    if query and select.select([source], [], [], 0)[0]:  # it was let go just before, as nobody asks twice before an answer
+        os._exit(0)
+
+
 def main(file: str, pool: int, heap: int, idle: float) -> None:
     """Serve requests until the input ends."""
     source, target = os.dup(0), os.dup(1)
@@ -183,6 +198,7 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
     tell("{}")
     for line in _lines(source, idle):
         request = json.loads(line)
+        _end_with(source, True)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, request["timeout"] + GRACE)
         try:
@@ -191,6 +207,7 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
             answer, whole = _failure("memory"), False
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
+        _end_with(source, False)
         tell(answer)
         if not whole or answer.startswith('{"failed": "memory"'):
             break

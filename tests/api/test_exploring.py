@@ -67,6 +67,11 @@ def test_parameters_are_json_or_text() -> None:
     }  # fmt: skip
 
 
+def test_parameter_without_a_bottom_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="nested too deeply"):
+        parse_parameters(["x=" + "[" * 100_000])
+
+
 @given(st.text())
 def test_any_text_is_a_parameter_or_an_input_error(text: str) -> None:
     try:

@@ -57,7 +57,33 @@ HOSTILE: dict[str, str] = {
     "open comment": "RETURN 1 AS x /* CREATE (n)",
     "open backtick": "RETURN 1 AS `x",
     "empty": " // nothing\n",
+    "keyword after a numbered parameter": "MATCH (n) WHERE n.x = $0SET n.text = 'x'",
+    "create after a numbered parameter": "WITH 1 AS x WHERE x = $0CREATE (n:Concept) RETURN x",
+    "fullwidth letters": "MATCH (n) \uff33\uff25\uff34 n.text = 'x'",
+    "zero-width joiner": "MATCH (n) S\u200dET n.text = 'x'",
+    "byte order mark": "\ufeffCREATE (n:Concept)",
+    "next line": "MATCH (n)\u0085SET n.text = 'x'",
+    "ideographic space": "MATCH (n)\u3000SET\u3000n.text = 'x'",
+    "unit separator": "MATCH (n)\x1cSET\x1cn.text = 'x'",
+    "dotted capital i": "MATCH (n) DET\u0130CH DELETE n",
+    "kelvin sign": "RETURN n.te\u212at AS x",
+    "comment in a comment": "RETURN 1 AS x /* /* */ CREATE (n) /* */",
+    "comment that closes late": "RETURN 1 AS x /*/ CREATE (n) /*/ CREATE (m)",
+    "doubled backticks": "RETURN 1 AS `a``` CREATE (n)",
+    "escape for half a letter": "RETURN '\\ud800' AS x",
+    "as after a type": "MATCH (n) WITH n, 1 AS AS WHERE 1 > AS SET n.text = 'x'",
+    "as after a type with a keyword": "MATCH (n) WITH 1 IS :: LIST<ANY> AS DETACH DELETE n",
+    "set after a test of its own": "MATCH (n) WITH n, CASE 1 WHEN IS NULL THEN 1 END AS x SET n.text = 'x'",
+    "set after a case without a name": "MATCH (n) WITH CASE WHEN true THEN n END SET n.text = 'x'",
+    "create after a call": "CALL db.labels() YIELD label WHERE label <> '' CREATE (n:Concept)",
+    "create after a nested call": "CALL { CALL { CALL { MERGE (n:Concept) } } } RETURN 1 AS x",
+    "conditional query": "WHEN true THEN { CREATE (n:Concept) } ELSE { RETURN 1 AS x }",
+    "braced query": "{ MATCH (n) RETURN n } NEXT { CREATE (n:Concept) }",
+    "set in a recursive filter": "MATCH (a)-[r:IsA*1..2 (e, n | WHERE e.weight = 1 SET n.text = 'x')]->(b) RETURN a",
+    "set after a cheapest path": "MATCH (a)-[r* WSHORTEST(weight) 1..2]->(b) SET a.text = 'x'",
     # files, network, extensions
+    "scan of a file": "CALL read_csv('/etc/passwd') RETURN *",
+    "scan in a union": "RETURN 1 AS x UNION COPY Concept TO 'OUT/x.csv'",
     "load csv file": "LOAD CSV FROM 'file:///etc/passwd' AS line RETURN line",
     "load csv with headers": "LOAD CSV WITH HEADERS FROM 'file:///x.csv' AS line RETURN line",
     "load csv http": "LOAD CSV FROM 'http://127.0.0.1:1/x' AS line RETURN line",
@@ -160,6 +186,14 @@ COSTLY: dict[str, str] = {
     "look around": "MATCH (n) WHERE n.text =~ '(?=(a+))b' RETURN n.text AS t",
     "computed pattern": "MATCH (n) WHERE n.text =~ '(a+' + ')+b' RETURN n.text AS t",
     "pattern from data": "MATCH (n) WHERE 'aaaaaaaaaaaaaaaaaaaaaaaaaaaa' =~ n.text RETURN n.text AS t",
+    "long pattern": "MATCH (n) WHERE n.text =~ '" + "[" * 15_000 + "' RETURN n.text AS t",
+    "repeats over a long text": "RETURN '" + "a" * 5_000 + "' =~ '.*.*b' AS x",
+    "doubling lists": "WITH [1] AS x " + "WITH [x, x] AS x " * 40 + "RETURN x",
+    "doubling lists in pairs": "WITH 1 AS x, 2 AS y " + "WITH [x, y] AS x, [y, x] AS y " * 20 + "RETURN x = y AS z",
+    "doubling sums": "WITH [1] AS x " + "WITH x + x AS x " * 40 + "RETURN size([i IN x WHERE i < 0]) AS n",
+    "doubling in reduce": "RETURN size(reduce(s = 'a', i IN [1, 2, 3] | s + s)) AS n",
+    "nesting in reduce": "RETURN reduce(m = {a: 1}, i IN [1, 2, 3] | {a: m}) AS x",
+    "doubling of a property in reduce": "RETURN reduce(m = {a: 'a'}, i IN [1, 2, 3] | {a: m.a + m.a}) AS x",
     "many xor": "MATCH (n) WHERE "
     + " XOR ".join(f"(n.text = '{i}' AND n.uri = '{i}')" for i in range(20))
     + " RETURN n.text AS t",
@@ -227,6 +261,12 @@ BENIGN: dict[str, str] = {
     "quoted property": "MATCH (c:Concept {`text`: 'dog'}) RETURN c.`text` AS t",
     "nodes of a path": "MATCH p = (:Concept {text: 'puppy'})-[:IsA]->(:Concept) RETURN nodes(p) AS n, relationships(p) AS r",
     "map": "RETURN {a: 1, b: 'x'} AS m",
+    "sharp s": "MATCH (c:Concept {text: 'dog'}) RETURN c.text AS größe, 1 AS tschüß",
+    "optional group": "MATCH (c:Concept) WHERE c.text =~ '^[a-z]+( [a-z]+)?$' RETURN c.text AS t ORDER BY t",
+    "choices of words": "MATCH (c:Concept) WHERE c.text =~ '.*(dog|pupp(y|ies))?' RETURN count(c) > 0 AS some",
+    "words between others": "MATCH (c:Concept) WHERE c.text = 'dog' WITH c.text AS t, [c.text, c.uri] AS l WITH t, l, t + t AS u"
+    " RETURN t, u, size(l) AS n",
+    "windows line ends": "MATCH (c:Concept)\r\nWHERE c.text = 'dog' // DELETE\r\nRETURN c.text AS t;\r\n",
     "infinite": "RETURN 1.0 AS x, sqrt(2.0) > 1 AS y",
 }
 """Equal rows from both engines, with ``PARAMETERS``."""
@@ -242,6 +282,13 @@ ONLY_NEO4J: dict[str, str] = {
     "labels": "CALL db.labels() YIELD label WHERE label <> 'Manifest' RETURN label ORDER BY label",
     "standalone call": "CALL db.relationshipTypes()",
     "call without brackets": "CALL db.propertyKeys",
+    "many matches": " ".join(
+        f"MATCH (a{i}:Concept {{text: 'dog'}})-[r{i}:IsA|Desires|CapableOf|UsedFor]->(b{i})" for i in range(8)
+    )
+    + " RETURN count(*) > 0 AS some",
+    "many subqueries": "MATCH (c:Concept {text: 'dog'}) "
+    + " ".join(f"CALL (c) {{ WITH c MATCH (c)-[r:IsA]->(k) RETURN k.text AS k{i}, r.weight AS w{i} LIMIT 1 }}" for i in range(8))
+    + " RETURN c.text AS t, k7, w7",
     "shortest path": "MATCH p = shortestPath((:Concept {text: 'puppy'})-[*..4]-(:Concept {text: 'bone'})) RETURN length(p) AS n",
     "any shortest": "MATCH p = ANY SHORTEST (:Concept {text: 'puppy'})-[]-{1,4}(:Concept {text: 'bone'}) RETURN length(p) AS n",
     "quantified pattern": "MATCH (:Concept {text: 'puppy'}) ((a)-[:IsA]->(b)){1,2} (c) RETURN c.text AS t ORDER BY t",
@@ -258,6 +305,17 @@ ONLY_NEO4J: dict[str, str] = {
     "slices": "RETURN [1, 2, 3][0..2] AS l, [1, 2][0] AS x, {a: 1}.a AS y, [1, 2, 3][-1] AS z",
     "types": "RETURN 'x' IS :: STRING NOT NULL AS a, 1 IS NOT TYPED STRING AS b, 'x' IS NORMALIZED AS c",
     "temporal": "RETURN duration('P1DT2H') AS d, date.truncate('year', date('2020-05-05')) AS y, point({x: 1, y: 2}) AS p",
+    "type with brackets": "RETURN [1] IS :: LIST<INTEGER NOT NULL> AS a, [1] IS :: LIST<INTEGER> AS b",
+    "tests in case": "RETURN CASE 3 WHEN > 2 THEN 'big' WHEN IS NULL THEN 'none' WHEN IS NOT NULL THEN 'some' END AS s",
+    "nodes of each path": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..2]->() WITH p ORDER BY length(p) WITH collect(p) AS ps"
+    " RETURN [p IN ps | [n IN nodes(p) | n.text]] AS words",
+    "walk over what was walked": "RETURN [y IN [x IN [1, 2, 3] WHERE x > 1] | y * 2] AS l,"
+    " reduce(s = 0, w IN [x IN [1, 2] | x + 1] | s + w) AS s",
+    "reduce to text": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..2]->() RETURN reduce(s = '', n IN nodes(p) |"
+    " CASE WHEN s = '' THEN n.text ELSE s + ' > ' + n.text END) AS t ORDER BY t",
+    "reduce to a list and a map": "RETURN reduce(l = [], x IN [1, 2] | l + [x]) AS l,"
+    " reduce(m = {sum: 0, n: 0}, x IN [1, 2] | {sum: m.sum + x, n: m.n + 1}) AS m",
+    "reduce to the most": "RETURN reduce(m = 0, x IN [1, 3, 2] | CASE WHEN x > m THEN x ELSE m END) AS m",
     "not a number": "RETURN 0.0 / 0.0 AS nan, 1.0 / 0.0 AS infinite",
     "regular expression parameter": "MATCH (c:Concept) WHERE c.text =~ $pattern RETURN c.text AS t ORDER BY t",
 }
@@ -268,6 +326,7 @@ ONLY_EMBEDDED: dict[str, str] = {
     "table info": "CALL table_info('Concept') RETURN name ORDER BY name",
     "shortest": "MATCH p = (:Concept {text: 'puppy'})-[* SHORTEST 1..4]-(:Concept {text: 'bone'}) RETURN length(p) AS n",
     "all shortest": "MATCH p = (:Concept {text: 'puppy'})-[* ALL SHORTEST 1..4]-(:Concept {text: 'bone'}) RETURN length(p) AS n",
+    "cheapest": "MATCH p = (:Concept {text: 'puppy'})-[r* WSHORTEST(weight) 1..4]-(:Concept {text: 'bone'}) RETURN cost(r) AS c",
     "recursive filter": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..3 (r, n | WHERE r.weight > 0)]->(k:Concept)"
     " RETURN length(p) AS n ORDER BY n",
     "cast": "RETURN cast('1' AS INT64) AS a, typeof(1.5) AS b",

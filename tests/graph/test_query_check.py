@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -124,6 +125,25 @@ def test_regular_expression_in_a_parameter_is_checked_where_it_is_known() -> Non
     check(query, "embedded", {"pattern": "(a+)+"})
 
 
+def test_regular_expression_never_takes_long_to_judge() -> None:
+    query = "MATCH (n) WHERE n.text =~ $pattern RETURN n"
+    for pattern in ("[" * 1_000_000, "{1" * 500_000, "\\\\" * 500_000, "(" * 1_000_000):
+        started = time.monotonic()
+        with pytest.raises(QueryRefused, match="more than 1,000 characters"):
+            check(query, "neo4j", {"pattern": pattern})
+        assert time.monotonic() - started < 1
+
+
+def test_repeats_meet_no_long_text() -> None:
+    query = "MATCH (n) WHERE $text =~ '.*.*b' RETURN n"
+    check(query, "neo4j", {"text": "a dog"})
+    with pytest.raises(QueryRefused, match="two repeats beside a text"):
+        check(query, "neo4j", {"text": "a" * 100_000})
+    with pytest.raises(QueryRefused, match="two repeats beside a text"):
+        check(query, "neo4j", {"other": [{"text": "a" * 100_000}]})
+    check("MATCH (n) WHERE $text =~ '.*b' RETURN n", "neo4j", {"text": "a" * 100_000})
+
+
 def test_range_by_parameter_is_checked_where_it_is_known() -> None:
     query = "RETURN [i IN range(0, $n) | i] AS l"
     check(query, "neo4j", {"n": 10})
@@ -132,7 +152,20 @@ def test_range_by_parameter_is_checked_where_it_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["dog", "(?i)dog.*", "^a|b$", "[a-z]+ing", r"\w+\s\d{4}", "(ab){2}", "colou?r", "(?:the )?dog", r"\(a\+\)\+"]
+    "pattern",
+    [
+        "dog",
+        "(?i)dog.*",
+        "^a|b$",
+        "[a-z]+ing",
+        r"\w+\s\d{4}",
+        "(ab){2}",
+        "(a|b)?",
+        "(a+ )?b",
+        "colou?r",
+        "(?:the )?dog",
+        r"\(a\+\)\+",
+    ],
 )
 def test_plain_regular_expression_is_harmless(pattern: str) -> None:
     assert explosive(pattern) == ""

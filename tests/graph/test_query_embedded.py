@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -295,6 +297,17 @@ def test_worker_ends_with_its_caller(graph: Path) -> None:
     with worker_of(graph) as worker:
         worker.forget()
         assert worker.process.wait(10) == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the alarm at the time limit ends the worker")
+def test_worker_ends_with_its_caller_in_the_middle_of_a_query(graph: Path) -> None:
+    with worker_of(graph) as worker:
+        request = {"cypher": ENDLESS.replace("10000000", "1000000"), "parameters": {}, "limit": 1, "timeout": 60.0, "bytes": 100}
+        worker._send((json.dumps(request) + "\n").encode(), time.monotonic() + 5)
+        time.sleep(1)
+        assert worker.process.poll() is None
+        worker.forget()
+        assert worker.process.wait(10) == -signal.SIGIO
 
 
 def test_worker_can_open_no_file_and_no_socket(graph: Path) -> None:
