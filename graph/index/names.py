@@ -18,6 +18,24 @@ from numpy.typing import NDArray
 NodeIds = NDArray[np.int32]
 
 
+_REMEMBERED = 65_536
+
+
+class _Nodes(dict[str, int]):
+    """The nodes of the URIs asked for of late, so that the words of a conversation are looked up in the trie once."""
+
+    def __init__(self, trie: Any, node_of_key: NodeIds) -> None:
+        self._key = trie.get
+        self._node_of_key = node_of_key
+
+    def __missing__(self, uri: str) -> int:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        key = self._key(uri, -1)
+        self[uri] = node = -1 if key < 0 else int(self._node_of_key[key])
+        return node
+
+
 class Names:
     """The URIs of an index.
 
@@ -32,6 +50,7 @@ class Names:
         self._node_of_key = node_of_key
         self._key_of_rank = key_of_rank
         self._rank = rank
+        self._nodes = _Nodes(self._trie, node_of_key)
 
     def __contains__(self, uri: str) -> bool:
         return uri in self._trie
@@ -42,12 +61,7 @@ class Names:
 
     def ids(self, uris: Sequence[str]) -> NodeIds:
         """Return the node of each URI, shape (len(uris),), -1 where unknown."""
-        get: Any = self._trie.get
-        keys = [get(uri, -1) for uri in uris]
-        if not keys or not len(self._node_of_key):
-            return np.full(len(keys), -1, dtype=np.int32)
-        places = np.array(keys, dtype=np.int64)
-        return np.where(places < 0, np.int32(-1), self._node_of_key[places])
+        return np.fromiter(map(self._nodes.__getitem__, uris), dtype=np.int32, count=len(uris))
 
     def uri(self, node: int) -> str:
         """Return the URI of ``node``."""
