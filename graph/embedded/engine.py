@@ -16,6 +16,10 @@ READ_MEMORY = 1 << 30
 LOAD_MEMORY = 384 << 20
 
 
+class OutOfMemory(GraphError):
+    """A query needs more memory than the engine may use."""
+
+
 class Engine:
     """An open database file; safe to use from several threads, one query at a time."""
 
@@ -56,18 +60,29 @@ class Engine:
             finally:
                 result.close()
 
+    def append(self, query: Query, rows: Any) -> None:
+        """Run a query that copies ``rows``, a :class:`pyarrow.Table`, into a table.
+
+        It has a connection of its own, because a connection keeps the tables that it was given until it is closed.
+        """
+        with self._lock, ladybug.Connection(self._database) as connection:
+            self._execute(query, {"rows": rows}, connection).close()
+
     def command(self, text: str) -> None:
         """Run one of the engine's own commands, such as ``BEGIN TRANSACTION``."""
         with self._lock:
             self._execute(Query(text, text, "", ()), None).close()
 
-    def _execute(self, query: Query, parameters: Mapping[str, Any] | None) -> ladybug.QueryResult:
+    def _execute(
+        self, query: Query, parameters: Mapping[str, Any] | None, connection: ladybug.Connection | None = None
+    ) -> ladybug.QueryResult:
         try:
-            result = self._connection.execute(query.text, dict(parameters or {}))
+            result = (connection or self._connection).execute(query.text, dict(parameters or {}))
         except RuntimeError as error:
             if self._database.is_closed:
                 raise GraphUnavailable(f"{self.file.parent} was closed while it was asked; open it again") from error
-            raise GraphError(f"the query {query.name} failed in {self.file} ({_first_line(error)})") from error
+            kind = OutOfMemory if "Buffer manager exception" in str(error) else GraphError
+            raise kind(f"the query {query.name} failed in {self.file} ({_first_line(error)})") from error
         assert isinstance(result, ladybug.QueryResult)
         return result
 

@@ -14,21 +14,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from ...cypher import query
 from ..errors import GraphBusy, GraphError
 from ..intake import Known, Numbered, new_assertions
 from ..ledger import from_row, properties, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
-from ..names import Label, label_of
+from ..names import label_of
 from . import schema
-from .engine import LOAD_MEMORY, Engine
+from .engine import LOAD_MEMORY, Engine, OutOfMemory
 from .spool import Spool
 
 DATABASE = "graph.lbug"
 _LOCK = "graph.lock"
 _DRAFT = "graph.lbug.loading"
-_BATCH = 100_000
+_BATCH = 50_000
+_DOUBLINGS = 2
+_COPY = 500_000  # rows that usually fit into LOAD_MEMORY; the engine takes a table the faster the fewer parts it comes in
 
 
 def create(folder: Path) -> None:
@@ -69,17 +72,14 @@ def load(
             known, nodes = _known(engine)
         finally:
             engine.close()
-        manifest, duplicates = before, 0
         with Spool(folder / f"{_DRAFT}.spool") as spool:
-            for batch in new_assertions(rows, known, _BATCH, progress):
-                manifest = with_assertions(manifest, batch.contents)
-                duplicates += batch.duplicates
-                _spool(spool, nodes, batch)
+            manifest, duplicates = _take_in(new_assertions(rows, known, _BATCH, progress), spool, nodes, before)
         new = manifest.assertions - before.assertions
         if entry:
             manifest = with_entry(manifest, entry())
         if manifest != before:
             del known, nodes
+            pa.default_memory_pool().release_unused()
             _write(folder, spool, manifest)
         _sweep(folder)
     return LoadCounts(new, duplicates)
@@ -91,9 +91,9 @@ def _known(engine: Engine) -> tuple[Known, Known]:
     if schema.relation_tables(engine):
         identities.add(engine.table(query("scan_identities", "embedded")).column(0).to_numpy())
     for label in ("Concept", "Event"):
-        uris = engine.table(query("scan_nodes", "embedded").naming(LABEL=label)).column(0)
-        for chunk in uris.chunks:
-            nodes.add(_hashes(chunk.to_pylist()))
+        uris = engine.table(query("scan_nodes", "embedded").naming(LABEL=label))
+        for batch in uris.to_batches(max_chunksize=_BATCH):
+            nodes.add(_hashes(batch.column(0).to_pylist()))
     return identities, nodes
 
 
@@ -102,33 +102,52 @@ def _hashes(uris: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.fromiter(map(hash, uris), dtype=np.int64)
 
 
-def _spool(spool: Spool, nodes: Known, batch: Numbered) -> None:
-    uris = list(dict.fromkeys(uri for row in batch.rows for uri in (row.head, row.tail)))
-    new = nodes.take(_hashes(uris))
-    labels: tuple[Label, ...] = ("Concept", "Event")
-    for label in labels:
-        spool.add_nodes(label, [uri for uri, fresh in zip(uris, new.tolist(), strict=True) if fresh and label_of(uri) == label])
-    if batch.rows:
-        spool.add_assertions(batch)
+def _take_in(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest: Manifest) -> tuple[Manifest, int]:
+    """Put new rows and their new nodes into the spool; return the manifest with them and how many rows were not new."""
+    duplicates = 0
+    for batch in batches:
+        manifest = with_assertions(manifest, batch.contents)
+        duplicates += batch.duplicates
+        uris = list(dict.fromkeys(uri for row in batch.rows for uri in (row.head, row.tail)))
+        new = [uris[place] for place in np.flatnonzero(nodes.take(_hashes(uris))).tolist()]
+        spool.add_nodes("Event", [uri for uri in new if label_of(uri) == "Event"])
+        spool.add_nodes("Concept", [uri for uri in new if label_of(uri) == "Concept"])
+        if batch.rows:
+            spool.add_assertions(batch)
+    return manifest, duplicates
 
 
 def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
-    """Put what the spool holds into a copy of the database and the copy into its place."""
+    """Put what the spool holds into a copy of the database and the copy into its place.
+
+    Rows with very long texts may need more memory than usual: then all is done again with twice as much.
+    """
+    for doubled in range(_DOUBLINGS + 1):
+        try:
+            _fill(folder, spool, manifest, LOAD_MEMORY << doubled)
+            break
+        except OutOfMemory:
+            if doubled == _DOUBLINGS:
+                raise
+    _put_in_place(folder)
+
+
+def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
+    Path(f"{folder / _DRAFT}.wal").unlink(missing_ok=True)
     shutil.copyfile(folder / DATABASE, folder / _DRAFT)
-    engine = Engine(folder / _DRAFT, writable=True, memory=LOAD_MEMORY)
+    engine = Engine(folder / _DRAFT, writable=True, memory=memory)
     try:
         tables = schema.relation_tables(engine)
-        for label, rows in spool.nodes():
-            engine.rows(query("copy_nodes", "embedded").naming(LABEL=label), {"rows": rows})
-        for table, label, rows in spool.assertions():
-            if table.lower() not in tables:
-                engine.rows(query("create_relation", "embedded").naming(RELATION=table))
-            table = tables.setdefault(table.lower(), table)
-            engine.rows(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), {"rows": rows})
+        for label, rows in spool.nodes(_COPY):
+            engine.append(query("copy_nodes", "embedded").naming(LABEL=label), rows)
+        for name, label, rows in spool.assertions(_COPY):
+            if name.lower() not in tables:
+                engine.rows(query("create_relation", "embedded").naming(RELATION=name))
+            table = tables.setdefault(name.lower(), name)
+            engine.append(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), rows)
         engine.rows(query("write_manifest"), properties(manifest))
     finally:
         engine.close()
-    _put_in_place(folder)
 
 
 def _put_in_place(folder: Path) -> None:

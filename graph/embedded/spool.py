@@ -5,17 +5,17 @@ One Arrow file a table; texts that repeat are stored once a batch.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..intake import Numbered
-from ..model import Assertion
-from ..names import Label, label_of, language_of, text_of
+from ..names import Label, language_of, text_of
 from .schema import key_of, table_of
 
 _REPEATING = pa.dictionary(pa.int32(), pa.string())
@@ -38,6 +38,7 @@ NODES = {
 }
 
 Key = tuple[str, Label]
+_LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
 class Spool:
@@ -57,46 +58,46 @@ class Spool:
         columns = [uris, [text_of(uri) for uri in uris]]
         if label == "Concept":
             columns.append([language_of(uri) for uri in uris])
-        self._write(self._folder / f"nodes-{label}.arrow", NODES[label], columns)
+        schema = NODES[label]
+        rows = pa.record_batch([_array(*pair) for pair in zip(columns, schema, strict=True)], schema=schema)
+        self._write(self._folder / f"nodes-{label}.arrow", rows)
 
     def add_assertions(self, batch: Numbered) -> None:
-        """Take new assertions."""
-        groups: dict[Key, list[tuple[Assertion, int]]] = defaultdict(list)
-        for row, number in zip(batch.rows, batch.ids, strict=True):
-            groups[row.relation, label_of(row.head)].append((row, number))
-        for (relation, label), members in groups.items():
-            heads, relations, tails, *rest = zip(*(row for row, _ in members), strict=True)
-            texts = [[text or None for text in column] for column in rest[1:-2]]
-            columns = [heads, tails, relations, rest[0], *texts, *rest[-2:], [number for _, number in members]]
+        """Take new assertions, at least one."""
+        heads, relations, tails, *rest = zip(*batch.rows, strict=True)
+        columns = [heads, tails, relations, *rest, batch.ids]
+        rows = pa.record_batch([_array(*pair) for pair in zip(columns, EDGES, strict=True)], schema=EDGES)
+        codes = rows.column("relation").indices.to_numpy() * len(_LABELS)
+        codes += pc.starts_with(rows.column("from"), "/e/").to_numpy(zero_copy_only=False)
+        names = rows.column("relation").dictionary.to_pylist()
+        for code in np.unique(codes).tolist():
+            relation, label = names[code // len(_LABELS)], _LABELS[code % len(_LABELS)]
             key = key_of(relation), label
             self._tables.setdefault(key[0], table_of(relation))
             path = self._edges.setdefault(key, self._folder / f"edges-{key[0]}-{label}.arrow")
-            self._write(path, EDGES, columns)
+            self._write(path, rows.take(pa.array(np.flatnonzero(codes == code))))
 
-    def _write(self, path: Path, schema: pa.Schema, columns: Sequence[Any]) -> None:
+    def _write(self, path: Path, rows: pa.RecordBatch) -> None:
         if path not in self._writers:
-            self._writers[path] = pa.ipc.new_stream(str(path), schema)
-        arrays = [pa.array(column, pa.string() if pa.types.is_dictionary(field.type) else field.type).cast(field.type)
-                  for column, field in zip(columns, schema, strict=True)]  # fmt: skip
-        self._writers[path].write_batch(pa.record_batch(arrays, schema=schema))
+            self._writers[path] = pa.ipc.new_stream(str(path), rows.schema)
+        self._writers[path].write_batch(rows)
 
     def finish(self) -> None:
         """Close the files for writing."""
         for writer in self._writers.values():
             writer.close()
 
-    def nodes(self) -> Iterator[tuple[Label, pa.Table]]:
-        """Yield each label's new nodes."""
-        labels: tuple[Label, ...] = ("Concept", "Event")
-        for label in labels:
+    def nodes(self, size: int) -> Iterator[tuple[Label, pa.Table]]:
+        """Yield each label's new nodes, about ``size`` at a time."""
+        for label in _LABELS:
             path = self._folder / f"nodes-{label}.arrow"
             if path in self._writers:
-                yield label, _read(path)
+                yield from ((label, rows) for rows in _read(path, size))
 
-    def assertions(self) -> Iterator[tuple[str, Label, pa.Table]]:
-        """Yield the name that each table would have if it were new, and its new assertions, label by label."""
+    def assertions(self, size: int) -> Iterator[tuple[str, Label, pa.Table]]:
+        """Yield the name that each table would have if it were new, and its new assertions, about ``size`` at a time."""
         for (key, label), path in sorted(self._edges.items()):
-            yield self._tables[key], label, _read(path)
+            yield from ((self._tables[key], label, rows) for rows in _read(path, size))
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +106,20 @@ class Spool:
         self.finish()
 
 
-def _read(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as source:
-        return pa.ipc.open_stream(source).read_all()
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    """Return a column; texts that repeat are encoded, and absent where they are empty."""
+    if field.type != _REPEATING:
+        return pa.array(values, field.type)
+    texts = pa.array(values, pa.string())
+    return pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
+
+
+def _read(path: Path, size: int) -> Iterator[pa.Table]:
+    with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as batches:
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            if waiting and sum(map(len, waiting)) + len(batch) > size:
+                yield pa.Table.from_batches(waiting)
+                waiting = []
+            waiting.append(batch)
+        yield pa.Table.from_batches(waiting)

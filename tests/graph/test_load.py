@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tacit.graph import Assertion, GraphBusy, GraphNotFound, InputError, LoadEntry, WritableGraph, checksum, open_graph
+from tacit.graph import Assertion, GraphBusy, GraphNotFound, InputError, LoadEntry, Manifest, WritableGraph, checksum, open_graph
+from tacit.graph.embedded import load as embedded_load
+from tacit.graph.embedded.spool import Spool
 
 from .worlds import BONE, DOG, NASTY_ROWS, SMALL, random_rows
 
@@ -143,6 +145,24 @@ def test_a_row_that_is_none_is_refused_before_anything_is_kept(new_store: NewSto
     with pytest.raises(InputError, match="two concepts or two events"):
         store.load([*SMALL, Assertion("", "IsA", BONE)])
     assert store.counts().assertions == 0
+
+
+def test_a_load_that_needs_more_memory_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_load, "LOAD_MEMORY", 24 << 20)
+    attempts: list[int] = []
+    fill = embedded_load._fill
+
+    def counted(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
+        attempts.append(memory)
+        fill(folder, spool, manifest, memory)
+
+    monkeypatch.setattr(embedded_load, "_fill", counted)
+    rows = [Assertion(f"/c/en/{n}", "IsA", f"/c/en/{n * 7 % 5000}", 1.0, "x", "y" * 20) for n in range(60_000)]
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(rows)
+        assert len(attempts) > 1
+        assert graph.counts().assertions == len(rows)
+        assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
 
 
 @pytest.mark.slow

@@ -118,9 +118,9 @@ def test_rows_are_asked_with_their_parameters(monkeypatch: pytest.MonkeyPatch, t
     seen: dict[str, tuple[str, ...]] = {}
     execute = Engine._execute
 
-    def record(self: Engine, asked: Query, parameters: dict[str, object] | None) -> object:
+    def record(self: Engine, asked: Query, parameters: dict[str, object] | None, *rest: object) -> object:
         seen[asked.name] = tuple(sorted(parameters or ()))
-        return execute(self, asked, parameters)
+        return execute(self, asked, parameters, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "_execute", record)
     with open_graph(tmp_path / "g", create=True) as graph:
