@@ -39,8 +39,12 @@ def create(folder: Path) -> None:
 
     Raises:
         GraphBusy: another process writes there.
+        GraphError: nothing can be written there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GraphError(f"{folder} cannot be made ({error.strerror}); give a folder that can be written to") from error
     with _alone(folder):
         if not (folder / DATABASE).exists():
             engine = Engine(folder / _DRAFT, writable=True, memory=LOAD_MEMORY)
@@ -129,6 +133,8 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
         except OutOfMemory:
             if doubled == _DOUBLINGS:
                 raise
+        except OSError as error:
+            raise GraphError(f"{folder} cannot be written to ({error.strerror}); the graph is as it was") from error
     _put_in_place(folder)
 
 
@@ -176,7 +182,11 @@ def _sweep(folder: Path) -> None:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; what a load that died left behind is removed."""
-    with (folder / _LOCK).open("a") as lock:
+    try:
+        file = (folder / _LOCK).open("a")
+    except OSError as error:
+        raise GraphError(f"{folder} cannot be written to ({error.strerror}); check who may write there") from error
+    with file as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -8,7 +8,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tacit.graph import Assertion, GraphBusy, GraphNotFound, InputError, LoadEntry, Manifest, WritableGraph, checksum, open_graph
+from tacit.graph import (
+    Assertion,
+    GraphBusy,
+    GraphError,
+    GraphNotFound,
+    InputError,
+    LoadEntry,
+    Manifest,
+    WritableGraph,
+    checksum,
+    open_graph,
+)
 from tacit.graph.embedded import load as embedded_load
 from tacit.graph.embedded.spool import Spool
 
@@ -61,10 +72,10 @@ def test_numbers_keep_their_kind(new_store: NewStore) -> None:
 
 def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore) -> None:
     store = new_store()
-    rows = random_rows(25_000, 4000, 2)
+    rows = random_rows(12_000, 4000, 2)
 
     def broken() -> Iterator[Assertion]:
-        yield from rows[:24_000]
+        yield from rows[:11_000]
         raise RuntimeError("the file ends here")
 
     with pytest.raises(RuntimeError, match="ends here"):
@@ -138,6 +149,8 @@ def test_a_graph_is_not_made_by_reading(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(GraphNotFound, match="is a file"):
         open_graph(tmp_path / "file", create=True)
+    with pytest.raises(GraphError, match="cannot be made"):
+        open_graph(tmp_path / "file" / "graph", create=True)
 
 
 def test_a_row_that_is_none_is_refused_before_anything_is_kept(new_store: NewStore) -> None:

@@ -17,7 +17,7 @@ from tacit.graph import Assertion, GraphUnavailable, KnowledgeGraph, LoadEntry, 
 from ..conftest import credentials
 from .worlds import DOG, random_rows
 
-ROWS = 22_000
+ROWS = 14_000
 ROOT = Path(__file__).parents[2]
 
 # A process that loads and says when it has read its rows; `stop_at` makes it wait there, so that the kill hits that point.
@@ -84,7 +84,7 @@ def consistent(graph: KnowledgeGraph) -> None:
 def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
     folder = tmp_path / "g"
     deaths = 0
-    for stop_at, delay in ((20_000, 0.0), (-1, 0.0), (-1, 0.1), (-1, 0.3), (-1, 0.6)):
+    for stop_at, delay in ((10_000, 0.0), (-1, 0.0), (-1, 0.1), (-1, 0.3), (-1, 0.6)):
         deaths += killed(str(folder), stop_at, delay)
         with open_graph(folder, create=True) as graph:
             consistent(graph)
@@ -100,7 +100,7 @@ def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
 @pytest.mark.neo4j
 def test_a_neo4j_load_killed_anywhere(neo4j_url: str) -> None:
     deaths = 0
-    for stop_at, delay in ((10_001, 0.05), (10_001, 0.4), (20_001, 0.1)):
+    for stop_at, delay in ((10_001, 0.05), (10_001, 0.3), (13_000, 0.1)):
         deaths += killed(neo4j_url, stop_at, delay)
         with open_graph(neo4j_url) as graph:
             consistent(graph)
@@ -153,7 +153,7 @@ def test_a_neo4j_server_killed_while_loading_and_reading(own_server: OwnServer, 
 
     def rows() -> Iterator[Assertion]:
         for number, row in enumerate(random_rows(ROWS, 6000, 7)):
-            if number == 15_000:
+            if number == 12_000:
                 own_server.do("kill")
             yield row
 
