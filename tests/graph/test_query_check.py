@@ -14,7 +14,8 @@ from tacit.graph.query.check import Checker
 from tacit.graph.query.costs import explosive
 from tacit.graph.query.words import FUNCTIONS, HARD, PROCEDURES, Dialect
 
-from .query_cases import BENIGN, COSTLY, HOSTILE, ONLY_EMBEDDED, ONLY_NEO4J
+from .query_cases import COSTLY, HOSTILE
+from .query_reads import BENIGN, ONLY_EMBEDDED, ONLY_NEO4J
 
 DIALECTS: tuple[Dialect, ...] = ("neo4j", "embedded")
 KEYWORDS = sorted(HARD | {"CALL", "UNION", "MATCH", "RETURN"})

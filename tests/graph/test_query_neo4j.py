@@ -14,7 +14,8 @@ from tacit.graph.errors import GraphError, GraphUnavailable, QueryInvalid, Query
 from tacit.graph.model import QueryResult
 from tacit.graph.query import close_workers, run_embedded, run_neo4j
 
-from .query_cases import BENIGN, HOSTILE, ONLY_NEO4J, PARAMETERS, ROWS
+from .query_cases import HOSTILE
+from .query_reads import BENIGN, ONLY_NEO4J, PARAMETERS, ROWS
 from .stores import opened
 
 pytestmark = pytest.mark.neo4j
