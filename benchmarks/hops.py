@@ -24,7 +24,7 @@ import numpy as np
 from support.engines import Igraph, Work, batches, one_by_one, unwound
 from support.graphs import REPOSITORY, named_graph, neo4j_holding, neo4j_script, say
 from synthetic_graph import EDGES, NODES
-from tacit.graph import KnowledgeGraph, open_graph, open_index
+from tacit.graph import GraphError, KnowledgeGraph, open_graph, open_index
 from tacit.graph.index import IndexGraph
 
 STRETCHES = 5
@@ -66,8 +66,11 @@ def show(title: str, columns: tuple[str, str], rows: Sequence[Rates], base: str)
         cells = f"{name:36}"
         for column, (rate, width) in enumerate(zip(rates, (16, 22), strict=True)):
             against = by_name[base][column] or by_name[base][0]
-            number = "not run" if rate is None else f"{rate:,.0f}" if rate >= 100 else f"{rate:,.1f}"
-            cells += f"{number:>{width}}{'' if rate is None or not against else f'{rate / against:,.1f}':>10}"
+            number = (
+                "not run" if rate is None else "failed" if rate != rate else f"{rate:,.0f}" if rate >= 100 else f"{rate:,.1f}"
+            )
+            ratio = rate / against if rate and against else float("nan")
+            cells += f"{number:>{width}}{'' if ratio != ratio else f'{ratio:,.1f}' if ratio >= 1 else f'{ratio:.3f}':>10}"
         print(cells)
     print(f"ratio: to {base}", flush=True)
 
@@ -118,9 +121,9 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
 
 def surroundings(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGraph | None, work: Work, clock: Clock) -> None:
     """Compare and time two-hop neighbours and two-hop counts."""
-    words = [one for one, _ in work.pairs[:2000]]
+    words: list[Any] = [one for one, _ in work.pairs[:2000]]
 
-    def nearest(graph: KnowledgeGraph) -> Callable[[str], Any]:
+    def nearest(graph: KnowledgeGraph) -> Callable[[Any], Any]:
         return lambda word: graph.neighbours(word, 2, 10)
 
     def counted(graph: KnowledgeGraph) -> Callable[[Any], Any]:
@@ -128,14 +131,16 @@ def surroundings(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeG
 
     rows: list[Rates] = []
     for name, graph in (("index", index), ("embedded", embedded), ("Neo4j", server)):
-        if graph is None:
-            rows.append((name, (None, None)))
-            continue
-        check(f"{name}: neighbours", [nearest(graph)(word) for word in words[:5]], [nearest(index)(word) for word in words[:5]])
-        check(
-            f"{name}: counts", [counted(graph)(sets) for sets in work.sets[:2]], [counted(index)(sets) for sets in work.sets[:2]]
-        )
-        rows.append((name, (clock.rate(nearest(graph), words, 1), clock.rate(counted(graph), work.sets, 1))))
+        rates: list[float | None] = []
+        for ask, questions in ((nearest, words), (counted, work.sets)):
+            try:
+                if graph:
+                    check(f"{name}: {ask.__name__}", *(list(map(ask(which), questions[:3])) for which in (graph, index)))
+                rates.append(clock.rate(ask(graph), questions, 1) if graph else None)
+            except GraphError as error:
+                say(f"{name}: {ask.__name__} failed: {error}")
+                rates.append(float("nan"))
+        rows.append((name, (rates[0], rates[1])))
     base = "Neo4j" if server else "embedded"
     show("questions a second", ("2 hops, 10 best", "2-hop counts, 10 x 10"), rows, base)
 
