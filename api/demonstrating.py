@@ -25,7 +25,7 @@ def demo(
     ] = Path("demo-graph"),
 ) -> None:
     """Load the sample graph, ask it, score the sample dialogues and explain the scores."""
-    from ..reasoning import METRICS
+    from ..reasoning.registry import KINDS
     from .text import duration
 
     started = time.monotonic()
@@ -50,7 +50,8 @@ def demo(
     _step("cypher", graph, "contradictions", "--limit", "10")
 
     _tell("4. Score and explain", "How well each response is grounded in what was said before it, and through which knowledge.")
-    _step("score", dialogues, "--graph", graph, "--metrics", ",".join(METRICS), "--text")
+    metrics = [name for name, kind in KINDS.items() if not (kind.model or kind.reference)]
+    _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")
 
     print(f"Done in {duration(time.monotonic() - started)}. The sample and its graph are in {directory}; see tacit --help.")
 

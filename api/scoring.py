@@ -9,20 +9,21 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..graph.errors import InputError
-from .opening import Address, open_engine, readable
+from .metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_metrics
+from .opening import readable
 from .options import Database, Engine, EngineOption, Password, Quiet, User
 from .output import check_output, lines_to
 from .progress import Meter
 from .telling import fault_of, in_json, in_words
 
 if TYPE_CHECKING:
-    from ..graph.protocol import KnowledgeGraph
     from ..loaders.dialogues import Item, ItemError
     from ..reasoning.score import Metric
     from ..reasoning.scoring import ItemScores
@@ -34,18 +35,15 @@ def score(
     file: Annotated[
         str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
     ],
-    graph: Annotated[
-        str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
-    ],
+    graph: GraphOption = None,
     metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
     explain: Annotated[bool, typer.Option("--explain", help="Give the evidence; on a terminal in words.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
     ] = None,
     batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Items scored together; changes the speed alone.")] = 256,
-    pipeline: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default="tacit's own", help="A spaCy pipeline's name or folder.")
-    ] = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
     strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no item.")] = False,
     text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
@@ -62,15 +60,14 @@ def score(
     """
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
-    names = _names(metrics)
+    names = metric_names([metrics], "--metrics")
+    options = metric_options(option, names, pipeline)
     readable(file)
     if output is not None:
         check_output(output, file)
     words = text or (explain and not json and output is None and sys.stdout.isatty())
-    options = {} if pipeline is None else {"pipeline": pipeline}
     watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
-    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as source:
-        chosen = _open_metrics(names, source, options)
+    with open_metrics(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as chosen:
         stream = _Stream(file, strict)
         tally = Tally(names)
         with (
@@ -88,21 +85,28 @@ def score(
 
 @dataclass
 class Tally:
-    """What a run scored: items, errors (the first of them in words), and the sum of each metric."""
+    """What a run scored: items, errors (the first of them in words), and what each metric judged, and to what sum."""
 
     names: list[str]
     scored: int = 0
     errors: int = 0
     faults: list[str] = field(default_factory=list)
+    judged: dict[str, int] = field(default_factory=dict)
     sums: dict[str, float] = field(default_factory=dict)
+
+    def mean(self, name: str) -> float | None:
+        """Mean of a metric over the items that it could judge, None when there was none."""
+        return self.sums[name] / self.judged[name] if self.judged.get(name) else None
 
     def add(self, row: ItemScores | ItemError) -> None:
         """Count one row."""
         fault = fault_of(row)
         if fault is None:
             self.scored += 1
-            for name, value in row.scores.items():  # type: ignore[union-attr]
-                self.sums[name] = self.sums.get(name, 0.0) + value.value
+            for name, score in row.scores.items():  # type: ignore[union-attr]
+                if not isnan(score.value):
+                    self.judged[name] = self.judged.get(name, 0) + 1
+                    self.sums[name] = self.sums.get(name, 0.0) + score.value
             return
         self.errors += 1
         if len(self.faults) < _SHOWN_ERRORS:
@@ -140,34 +144,13 @@ class _Stream:
             assert isinstance(row, ItemError)
             yield None, row
 
-    def _items(self) -> Iterable[tuple[str, tuple[str, ...], str]]:
+    def _items(self) -> Iterable[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
         from ..loaders import ItemError
 
         for row in self._rows:
             self._waiting.append(row)
             if not isinstance(row, ItemError):
-                yield row.id, row.history, row.response
-
-
-def _names(metrics: str) -> list[str]:
-    """The metrics that were asked for, each one known and named once."""
-    from ..reasoning import METRICS
-
-    names = [name.strip() for name in metrics.split(",") if name.strip()]
-    if not names:
-        raise InputError(f"--metrics names none; choose from {', '.join(METRICS)}")
-    for name in names:
-        if name not in METRICS:
-            raise InputError(f"there is no metric {name!r}; choose from {', '.join(METRICS)}")
-        if names.count(name) > 1:
-            raise InputError(f"--metrics names {name} twice; name it once")
-    return names
-
-
-def _open_metrics(names: list[str], graph: KnowledgeGraph, options: dict[str, Any]) -> list[Metric]:
-    from ..reasoning import load_metric
-
-    return [load_metric(name, graph, **options) for name in names]
+                yield row.id, row.history, row.response, row.references
 
 
 def _total(file: str, watched: bool) -> int | None:
@@ -194,8 +177,7 @@ def _report(tally: Tally, seconds: float, signatures: list[str], output: Path | 
     sys.stdout.flush()
     rate = (tally.scored + tally.errors) / max(seconds, 1e-9)
     rows = [
-        (name, tally.scored, tally.sums.get(name, 0.0) / tally.scored if tally.scored else None, tally.errors, duration(seconds),
-         f"{rate:,.0f}")
+        (name, tally.judged.get(name, 0), tally.mean(name), tally.errors, duration(seconds), f"{rate:,.0f}")
         for name in tally.names
     ]  # fmt: skip
     show(table(("metric", ">n", ">mean", ">errors", ">time", ">items/s"), rows), sys.stderr)

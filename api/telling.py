@@ -42,7 +42,7 @@ def in_words(item: Item | None, row: ItemScores | ItemError, *, first: bool = Tr
 
 def _lines(item: Item | None, row: ItemScores | ItemError) -> Iterator[tuple[str, str]]:
     """The lines with their styles."""
-    from ..reasoning.explanation import explain_piece
+    from ..reasoning.explanation import explain_piece, explain_value
 
     fault = fault_of(row)
     if item is None or fault is not None:
@@ -52,11 +52,11 @@ def _lines(item: Item | None, row: ItemScores | ItemError) -> Iterator[tuple[str
     for turn in item.history:
         yield f"    {turn}", "dim"
     yield f"  > {item.response}", ""
-    for name, score in row.scores.items():  # type: ignore[union-attr]
-        note = f": {score.evidence.note}" if score.evidence.note else ""
-        yield f"  {name} {score.value:.3f}{note}", "cyan"
+    for score in row.scores.values():  # type: ignore[union-attr]
+        yield f"  {explain_value(score)}", "cyan"
         for piece in score.evidence.pieces:
-            yield f"    {explain_piece(piece)}", ""
+            for line in explain_piece(piece):
+                yield f"    {line}", ""
 
 
 def _set(line: str, style: str) -> str:

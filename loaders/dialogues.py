@@ -27,11 +27,13 @@ class Item:
             after it, so that the first item of a dialogue is ``<id>/2``.
         history: the utterances before the response, oldest first.
         response: the utterance to score.
+        references: responses that people gave at this place (``reference``, one text, or ``references``, a list); often none.
     """
 
     id: str
     history: tuple[str, ...]
     response: str
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,12 @@ def _single(data: dict[str, Any], name: str) -> list[Item] | str:
         return "history is neither a list of texts nor one newline-separated text"
     if not isinstance(response, str):
         return "response is not a text"
-    return [Item(name, tuple(history), response)]
+    references: Any = data.get("references", [])
+    if isinstance(data.get("reference"), str):
+        references = [data["reference"]]
+    if not _texts(references):
+        return "references is not a list of texts"
+    return [Item(name, tuple(history), response, tuple(references))]
 
 
 def _turns(turns: Any, name: str) -> list[Item] | str:

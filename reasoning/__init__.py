@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from .linking import Linker as Linker
     from .linking import Mention as Mention
     from .registry import METRICS as METRICS
+    from .registry import MetricKind as MetricKind
     from .registry import load_metric as load_metric
+    from .registry import metric_kind as metric_kind
+    from .registry import metric_options as metric_options
+    from .score import BatchScoring as BatchScoring
+    from .score import CheckedItem as CheckedItem
     from .score import Evidence as Evidence
     from .score import Metric as Metric
     from .score import Piece as Piece
@@ -31,8 +36,8 @@ _HOMES = {
     "grounding": ("Grounding",),
     "language": ("Analyser", "Token", "load_pipeline"),
     "linking": ("Linker", "Mention"),
-    "registry": ("METRICS", "load_metric"),
-    "score": ("Evidence", "Metric", "Piece", "Score", "Signature"),
+    "registry": ("METRICS", "MetricKind", "load_metric", "metric_kind", "metric_options"),
+    "score": ("BatchScoring", "CheckedItem", "Evidence", "Metric", "Piece", "Score", "Signature"),
     "scoring": ("ItemScores", "score_items"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

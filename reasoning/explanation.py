@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 from ..graph.names import text_of
 from .score import Piece, Score
 
 
 def explain(score: Score) -> str:
     """Return the score, its pieces with their shares, and its signature, one line each, without colours or a final newline."""
-    lines = [f"{score.signature.metric} {score.value:.3f}"]
-    if score.evidence.note:
-        lines[0] += f": {score.evidence.note}"
-    lines += [f"  {explain_piece(piece)}" for piece in score.evidence.pieces]
+    lines = [explain_value(score)]
+    lines += [f"  {line}" for piece in score.evidence.pieces for line in explain_piece(piece)]
     return "\n".join([*lines, f"  {score.signature}"])
 
 
-def explain_piece(piece: Piece) -> str:
-    """Return one line for one piece, e.g. ``+0.250 "bone" rests on "dog" (turn 1), 1 hop: dog -Desires-> bone``."""
+def explain_value(score: Score) -> str:
+    """Return one line for the value, e.g. ``grounding 0.417``, with the note where there is one."""
+    value = "none" if isnan(score.value) else f"{score.value:.3f}"
+    return f"{score.signature.metric} {value}" + (f": {score.evidence.note}" if score.evidence.note else "")
+
+
+def explain_piece(piece: Piece) -> list[str]:
+    """Return the lines for one piece, the pieces it rests on below it, two blanks deeper.
+
+    A concept reads ``+0.250 "bone" rests on "dog" (turn 1), 1 hop: dog -Desires-> bone``.
+    """
+    line = f"{piece.share:+.3f} {_what(piece)}"
+    return [line, *(f"  {deeper}" for part in piece.rests_on for deeper in explain_piece(part))]
+
+
+def _what(piece: Piece) -> str:
+    """What a piece is, in words."""
+    if piece.response is None:
+        return f"{piece.name}" if piece.kind == "base" else f"{piece.name} {piece.value:g}"
     what = f'"{piece.response.text}"'
     name = text_of(piece.response.concept)
     if name != piece.response.text.lower():
         what += f" ({name})"
     if piece.history is None or piece.turn is None or piece.hops is None:
-        return f"+{piece.share:.3f} {what} rests on nothing in the history"
+        return f"{what} rests on nothing in the history"
     where = f'"{piece.history.text}" (turn {piece.turn + 1})'
     if piece.hops == 0:
-        return f"+{piece.share:.3f} {what} stands in the history too: {where}"
+        return f"{what} stands in the history too: {where}"
     hops = f"{piece.hops} hop{'s' if piece.hops > 1 else ''}"
     path = f": {piece.path.text()}" if piece.path else ""
-    return f"+{piece.share:.3f} {what} rests on {where}, {hops}{path}"
+    return f"{what} rests on {where}, {hops}{path}"

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from ..graph.answers import check_hops
 from ..graph.protocol import MAX_HOPS, KnowledgeGraph
-from .language import Analyser
+from .language import Analyser, open_analyser
 from .linking import Linker, Mention
-from .score import Evidence, Item, Piece, Score, Signature, check_item
+from .score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 
 VERSION = 1
 
@@ -31,7 +32,7 @@ class _Found(NamedTuple):
     mention: Mention
 
 
-class Grounding:
+class Grounding(BatchScoring):
     """The metric, over one graph and one analyser; see :func:`tacit.reasoning.load_metric` for the usual way to make it."""
 
     name = "grounding"
@@ -58,16 +59,11 @@ class Grounding:
             VERSION,
         )
 
-    def score(self, history: Sequence[str], response: str, *, explain: bool = False) -> Score:
-        """Score one response; see :class:`tacit.reasoning.score.Metric`. ``explain`` adds the paths."""
-        return self.score_batch([(history, response)], explain=explain)[0]
-
-    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
-        """Score many responses, linking all their distinct turns together."""
-        checked = [check_item(history, response) for history, response in items]
-        turns = list(dict.fromkeys(chain.from_iterable((*history, response) for history, response in checked)))
+    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        """Score many responses, linking all their distinct turns together; ``explain`` adds the paths."""
+        turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
-        return [self._score([mentions[turn] for turn in history], mentions[response], explain) for history, response in checked]
+        return [self._score([mentions[turn] for turn in item.history], mentions[item.response], explain) for item in items]
 
     def _score(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention], explain: bool) -> Score:
         """Score one response from the mentions in it and in each turn."""
@@ -124,3 +120,30 @@ def _latest(history: Sequence[Sequence[Mention]]) -> dict[str, _Found]:
         for mention in history[turn]:
             latest.setdefault(mention.concept, _Found(turn, mention))
     return latest
+
+
+def make(
+    graph: KnowledgeGraph,
+    *,
+    pipeline: Analyser | str | FilePath | None = None,
+    max_hops: int = MAX_HOPS,
+    language: str = "en",
+    content_only: bool = True,
+    cache_size: int = 20_000,
+) -> Grounding:
+    """Return the metric over ``graph``.
+
+    Args:
+        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
+        max_hops: concepts farther than this (0..6) count as unreached.
+        language: of the concepts.
+        content_only: link only runs of words with a content word.
+        cache_size: utterances kept in memory.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: the pipeline cannot be opened.
+    """
+    analyser = open_analyser(pipeline)
+    linker = Linker(graph, analyser, language=language, content_only=content_only, cache_size=cache_size)
+    return Grounding(graph, analyser, max_hops=max_hops, linker=linker)

@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -164,6 +165,24 @@ def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
         ) from error
     folder = nlp.path
     return SpacyAnalyser(nlp, folder_digest(Path(folder)))
+
+
+def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
+    """Return ``pipeline`` itself when it is an analyser, else the spaCy pipeline that it names (the shipped one by default).
+
+    The shipped pipeline is opened once in a process, so that several metrics share it.
+
+    Raises:
+        ModelError: it cannot be opened.
+    """
+    if pipeline is None:
+        return _shipped()
+    return load_pipeline(pipeline) if isinstance(pipeline, (str, Path)) else pipeline
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> SpacyAnalyser:
+    return load_pipeline()
 
 
 def folder_digest(folder: Path) -> str:

@@ -91,6 +91,7 @@ class Linker:
         language: str = "en",
         content_only: bool = True,
         pos: Collection[str] = CONTENT_POS,
+        max_words: int = MAX_WORDS,
         cache_size: int = 20_000,
     ) -> None:
         """Link against ``graph`` with the words of ``analyser``.
@@ -99,6 +100,7 @@ class Linker:
             language: of the concepts.
             content_only: drop runs of words without a content word.
             pos: universal parts of speech that make a content word.
+            max_words: longest run of words that is looked up, 1..3.
             cache_size: distinct utterances (and ten times as many names) kept in memory.
         """
         self.graph = graph
@@ -106,8 +108,11 @@ class Linker:
         self.language = language
         self.content_only = content_only
         self.pos = frozenset(pos)
+        self.max_words = max_words
         self._mentions: LruCache[str, tuple[Mention, ...]] = LruCache(cache_size)
         self._names: LruCache[_Name, str] = LruCache(10 * cache_size)
+        if not 1 <= max_words <= MAX_WORDS:
+            raise InputError(f"runs of up to {max_words} words cannot be linked; give 1..{MAX_WORDS}")
         if not self.pos and content_only:
             raise InputError("no part of speech is left to link; name at least one, or set content_only to False")
 
@@ -121,6 +126,8 @@ class Linker:
             changed["words"] = "all"
         elif self.pos != frozenset(CONTENT_POS):
             changed["pos"] = "+".join(sorted(self.pos))
+        if self.max_words != MAX_WORDS:
+            changed["max_words"] = str(self.max_words)
         return changed
 
     def link(self, text: str) -> tuple[Mention, ...]:
@@ -169,7 +176,7 @@ class Linker:
         for first, head in enumerate(words):
             row: list[_Span] = []
             content = False
-            for last in range(first, min(first + MAX_WORDS, len(words)) if head.begins else first):
+            for last in range(first, min(first + self.max_words, len(words)) if head.begins else first):
                 word = words[last]
                 if last > first and not word.joined:
                     break

@@ -2,57 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import importlib
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
-    from .language import Analyser
     from .score import Metric
 
 
-def _grounding(
-    graph: KnowledgeGraph,
-    *,
-    pipeline: Analyser | str | Path | None = None,
-    max_hops: int = 6,
-    language: str = "en",
-    content_only: bool = True,
-    cache_size: int = 20_000,
-) -> Metric:
-    from .grounding import Grounding
-    from .language import load_pipeline
-    from .linking import Linker
+@dataclass(frozen=True, slots=True)
+class MetricKind:
+    """What is known of a metric before it is opened.
 
-    analyser = load_pipeline(pipeline) if pipeline is None or isinstance(pipeline, (str, Path)) else pipeline
-    linker = Linker(graph, analyser, language=language, content_only=content_only, cache_size=cache_size)
-    return Grounding(graph, analyser, max_hops=max_hops, linker=linker)
+    Attributes:
+        home: ``module:function`` within this package that makes it: ``function(graph, *, option=default, …)``.
+        summary: what it measures, in a few words.
+        graph: it needs a graph; reference: it needs reference responses; model: it needs a model that does not ship with tacit.
+    """
+
+    home: str
+    summary: str
+    graph: bool = False
+    reference: bool = False
+    model: bool = False
+
+    def maker(self) -> Callable[..., Metric]:
+        """Import and return the function that makes it."""
+        module, function = self.home.split(":")
+        make: Callable[..., Metric] = getattr(importlib.import_module(f".{module}", __package__), function)
+        return make
 
 
-_METRICS: dict[str, Callable[..., Metric]] = {"grounding": _grounding}
+KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
+    {
+        "grounding": MetricKind("grounding:make", "how near the response's concepts are to the history's", graph=True),
+    }
+)
 
-METRICS = tuple(_METRICS)
+METRICS = tuple(KINDS)
 
 
-def load_metric(name: str, graph: KnowledgeGraph, **options: Any) -> Metric:
-    """Return the metric ``name`` over ``graph``.
-
-    Options of ``grounding``: ``pipeline`` (an :class:`~tacit.reasoning.language.Analyser`, or the name or folder of a spaCy
-    pipeline; the shipped one by default), ``max_hops`` (0..6, default 6), ``language`` (default ``en``), ``content_only``
-    (default True) and ``cache_size`` (utterances kept in memory, default 20,000).
+def metric_kind(name: str) -> MetricKind:
+    """Return what is known of the metric ``name``.
 
     Raises:
-        InputError: there is no such metric, or it has no such option, or the option's value makes no sense.
-        ModelError: the pipeline cannot be opened.
+        InputError: there is no such metric.
     """
-    if name not in _METRICS:
+    if name not in KINDS:
         raise InputError(f"there is no metric {name!r}; choose from {', '.join(METRICS)}")
-    make = _METRICS[name]
-    known = tuple(make.__kwdefaults__ or {})
+    return KINDS[name]
+
+
+def metric_options(name: str) -> dict[str, Any]:
+    """Return the options of the metric ``name`` with their defaults.
+
+    Raises:
+        InputError: there is no such metric.
+    """
+    return dict(metric_kind(name).maker().__kwdefaults__ or {})
+
+
+def load_metric(name: str, graph: KnowledgeGraph | None = None, **options: Any) -> Metric:
+    """Return the metric ``name`` over ``graph``, which metrics that reason over no graph do without.
+
+    The options of a metric are the keyword arguments of the function that makes it, e.g. :func:`tacit.reasoning.grounding.make`;
+    :func:`metric_options` lists them.
+
+    Raises:
+        InputError: there is no such metric, it needs a graph and has none, it has no such option, or the option's value makes no
+            sense.
+        ModelError: a pipeline or model cannot be opened.
+    """
+    kind = metric_kind(name)
+    if kind.graph and graph is None:
+        raise InputError(f"the metric {name} reasons over a graph; give one")
+    known = metric_options(name)
     for option in options:
         if option not in known:
-            raise InputError(f"the metric {name} has no option {option!r}; it has {', '.join(known)}")
-    return make(graph, **options)
+            some = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"the metric {name} has no option {option!r}; {some}")
+    return kind.maker()(graph, **options)

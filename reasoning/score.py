@@ -6,17 +6,32 @@ response, one in the history, a path of assertions between them). ``to_dict`` gi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..graph.errors import InputError
 from ..graph.model import Path
 from .linking import Mention
 
-Item = tuple[Sequence[str], str]
+Item = tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
 
 LONGEST_TURN = 200_000
+
+
+class CheckedItem(NamedTuple):
+    """A response that can be scored.
+
+    Attributes:
+        history: the turns before it, oldest first.
+        response: the text to score.
+        references: responses that people gave at this place, for metrics that compare with them; often none.
+    """
+
+    history: tuple[str, ...]
+    response: str
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +57,41 @@ class Piece:
     """One reason for a score.
 
     Attributes:
-        kind: what it is: ``concept`` for a concept of the response.
+        kind: what it is: ``concept`` for a concept of the response, ``feature`` for a number that a model reads, ``base`` for
+            what it says when it knows nothing, ``triple`` for a chain of assertions between the two sides.
         value: what it is worth by itself; share: the part of the score that is due to it (shares add up to the value).
+        name: what it is called, for pieces that are no place in a text, e.g. ``one-hop triples``.
         response: where it stands in the response.
         turn: index of the history turn that it was found in, from 0; history: where in that turn. None when there is none.
         hops: length of the shortest path between the two; None when there is none.
         path: that path, from the history's concept to the response's, its strongest; None when not asked for or none.
+        rests_on: the pieces that this one is made of, strongest first.
     """
 
     kind: str
     value: float
     share: float
-    response: Mention
+    response: Mention | None = None
     turn: int | None = None
     history: Mention | None = None
     hops: int | None = None
     path: Path | None = None
+    name: str = ""
+    rests_on: tuple[Piece, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {
             "kind": self.kind,
+            "name": self.name,
             "value": self.value,
             "share": self.share,
-            "response": self.response.to_dict(),
+            "response": self.response.to_dict() if self.response else None,
             "turn": self.turn,
             "history": self.history.to_dict() if self.history else None,
             "hops": self.hops,
             "path": path_to_dict(self.path) if self.path else None,
+            "rests_on": [piece.to_dict() for piece in self.rests_on],
         }
 
 
@@ -87,7 +109,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A metric's judgement of one response: ``value`` in the metric's range, ``evidence`` for it, and its ``signature``."""
+    """A metric's judgement of one response: ``value`` in the metric's range, ``evidence`` for it, and its ``signature``.
+
+    A value that is no number (NaN) means that the metric cannot judge this response; the evidence's note says why.
+    """
 
     value: float
     evidence: Evidence
@@ -110,32 +135,56 @@ class Metric(Protocol):
     def signature(self) -> Signature:
         """Signature of every score it gives."""
 
-    def score(self, history: Sequence[str], response: str, *, explain: bool = False) -> Score:
+    def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
         """Score ``response`` after the turns of ``history`` (oldest first); ``explain`` adds evidence that costs extra.
 
+        ``references`` are responses of people at the same place; metrics that compare with none leave them aside.
+
         Raises:
-            InputError: the history is no sequence of texts or the response is no text.
+            InputError: the history or the references are no sequence of texts, or the response is no text.
         """
 
     def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
-        """Score many ``(history, response)`` pairs; the answer at each place is what :meth:`score` gives."""
+        """Score many ``(history, response)`` or ``(history, response, references)``; each as :meth:`score` does."""
 
 
-def check_item(history: Any, response: Any) -> tuple[tuple[str, ...], str]:
-    """Return a history and a response as they can be scored.
+class BatchScoring(ABC):
+    """Base of metrics that score in batches: one response is a batch of one."""
+
+    def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
+        """Score one response; see :class:`Metric`."""
+        return self.score_batch([(history, response, references)], explain=explain)[0]
+
+    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+        """Score many responses; see :class:`Metric`."""
+        return self.score_checked([check_item(*item) for item in items], explain)
+
+    @abstractmethod
+    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        """Score items that were checked, one score each, in order."""
+
+
+def check_item(history: Any, response: Any, references: Any = ()) -> CheckedItem:
+    """Return a history, a response and its references as they can be scored.
 
     Raises:
-        InputError: the history is one text or no sequence, a turn or the response is no text, cannot be written as UTF-8, or
-            is longer than 200,000 characters.
+        InputError: the history or the references are one text or no sequence; a turn, the response or a reference is no text,
+            cannot be written as UTF-8, or is longer than 200,000 characters.
     """
-    if isinstance(history, str):
-        raise InputError("the history is one text; give a list of turns, oldest first")
-    if isinstance(history, (bytes, Mapping)) or not isinstance(history, Sequence):
-        raise InputError(f"the history is of type {type(history).__name__}; give a list of turns, oldest first")
-    for number, turn in enumerate(history, 1):
-        _check_text(turn, f"turn {number} of the history")
+    turns = _check_texts(history, "the history", "turn {} of the history", "a list of turns, oldest first")
     _check_text(response, "the response")
-    return tuple(history), response
+    return CheckedItem(turns, response, _check_texts(references, "the references", "reference {}", "a list of responses"))
+
+
+def _check_texts(texts: Any, what: str, one: str, wanted: str) -> tuple[str, ...]:
+    """Return a sequence of texts as a tuple; ``what``, ``one`` of them and what is ``wanted`` are for the error."""
+    if isinstance(texts, str):
+        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} one text; give {wanted}")
+    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Sequence):
+        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} of type {type(texts).__name__}; give {wanted}")
+    for number, text in enumerate(texts, 1):
+        _check_text(text, one.format(number))
+    return tuple(texts)
 
 
 def _check_text(text: Any, what: str) -> None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import isnan
 from typing import Any
 
 from ..graph.errors import InputError
 from .score import Item, Metric, Score, check_item
 
-StreamItem = tuple[Any, Any, Any]
+StreamItem = tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class ItemScores:
             return {"id": self.id, "error": self.error}
         row: dict[str, Any] = {
             "id": self.id,
-            "scores": {name: score.value for name, score in self.scores.items()},
+            "scores": {name: None if isnan(score.value) else score.value for name, score in self.scores.items()},
             "signature": {name: str(score.signature) for name, score in self.scores.items()},
         }
         if explain:
@@ -42,7 +43,9 @@ class ItemScores:
 def score_items(
     items: Iterable[StreamItem], metrics: Sequence[Metric], *, batch_size: int = 256, explain: bool = False
 ) -> Iterator[ItemScores]:
-    """Yield the scores of each ``(id, history, response)``, in order, holding one batch in memory.
+    """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in order.
+
+    One batch is held in memory.
 
     Args:
         metrics: with different names, at least one.
@@ -70,14 +73,14 @@ def _score(batch: Sequence[StreamItem], metrics: Sequence[Metric], explain: bool
     """Score one batch; items that cannot be scored become rows with an error."""
     good: list[Item] = []
     errors: dict[int, str] = {}
-    for place, (_, history, response) in enumerate(batch):
+    for place, (_, *parts) in enumerate(batch):
         try:
-            good.append(check_item(history, response))
+            good.append(check_item(*parts))
         except InputError as error:
             errors[place] = str(error)
     columns = [iter(metric.score_batch(good, explain=explain)) for metric in metrics]
     rows = []
-    for place, (identity, _, _) in enumerate(batch):
+    for place, (identity, *_) in enumerate(batch):
         if place in errors:
             rows.append(ItemScores(identity, error=errors[place]))
         else:

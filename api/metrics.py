@@ -1,0 +1,119 @@
+"""Metrics as the command line opens them: by name, with options, over one graph that they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..graph.errors import InputError
+from .opening import Address, open_engine
+from .options import Engine
+
+if TYPE_CHECKING:
+    from ..reasoning.score import Metric
+
+Options = dict[str, dict[str, Any]]
+
+GraphOption = Annotated[
+    str | None,
+    typer.Option(
+        "--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL; most metrics need it."
+    ),
+]
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="METRIC.NAME=VALUE",
+        show_default=False,
+        help="An option of a metric: JSON, else text; repeatable.",
+    ),
+]
+Pipeline = Annotated[
+    str | None,
+    typer.Option("--pipeline", metavar="NAME", show_default="tacit's own", help="A spaCy pipeline's name or folder."),
+]
+
+
+def metric_names(named: Sequence[str], option: str) -> list[str]:
+    """Return the metrics in ``named``, each of which may hold several separated by commas.
+
+    Raises:
+        InputError: there is none, one is unknown, or one is named twice; the sentence names ``option``.
+    """
+    from ..reasoning.registry import METRICS, metric_kind
+
+    names = [name.strip() for text in named for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{option} names none; choose from {', '.join(METRICS)}")
+    for name in names:
+        metric_kind(name)
+        if names.count(name) > 1:
+            raise InputError(f"{option} names {name} twice; name it once")
+    return names
+
+
+def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: str | None) -> Options:
+    """Return the options of each metric from ``METRIC.NAME=VALUE`` texts; ``pipeline`` goes to those that take one.
+
+    Raises:
+        InputError: a text has another form, names a metric that is not asked for, or an option that it does not have.
+    """
+    from ..reasoning.registry import metric_options as known_options
+
+    options: Options = {name: {} for name in names}
+    for text in given or ():
+        place, equals, value = text.partition("=")
+        metric, dot, option = place.strip().partition(".")
+        if not equals or not dot or not option:
+            raise InputError(f"--option {text} is not METRIC.NAME=VALUE, e.g. grounding.max_hops=3")
+        if metric not in options:
+            raise InputError(f"--option {text} is for the metric {metric!r}, which is not asked for")
+        known = known_options(metric)
+        if option not in known:
+            raise InputError(f"the metric {metric} has no option {option!r}; it has {', '.join(known) or 'none'}")
+        options[metric][option] = _value(value)
+    if pipeline is not None:
+        for name in names:
+            if "pipeline" in known_options(name):
+                options[name].setdefault("pipeline", pipeline)
+    return options
+
+
+def _value(text: str) -> Any:
+    """A number, truth value, null or list as JSON has it, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@contextmanager
+def open_metrics(
+    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
+) -> Iterator[list[Metric]]:
+    """Give the metrics, over the graph at ``address``, which is opened only when one of them needs it.
+
+    Raises:
+        InputError: a metric needs a graph and none is named.
+    """
+    from ..reasoning.registry import load_metric, metric_kind
+
+    needing = [name for name in names if metric_kind(name).graph]
+    if not needing:
+        yield [load_metric(name, None, **options[name]) for name in names]
+        return
+    if address is None:
+        raise InputError(f"the metric {needing[0]} reasons over a graph; name one with --graph")
+    with open_engine(address, engine, quiet=quiet) as graph:
+        yield [load_metric(name, graph, **options[name]) for name in names]
+
+
+def address_of(graph: str | None, user: str | None, password: str | None, database: str | None) -> Address | None:
+    """Return where the graph is, None when none is named."""
+    return None if graph is None else Address(graph, user, password, database)
