@@ -25,7 +25,7 @@ NO_RESPONSE = "the response mentions no concept of the graph"
 NO_HISTORY = "the history mentions no concept of the graph"
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """A concept of the history: the turn that mentions it last, and where."""
 
     turn: int
@@ -70,7 +70,7 @@ class Grounding(BatchScoring):
         wanted = first_mentions(response)
         if not wanted:
             return Score(0.0, Evidence(note=NO_RESPONSE), self.signature)
-        known = _latest(history)
+        known = latest_mentions(history)
         if not known:
             pieces = tuple(Piece("concept", 0.0, 0.0, mention) for mention in wanted)
             return Score(0.0, Evidence(pieces, NO_HISTORY), self.signature)
@@ -94,7 +94,7 @@ class Grounding(BatchScoring):
                     best[concept] = (known[nearest[1]], nearest[0])
         return [best.get(concept, ("", -1)) for concept in wanted]
 
-    def _piece(self, mention: Mention, found: _Found | None, hops: int, parts: int, explain: bool) -> Piece:
+    def _piece(self, mention: Mention, found: Found | None, hops: int, parts: int, explain: bool) -> Piece:
         """Return the evidence for one concept of the response, one of ``parts``."""
         if found is None:
             return Piece("concept", 0.0, 0.0, mention)
@@ -113,12 +113,12 @@ def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
     return list(first.values())
 
 
-def _latest(history: Sequence[Sequence[Mention]]) -> dict[str, _Found]:
+def latest_mentions(history: Sequence[Sequence[Mention]]) -> dict[str, Found]:
     """Return where each concept of the history was mentioned last, the latest turn first, in a turn from left to right."""
-    latest: dict[str, _Found] = {}
+    latest: dict[str, Found] = {}
     for turn in range(len(history) - 1, -1, -1):
         for mention in history[turn]:
-            latest.setdefault(mention.concept, _Found(turn, mention))
+            latest.setdefault(mention.concept, Found(turn, mention))
     return latest
 
 

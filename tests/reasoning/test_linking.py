@@ -107,6 +107,19 @@ def test_parts_of_speech_can_be_chosen(oracle: OracleGraph) -> None:
         Linker(oracle, Splitter(), pos=[])
 
 
+def test_the_longest_run_can_be_bounded(oracle: OracleGraph) -> None:
+    text = "rode bikes hot dog stand beatles"
+    longest = {1: ["bike", "dog"], 2: ["ride_bike", "hot_dog"], 3: ["ride_bike", "hot_dog_stand"]}
+    for words, names in longest.items():
+        found = Linker(oracle, Splitter(), max_words=words).link(text)
+        assert [mention.concept for mention in found] == [f"/c/en/{name}" for name in names]
+    assert Linker(oracle, Splitter(), max_words=1).options == {"max_words": "1"}
+    assert Linker(oracle, Splitter(), max_words=3).options == {}
+    for words in (0, 4, -1):
+        with pytest.raises(InputError, match=r"1\.\.3"):
+            Linker(oracle, Splitter(), max_words=words)
+
+
 def test_utterances_are_analysed_once_and_forgotten_in_time(oracle: OracleGraph) -> None:
     splitter = Splitter()
     linker = Linker(oracle, splitter, cache_size=2)
