@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .labels import through_hubs
+from ..protocol import MAX_HOPS
 from .scratch import fresh_stamps
 
 Ints = NDArray[np.int32]
@@ -62,28 +62,50 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
 
 
 @njit(nogil=True, cache=True)
-def _least(root, near, one, two):  # type: ignore[no-untyped-def]
-    """Return what the hub labels say the distance is at least: hubs' distances to the two ends differ by no more."""
-    least = np.int64(1)
+def _hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
+    """Return what the hub labels say of two different nodes: the distance is at least the first and at most the second.
+
+    The most is the length of the shortest path through a hub, 100 or more when there is none; the least holds because hubs'
+    distances to the two ends differ by no more than the ends' own distance.
+    """
+    least, most = np.int64(1), np.int64(127)
     for group in range(root.shape[1]):
-        gap = np.int64(root[one, group]) - np.int64(root[two, group])
-        far, close = (one, two) if gap >= 0 else (two, one)
-        gap = abs(gap)
-        if gap + 2 > least:
-            nearer, same = near[far, group, 0], near[far, group, 1]
+        ahead, behind = np.int64(root[one, group]), np.int64(root[two, group])
+        through, gap = ahead + behind, abs(ahead - behind)
+        if through - 2 < most or gap + 2 > least:
+            far, close = (one, two) if ahead >= behind else (two, one)
+            far_nearer, far_same = near[far, group, 0], near[far, group, 1]
             close_nearer, close_same = near[close, group, 0], near[close, group, 1]
-            if close_nearer & ~(nearer | same):
+            if far_nearer & close_nearer:
+                through -= 2
+            elif (far_nearer & close_same) | (far_same & close_nearer):
+                through -= 1
+            if close_nearer & ~(far_nearer | far_same):
                 gap += 2
-            elif (close_nearer & ~nearer) | (close_same & ~(nearer | same)):
+            elif (close_nearer & ~far_nearer) | (close_same & ~(far_nearer | far_same)):
                 gap += 1
-            least = max(least, gap)
-    return least
+            most, least = min(most, through), max(least, gap)
+            if least >= most:
+                break
+    return least, most
 
 
 @njit(nogil=True, cache=True)
-def _through_labels(start, pruned, one, two, best):  # type: ignore[no-untyped-def]
-    """Return the shortest length through a node that both have a pruned label for, or ``best`` if that is less."""
-    i, last_i, j, last_j = start[one], start[one + 1], start[two], start[two + 1]
+def _holds(pruned, low, high, label):  # type: ignore[no-untyped-def]
+    """Whether ``label`` stands in ``pruned[low:high]``, which ascends."""
+    last = high
+    while low < high:
+        middle = (low + high) >> 1
+        if pruned[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    return low < last and pruned[low] == label
+
+
+@njit(nogil=True, cache=True)
+def _common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-untyped-def]
+    """Return the shortest length through a hub of both ``pruned[i:last_i]`` and ``pruned[j:last_j]``, or ``best`` if less."""
     while i < last_i and j < last_j:
         a, b = pruned[i], pruned[j]
         hub, other = a >> 3, b >> 3
@@ -95,55 +117,72 @@ def _through_labels(start, pruned, one, two, best):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def _finish(indptr, neighbour, labels, one, two, best, most, scratch):  # type: ignore[no-untyped-def]
-    """Return the exact distance, -1 above ``most``, when labels say ``best`` for two different nodes."""
-    covered = labels.covered
-    if covered < len(indptr) - 1 and one >= covered and two >= covered:
-        bound = min(best - 1, most)
-        if bound >= 1 and _least(labels.root, labels.near, one, two) <= bound:
-            best = min(best, _search(indptr, neighbour, covered, one, two, bound, scratch))
-    return best if best <= most else -1
+def _through_labels(start, pruned, one, two, least, best):  # type: ignore[no-untyped-def]
+    """Return the shortest length through a node that both have a pruned label for, or ``best`` if that is less.
+
+    Lengths are tried from 1 on, so that most pairs need only the few labels of distance 1; those below ``least`` cannot occur.
+    """
+    hub, node = min(one, two), max(one, two)
+    label = np.uint32(hub) << np.uint32(3)
+    one1, one2, one3, one_end = start[one, 0], start[one, 1], start[one, 2], start[one + 1, 0]
+    two1, two2, two3, two_end = start[two, 0], start[two, 1], start[two, 2], start[two + 1, 0]
+    if least <= 1 and _holds(pruned, start[node, 0], start[node, 1], label | np.uint32(1)):
+        return np.int64(1)
+    if least <= 2 and best > 2:
+        if _holds(pruned, start[node, 1], start[node, 2], label | np.uint32(2)):
+            return np.int64(2)
+        if _common(pruned, one1, one2, two1, two2, best) == 2:
+            return np.int64(2)
+    if best > 3:
+        for distance in range(3, min(best, MAX_HOPS + 1)):
+            if _holds(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)):
+                best = np.int64(distance)
+                break
+        best = _common(pruned, one1, one2, two2, two3, best)
+        best = _common(pruned, one2, one3, two1, two2, best)
+    if best > 4:
+        best = _common(pruned, one2, one3, two2, two3, best)
+        best = _common(pruned, one1, one2, two3, two_end, best)
+        best = _common(pruned, one3, one_end, two1, two2, best)
+    if best > 5:
+        best = _common(pruned, one2, one3, two3, two_end, best)
+        best = _common(pruned, one3, one_end, two2, two3, best)
+        best = _common(pruned, one3, one_end, two3, two_end, best)
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _by_labels(root, near, start, pruned, one, two, most):  # type: ignore[no-untyped-def]
+    """Return bounds of the distance of two nodes, exact when they are equal; 127 both when it is above ``most`` or unknown."""
+    if one < 0 or two < 0:
+        return np.int64(127), np.int64(127)
+    if one == two:
+        return np.int64(0), np.int64(0)
+    least, best = _hub_bounds(root, near, one, two)
+    if least > most:
+        return np.int64(127), np.int64(127)
+    if least < best:
+        best = _through_labels(start, pruned, one, two, least, best)
+    return least, best
 
 
 @njit(nogil=True, cache=True)
 def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
     """Fill ``out[i]`` with the distance from ``ones[i]`` to ``twos[i]``; -1 for none within ``most`` and for unknown nodes."""
+    root, near, start, pruned, covered = labels  # unpacked once: handing tuples of arrays on costs more than a distance
+    whole = covered >= len(indptr) - 1
     for i in range(len(ones)):
         one, two = ones[i], twos[i]
-        if one < 0 or two < 0:
-            out[i] = -1
-        elif one == two:
-            out[i] = 0
-        else:
-            best = through_hubs(labels.root, labels.near, one, two)
-            if best > 1:
-                best = _through_labels(labels.start, labels.pruned, one, two, best)
-            out[i] = _finish(indptr, neighbour, labels, one, two, best, most, scratch)
+        least, best = _by_labels(root, near, start, pruned, one, two, most)
+        if least < best and not whole and one >= covered and two >= covered:
+            bound = min(best - 1, most)
+            if least <= bound:
+                best = min(best, _search(indptr, neighbour, covered, one, two, bound, scratch))
+        out[i] = best if best <= most else -1
 
 
 @njit(nogil=True, cache=True)
 def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
     """Fill ``out[i, j]`` with the distance from ``ones[i]`` to ``twos[j]``, as :func:`pair_distances` does."""
-    reach, start, pruned = scratch.reach, labels.start, labels.pruned
     for i in range(len(ones)):
-        one = ones[i]
-        if one < 0:
-            for j in range(len(twos)):
-                out[i, j] = -1
-            continue
-        for place in range(start[one], start[one + 1]):
-            reach[pruned[place] >> 3] = pruned[place] & 7
-        for j in range(len(twos)):
-            two = twos[j]
-            if two < 0:
-                out[i, j] = -1
-            elif one == two:
-                out[i, j] = 0
-            else:
-                best = through_hubs(labels.root, labels.near, one, two)
-                if best > 1:
-                    for place in range(start[two], start[two + 1]):
-                        best = min(best, np.int64(reach[pruned[place] >> 3]) + np.int64(pruned[place] & 7))
-                out[i, j] = _finish(indptr, neighbour, labels, one, two, best, most, scratch)
-        for place in range(start[one], start[one + 1]):
-            reach[pruned[place] >> 3] = 127
+        pair_distances(indptr, neighbour, labels, np.full(len(twos), ones[i], ones.dtype), twos, most, scratch, out[i])

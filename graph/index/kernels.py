@@ -14,6 +14,7 @@ from .labels import Labels
 from .layout import Arrays
 from .names import NodeIds
 from .scratch import ScratchPool
+from .sharing import share_out
 
 Chain = tuple[list[int], list[tuple[int, int]]]
 
@@ -40,10 +41,14 @@ class Kernels:
         return out
 
     def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        """Distances of the pairs at the same places, shape (ones,)."""
+        """Distances of the pairs at the same places, shape (ones,); many pairs are shared out to the machine's cores."""
         out = np.empty(len(ones), dtype=np.int8)
-        with self._pool.lend() as scratch:
-            hops.pair_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
+
+        def fill(part: slice) -> None:
+            with self._pool.lend() as scratch:
+                hops.pair_distances(*self._graph, self._labels, ones[part], twos[part], most, scratch, out[part])
+
+        share_out(len(ones), fill)
         return out
 
     def best_at_hop(

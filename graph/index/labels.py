@@ -30,8 +30,9 @@ class Labels(NamedTuple):
         root: shape (nodes, groups), uint8, distance to each group's root, ``FAR`` when there is no path.
         near: shape (nodes, groups, 2), uint64; bit i of the first word: the group's i-th member is one hop nearer than its root,
             of the second: as far.
-        start: shape (nodes + 1,), where each node's pruned labels begin.
-        pruned: uint32, ``hub << 3 | distance``, ascending within a node.
+        start: shape (nodes + 1, 3), where each node's pruned labels of distance 1, of 2, and of 3 or more begin; a node is not
+            written among its own.
+        pruned: uint32, ``hub << 3 | distance``, ascending within each of these three.
         covered: paths through nodes below this number are covered by labels.
     """
 
@@ -179,11 +180,18 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
 
 
 def _compact(begin: NDArray[np.int64], size: Ints, pool: NDArray[np.uint32]) -> tuple[Ints, NDArray[np.uint32]]:
-    """Return every node's labels one after another, and where each node's begin."""
-    start = np.zeros(len(size) + 1, dtype=np.int32)
-    np.cumsum(size, out=start[1:])
-    shift = (begin - start[:-1]).repeat(size)
-    return start, pool[np.arange(start[-1]) + shift]
+    """Return every node's labels one after another, by distance 1, 2, and 3 or more, and where each of these begins."""
+    first = np.zeros(len(size) + 1, dtype=np.int64)
+    np.cumsum(size, out=first[1:])
+    owner = np.arange(len(size), dtype=np.uint64).repeat(size)
+    labels = pool[np.arange(first[-1]) + (begin - first[:-1]).repeat(size)]
+    others = (labels & 7) > 0
+    owner, labels = owner[others], labels[others]
+    place = 3 * owner + np.minimum(labels & 7, 3) - 1
+    keys = place << np.uint64(32) | labels
+    keys.sort()
+    start = np.searchsorted(keys >> np.uint64(32), np.arange(3 * len(size) + 3, dtype=np.uint64))
+    return start.astype(np.int32).reshape(-1, 3), keys.astype(np.uint32)
 
 
 def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) -> Labels:
@@ -200,7 +208,7 @@ def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) 
         _spread(indptr, neighbour, first, members - 1, column, root, near, queue)
         first += members
     if not budget:
-        return Labels(root, near, np.zeros(nodes + 1, dtype=np.int32), np.zeros(0, dtype=np.uint32), first)
+        return Labels(root, near, np.zeros((nodes + 1, 3), dtype=np.int32), np.zeros(0, dtype=np.uint32), first)
     begin, size, pool, covered = _prune(indptr, neighbour, root, near, first, budget, nodes)
     start, pruned = _compact(begin, size, pool)
     return Labels(root, near, start, pruned, covered)

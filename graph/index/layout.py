@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import GraphError, GraphNotFound
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "header.json"
 ARRAYS = "arrays.bin"
 NAMES = "names.marisa"

@@ -25,7 +25,6 @@ class Scratch(NamedTuple):
     Attributes:
         mark, other_mark: stamps of where a search has been. stamp: shape (2,), the last stamp used in each of them.
         here, there: queues of nodes. value: whatever a search keeps a node, valid where it is marked.
-        reach: uint8, 127 everywhere between calls.
     """
 
     mark: Ints
@@ -34,13 +33,12 @@ class Scratch(NamedTuple):
     here: Ints
     there: Ints
     value: Ints
-    reach: NDArray[np.uint8]
 
 
 def new_scratch(nodes: int) -> Scratch:
     """Return fresh memory for a graph of ``nodes``; the system hands out its pages as they are touched."""
     mark, other_mark, here, there, value = (np.zeros(nodes, dtype=np.int32) for _ in range(5))
-    return Scratch(mark, other_mark, np.zeros(2, dtype=np.int32), here, there, value, np.full(nodes, 127, dtype=np.uint8))
+    return Scratch(mark, other_mark, np.zeros(2, dtype=np.int32), here, there, value)
 
 
 class ScratchPool:
