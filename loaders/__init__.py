@@ -1,4 +1,4 @@
-"""Typed rows out of official files: ConceptNet, ATOMIC, RDF, Numberbatch vectors, dialogues; and where those files are found.
+"""Typed rows out of official files: ConceptNet, ATOMIC, RDF, Numberbatch vectors, dialogues, judgements; and where to get them.
 
 Names are resolved on first use, so that ``import tacit.loaders`` stays light.
 """
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .conceptnet import read_conceptnet
     from .dialogues import Item, ItemError, read_items
     from .download import fetch
+    from .judgement_rows import Judgement, JudgementError
+    from .judgements import read_judgements
     from .numberbatch import Vector, read_numberbatch
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
@@ -25,6 +27,8 @@ _NAMES = {
     "conceptnet": ("read_conceptnet",),
     "dialogues": ("Item", "ItemError", "read_items"),
     "download": ("fetch",),
+    "judgement_rows": ("Judgement", "JudgementError"),
+    "judgements": ("read_judgements",),
     "numberbatch": ("Vector", "read_numberbatch"),
     "rdf": ("read_rdf",),
     "rdf_export": ("write_rdf", "write_result_rdf"),
@@ -37,6 +41,8 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = [
     "Item",
     "ItemError",
+    "Judgement",
+    "JudgementError",
     "Query",
     "Reader",
     "Reject",
@@ -52,6 +58,7 @@ __all__ = [
     "read_atomic",
     "read_conceptnet",
     "read_items",
+    "read_judgements",
     "read_numberbatch",
     "read_queries",
     "read_rdf",
