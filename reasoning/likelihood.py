@@ -1,0 +1,252 @@
+"""How likely a dialogue is to a causal language model: mean negative log-likelihood per token, in nats.
+
+A dialogue reads as DialoGPT reads it (Zhang et al., ACL 2020): its turns one after the other, each closed by the model's
+end-of-sequence token, which also stands before the first (models with a beginning-of-sequence token have that there). So every
+token of every turn is predicted, an empty turn has a likelihood too, and the end of a turn counts as a token of it. What is
+longer than the model's positions loses its beginning. Dialogues of like length are run together, padded on the right; a causal
+model never looks there, so each has the loss that it has alone, up to rounding (1e-5 in float32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.errors import InputError, ModelError
+from .extras import need
+from .models import ModelFiles, find_model, open_model
+
+DEFAULT_MODEL = "microsoft/DialoGPT-large"
+BATCH_TOKENS = 4096
+
+_POSITIONS = 2048  # for models that name no limit
+_LOGITS = 1 << 24  # numbers held at once when the vocabulary is asked, 64 MiB in float32
+_CLOSE = {"float32": 1e-4, "bfloat16": 0.1, "float16": 0.02}
+
+
+class _Sequence(NamedTuple):
+    """Tokens, and the place of the first one whose likelihood counts."""
+
+    ids: tuple[int, ...]
+    start: int
+
+
+class CausalModel:
+    """A causal language model with its tokenizer; see :func:`open_causal`."""
+
+    def __init__(
+        self, files: ModelFiles, model: Any, tokenizer: Any, *, dtype: str, batch_tokens: int, max_length: int | None
+    ) -> None:
+        """Wrap a model that is ready to be asked; the arguments are those of :func:`open_causal`.
+
+        Raises:
+            InputError: ``batch_tokens`` is below 1, or ``max_length`` not in 2 .. the model's positions.
+            ModelError: its tokenizer has no token that could end a turn.
+        """
+        if batch_tokens < 1:
+            raise InputError(f"a batch of {batch_tokens} tokens makes no sense; give 1 or more")
+        positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or _POSITIONS
+        if max_length is not None and not 2 <= max_length <= positions:
+            raise InputError(f"max_length {max_length} is not within 2 and the model's {positions} positions")
+        ends = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id)
+        end = next((token for token in ends if token is not None), None)
+        if end is None:
+            raise ModelError(f"the tokenizer of {files.given!r} has no end-of-sequence token; give a model that has one")
+        self.files = files
+        self.model = model
+        self.tokenizer = tokenizer
+        self.batch_tokens = batch_tokens
+        self.max_length = max_length or positions
+        self._changed = {"dtype": dtype} if dtype != "float32" else {}
+        if max_length is not None:
+            self._changed["max_length"] = str(max_length)
+        self._torch = need("torch", "neural")
+        self._end = int(end)
+        self._begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self._end
+        self._body, self._head = self._parts(_CLOSE[dtype])
+
+    @cached_property
+    def signature(self) -> str:
+        """Name and digest of the model, and options that move its numbers; the files are read when it is first asked for."""
+        return ";".join([self.files.signature, *(f"{name}={value}" for name, value in self._changed.items())])
+
+    def losses(self, dialogues: Sequence[Sequence[str]], *, ended: bool = True) -> NDArray[np.float64]:
+        """Return the mean negative log-likelihood per token of each dialogue.
+
+        ``[response]`` gives that of a response alone, ``[*history, response]`` that of both. Equal dialogues are worked out once.
+
+        Args:
+            dialogues: the turns of each, oldest first; one without turns is taken as one empty turn.
+            ended: the end of the last turn counts as a token; without it a dialogue of one empty turn has no token, and NaN.
+
+        Returns:
+            Nats per token, >= 0, shape (dialogues,); lower is more likely.
+
+        Raises:
+            InputError: a dialogue is one text, or a turn is no text.
+            ModelError: the model gives no number.
+        """
+        tokens = self._tokens(turn for turns in dialogues for turn in _turns(turns))
+        sequences = []
+        for turns in dialogues:
+            ids = self._joined([tokens[turn] for turn in turns or ("",)])
+            sequences.append(self._cut(ids if ended else ids[:-1], 1))
+        return self._means(sequences)
+
+    def continuation_losses(
+        self, contexts: Sequence[Sequence[str]], continuations: Sequence[str], *, ended: bool = True
+    ) -> NDArray[np.float64]:
+        """Return the mean negative log-likelihood per token of each continuation alone, as the next turn after its context.
+
+        Args:
+            contexts: the turns before it, oldest first; none of them, and it is the first turn.
+            continuations: as many texts.
+            ended: the end of the continuation counts as a token; without it an empty one has no token, and NaN.
+
+        Returns:
+            Nats per token, >= 0, shape (continuations,).
+
+        Raises:
+            InputError: the two are not equally many, a context is one text, or a turn is no text.
+            ModelError: the model gives no number.
+        """
+        if len(contexts) != len(continuations):
+            raise InputError(f"{len(contexts)} contexts and {len(continuations)} continuations do not pair; give as many of each")
+        tokens = self._tokens(turn for turns in (*contexts, continuations) for turn in _turns(turns))
+        sequences = []
+        for turns, continuation in zip(contexts, continuations, strict=True):
+            before = self._joined([tokens[turn] for turn in turns])
+            ids = (*before, *tokens[continuation], *((self._end,) if ended else ()))
+            sequences.append(self._cut(ids, len(before)))
+        return self._means(sequences)
+
+    def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
+        """The tokens of each distinct turn; a special token's name within a text is text."""
+        texts = list(dict.fromkeys(turns))
+        if not texts:
+            return {}
+        try:
+            found = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+        except TypeError as error:
+            raise InputError("a turn is no text, or holds half a surrogate pair; give texts") from error
+        return dict(zip(texts, found, strict=True))
+
+    def _joined(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        ids = [self._begin]
+        for turn in turns:
+            ids += turn
+            ids.append(self._end)
+        return tuple(ids)
+
+    def _cut(self, ids: tuple[int, ...], start: int) -> _Sequence:
+        """What the model can take of a sequence: its first token and its end."""
+        over = len(ids) - self.max_length
+        if over <= 0:
+            return _Sequence(ids, start)
+        return _Sequence((ids[0], *ids[over + 1 :]), max(start - over, 1))
+
+    def _means(self, sequences: Sequence[_Sequence]) -> NDArray[np.float64]:
+        """The mean loss of each sequence from its start, in order; equal ones once."""
+        means = {}
+        for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
+            sums = self._sums(batch)
+            means.update({one: total / (len(one.ids) - one.start) for one, total in zip(batch, sums, strict=True)})
+        found = np.array([means.get(one, np.nan) for one in sequences], dtype=np.float64)
+        if any(np.isnan(value) for value in means.values()):
+            raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
+        return found
+
+    def _batches(self, sequences: list[_Sequence]) -> Iterator[list[_Sequence]]:
+        """Sequences of like length, the longest first, at most ``batch_tokens`` with the padding (one sequence at least)."""
+        sequences.sort(key=lambda one: (-len(one.ids), one))
+        at = 0
+        while at < len(sequences):
+            rows = max(1, self.batch_tokens // len(sequences[at].ids))
+            yield sequences[at : at + rows]
+            at += rows
+
+    def _sums(self, batch: Sequence[_Sequence]) -> NDArray[np.float64]:
+        """The summed loss of each sequence of one padded batch."""
+        torch = self._torch
+        lengths = np.array([len(one.ids) for one in batch])
+        starts = np.array([one.start for one in batch])
+        places = np.arange(lengths.max())
+        ids = np.full((len(batch), len(places)), self._end, dtype=np.int64)
+        ids[places < lengths[:, None]] = np.concatenate([one.ids for one in batch])
+        asked = (places[1:] >= starts[:, None]) & (places[1:] < lengths[:, None])
+        device = self.model.device
+        tokens = torch.from_numpy(ids).to(device)
+        mask = None if lengths.min() == len(places) else torch.from_numpy((places < lengths[:, None]).astype(np.int64)).to(device)
+        wanted = torch.from_numpy(asked).to(device)
+        with torch.inference_mode():
+            states = self._body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]
+            targets = tokens[:, 1:][wanted]
+            rows = max(1, _LOGITS // self._vocabulary)
+            losses = [
+                torch.nn.functional.cross_entropy(self._head(part).float(), target, reduction="none")
+                for part, target in zip(states.split(rows), targets.split(rows), strict=True)
+            ]
+            found = torch.cat(losses).double().cpu().numpy()
+        owners = np.repeat(np.arange(len(batch)), asked.sum(1))
+        sums: NDArray[np.float64] = np.bincount(owners, weights=found, minlength=len(batch)).astype(np.float64, copy=False)
+        return sums
+
+    @property
+    def _vocabulary(self) -> int:
+        return int(self.model.config.get_text_config().vocab_size)
+
+    def _parts(self, close: float) -> tuple[Any, Any]:
+        """The body and the head of the model: asked apart, no padding reaches the head, and few logits are held at once.
+
+        Some models do more to logits than their head does; these are asked as a whole, and their head is then nothing.
+        """
+        torch, model = self._torch, self.model
+        body, head = model.base_model, model.get_output_embeddings()
+        if body is not model and head is not None:
+            probe = torch.arange(min(8, self._vocabulary, self.max_length), device=model.device)[None]
+            with torch.inference_mode():
+                whole = model(input_ids=probe, use_cache=False).logits.float()
+                parts = head(body(input_ids=probe, use_cache=False)[0]).float()
+            if torch.allclose(whole, parts, rtol=close, atol=close):
+                return body, head
+        return model, torch.nn.Identity()
+
+
+def open_causal(
+    model: str | Path = DEFAULT_MODEL,
+    *,
+    device: str | None = None,
+    batch_tokens: int = BATCH_TOKENS,
+    max_length: int | None = None,
+    dtype: str = "float32",
+) -> CausalModel:
+    """Open a causal language model of transformers.
+
+    Args:
+        model: a folder that transformers saved, or an id of the hub.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        batch_tokens: tokens run together, padding included; changes speed and memory alone.
+        max_length: most tokens of a sequence, of which the end is kept; by default the model's positions.
+        dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on some devices and less exact.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: there is no such model in reach, or it is no causal language model.
+        MissingExtra: torch or transformers is not installed.
+    """
+    need("torch", "neural")
+    files = find_model(model)
+    opened, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype=dtype)
+    return CausalModel(files, opened, tokenizer, dtype=dtype, batch_tokens=batch_tokens, max_length=max_length)
+
+
+def _turns(turns: Sequence[str]) -> Sequence[str]:
+    """Return the turns of a dialogue when they are no single text; none are one empty turn."""
+    if isinstance(turns, str):
+        raise InputError("a dialogue is one text; give a list of turns, oldest first")
+    return turns or ("",)

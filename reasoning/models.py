@@ -1,0 +1,170 @@
+"""Where a model of transformers is: a folder, or an id whose files are in the local cache or can be fetched from the hub.
+
+A folder is taken as it is. An id is looked for in the cache first; only when it is not there is the hub asked, once and for a few
+seconds, so that a machine without a network hears at once what to do. Models are opened without code of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..graph.errors import InputError, ModelError
+from .extras import need
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_SETTINGS = (
+    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+    "vocab.json", "vocab.txt", "merges.txt", "*.model", "*.index.json",
+)  # fmt: skip
+_WEIGHTS = ("*.safetensors", "*.bin")  # the second only where there is none of the first
+_SECONDS = 5.0
+_BLOCK = 1 << 20
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model on disk.
+
+    Attributes:
+        name: the id, or the folder's own name; folder: where its files are; given: what was asked for, for messages.
+    """
+
+    name: str
+    folder: Path
+    given: str
+
+    @cached_property
+    def digest(self) -> str:
+        """12 hex digits that stand for the bytes of its weights, configuration and tokenizer, read when first asked for."""
+        hasher = hashlib.sha256()
+        for path in _files(self.folder):
+            hasher.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    hasher.update(block)
+        return hasher.hexdigest()[:12]
+
+    @property
+    def signature(self) -> str:
+        """Name and digest, e.g. ``microsoft/DialoGPT-large@1f0c22c1e9aa``."""
+        return f"{self.name}@{self.digest}"
+
+
+def find_model(model: str | Path) -> ModelFiles:
+    """Return the files of a model, fetching them when ``model`` is an id of the hub that is not in the local cache.
+
+    Raises:
+        ModelError: the folder holds no model, or there is none of that id in reach.
+        MissingExtra: transformers is not installed.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return _whole(ModelFiles(folder.resolve().name, folder, str(folder)))
+    if isinstance(model, Path) or folder.exists() or not _ID.fullmatch(model):
+        raise ModelError(f"there is no model folder {str(model)!r}; give one that transformers saved, or an id of the hub")
+    hub = need("huggingface_hub", "neural")
+    try:
+        return _whole(ModelFiles(model, Path(hub.snapshot_download(model, local_files_only=True)), model))
+    except (hub.errors.LocalEntryNotFoundError, ModelError):
+        return _whole(ModelFiles(model, _fetched(model, hub), model))
+
+
+def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) -> tuple[Any, Any]:
+    """Open a model and its tokenizer, ready to be asked: in evaluation mode, on ``device``, with weights of ``dtype``.
+
+    Args:
+        kind: the transformers class that opens it, e.g. ``AutoModelForCausalLM``.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        dtype: one of ``float32``, ``bfloat16``, ``float16``.
+
+    Raises:
+        InputError: no such device or dtype.
+        ModelError: the files cannot be opened, or are those of another kind of model.
+        MissingExtra: torch or transformers is not installed.
+    """
+    torch, transformers = need("torch", "neural"), need("transformers", "neural")
+    if dtype not in DTYPES:
+        raise InputError(f"there is no dtype {dtype!r} for models; choose from {', '.join(DTYPES)}")
+    where = str(files.folder)
+    with quiet():
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True)
+            model, info = getattr(transformers, kind).from_pretrained(
+                where, local_files_only=True, dtype=getattr(torch, dtype), output_loading_info=True
+            )
+        except Exception as error:  # OSError, ValueError, KeyError, safetensors' and torch's own, by what is wrong with the files
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another") from error
+    missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise ModelError(f"the model {files.given!r} is no {kind}: it has no weights {missing[0]!r}; give a model of that kind")
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return model.to(device).eval(), tokenizer
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from writing bars and advice to the screen while a model is opened."""
+    logging = need("transformers", "neural").utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files that decide what a model gives, by name."""
+    settings = {path for pattern in _SETTINGS for path in folder.glob(pattern)}
+    weights = next((found for pattern in _WEIGHTS if (found := set(folder.glob(pattern)))), set())
+    return sorted(path for path in settings | weights if path.is_file())
+
+
+def _whole(files: ModelFiles) -> ModelFiles:
+    """Return ``files`` when a configuration and weights are among them."""
+    if not (files.folder / "config.json").is_file():
+        raise ModelError(f"the model folder {str(files.folder)!r} has no config.json; give a folder that transformers saved")
+    if not any(next(files.folder.glob(pattern), None) for pattern in _WEIGHTS):
+        raise ModelError(f"the model folder {str(files.folder)!r} has no weights; give a folder with a model.safetensors")
+    return files
+
+
+def _fetched(model: str, hub: Any) -> Path:
+    """Fetch a model from the hub into the local cache and return its folder there."""
+    import httpx
+
+    home = hub.constants.ENDPOINT
+    way_out = "give the folder of a model that was downloaded before"
+    if hub.constants.HF_HUB_OFFLINE:
+        raise ModelError(f"the model {model!r} is not in the local cache, and HF_HUB_OFFLINE forbids fetching it; {way_out}")
+    try:
+        answer = httpx.head(f"{home}/{model}/resolve/main/config.json", timeout=_SECONDS)
+    except httpx.HTTPError as error:
+        raise ModelError(f"the model {model!r} is not in the local cache, and {home} cannot be reached; {way_out}") from error
+    if answer.status_code >= 400:
+        raise ModelError(f"{home} gives no model {model!r} (status {answer.status_code}); check its name, or {way_out}")
+    try:
+        folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"]))
+        if not any(folder.glob(_WEIGHTS[0])):
+            hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"])
+    except Exception as error:  # the hub's own errors, httpx's and OSError
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason}); {way_out}") from error
+    return folder
