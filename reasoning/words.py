@@ -1,0 +1,11 @@
+"""What counts as a word where words are only counted: one definition for every metric that needs the length of a response."""
+
+from __future__ import annotations
+
+
+def count_words(text: str) -> int:
+    """Return how many words a text has: runs without white space that hold a letter or a digit, of any script.
+
+    ``"don't !"`` has one, ``"well - ok"`` two, ``"😀 ..."`` none; a text in a script that sets no blanks is one word.
+    """
+    return sum(any(character.isalnum() for character in run) for run in text.split())
