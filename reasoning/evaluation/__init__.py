@@ -1,0 +1,12 @@
+"""Metrics against human judgement: correlations with bootstrap intervals, tests between metrics, rankings of systems, plots.
+
+:func:`evaluate` takes responses with ratings and scores, and gives rows; where they come from is not its business.
+"""
+
+from __future__ import annotations
+
+from .agreement import evaluate
+from .correlation import Correlation, Williams, williams
+from .rows import Agreement, Comparison, Judged, Ranking, SystemMean
+
+__all__ = ["Agreement", "Comparison", "Correlation", "Judged", "Ranking", "SystemMean", "Williams", "evaluate", "williams"]

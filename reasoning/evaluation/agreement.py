@@ -1,0 +1,207 @@
+"""A metric against people, over judged responses: by data set, by system, over the systems' means, and beside another metric.
+
+Responses that a metric cannot judge (its score is no finite number) are left out of its correlations and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from .correlation import (
+    KINDS,
+    LEAST_ITEMS,
+    Correlation,
+    Floats,
+    Williams,
+    correlate,
+    interval,
+    undefined,
+    williams,
+    with_intervals,
+)
+from .rows import NONE, Agreement, Comparison, Judged, Ranking, SystemMean
+
+Mask = NDArray[np.bool_]
+
+#: Told how many resamples are finished, and how many there will be.
+Progress = Callable[[int, int], object]
+
+
+@dataclass
+class _Group:
+    """The judged responses of one data set, as columns."""
+
+    dataset: str
+    ratings: Floats
+    systems: list[str | None]
+    scores: dict[str, Floats]
+    names: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = sorted({system for system in self.systems if system is not None})
+
+    def chosen(self, metric: str, system: str | None = None) -> Mask:
+        """Return which responses count: those with a score, of ``system`` when one is named."""
+        mask = np.isfinite(self.scores[metric])
+        return mask if system is None else mask & self.of(system)
+
+    def of(self, system: str) -> Mask:
+        """Return which responses are the system's."""
+        return np.array([one == system for one in self.systems], bool)
+
+
+def evaluate(
+    items: Sequence[Judged],
+    metrics: Sequence[str],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+    by_system: bool = True,
+    progress: Progress | None = None,
+) -> list[Agreement]:
+    """Return how far each metric agrees with people: a row for each data set and metric, and for each of its systems.
+
+    Data sets come in the order of ``items``, metrics in that of ``metrics``, systems by name. Intervals are percentile bootstrap
+    intervals (Efron 1979) at 95% over resamples of the responses, the same ones for every metric that judges the same responses.
+    Every metric but the first is compared with the first.
+
+    Args:
+        resamples: >= 1; with 10,000 an interval's bounds are good to about two decimals.
+        seed: of the resamples, 0 <= seed < 2**64.
+        by_system: give rows for the systems too.
+
+    Raises:
+        InputError: ``resamples`` or ``seed`` is out of range, or no metric is named.
+    """
+    if resamples < 1 or not 0 <= seed < 1 << 64:
+        raise InputError(f"{resamples} resamples under the seed {seed} make no sense; give 1 or more, and a seed of 0 or more")
+    if not metrics:
+        raise InputError("there is no metric to evaluate; name at least one")
+    groups = _groups(items, metrics)
+    parts = [(group, metric) for group in groups for metric in metrics]
+    rows_each = {group.dataset: 1 + (len(group.names) if by_system else 0) for group in groups}
+    bootstrap = _Bootstrap(resamples, seed, progress, sum(rows_each[group.dataset] for group, _ in parts))
+    rows = []
+    for group, metric in parts:
+        row = _row(group, metric, None, bootstrap)
+        if group.names:
+            row = replace(row, ranking=rank(group, metric))
+        if metric != metrics[0]:
+            row = replace(row, against=_compare(group, metric, metrics[0], bootstrap))
+        rows.append(row)
+        if by_system:
+            rows += [_row(group, metric, system, bootstrap) for system in group.names]
+    return rows
+
+
+class _Bootstrap:
+    """Correlations within resamples; those of the data set at hand are remembered, since comparisons need them again."""
+
+    def __init__(self, resamples: int, seed: int, progress: Progress | None, parts: int) -> None:
+        self.resamples, self.seed, self._progress = resamples, seed, progress
+        self.finished, self.total = 0, parts * resamples
+        self._known: dict[tuple[str, str, bytes], Floats] = {}
+        self._dataset = ""
+
+    def __call__(self, group: _Group, metric: str, mask: Mask, *, keep: bool = False) -> Floats:
+        """Return the three correlations within every resample of the responses in ``mask``."""
+        from .resampling import correlations
+
+        if self._dataset != group.dataset:
+            self._known.clear()
+            self._dataset = group.dataset
+        key = (group.dataset, metric, mask.tobytes())
+        if key in self._known:
+            return self._known[key]
+        scores, ratings = group.scores[metric][mask], group.ratings[mask]
+        drawn = correlations(scores, ratings, resamples=self.resamples, seed=self.seed, progress=self.tell)
+        if keep:
+            self._known[key] = drawn
+        return drawn
+
+    def tell(self, number: int) -> None:
+        """Count finished resamples."""
+        self.finished += number
+        self.total = max(self.total, self.finished)
+        if self._progress is not None:
+            self._progress(self.finished, self.total)
+
+
+def _groups(items: Sequence[Judged], metrics: Sequence[str]) -> list[_Group]:
+    """Return the data sets in order of their first response."""
+    members: dict[str, list[Judged]] = {}
+    for item in items:
+        members.setdefault(item.dataset, []).append(item)
+    return [
+        _Group(
+            dataset,
+            np.array([item.rating for item in of], np.float64),
+            [item.system for item in of],
+            {metric: np.array([item.scores.get(metric, np.nan) for item in of], np.float64) for metric in metrics},
+        )
+        for dataset, of in members.items()
+    ]
+
+
+def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) -> Agreement:
+    """Return the agreement on a data set or on one system's part of it."""
+    mask = group.chosen(metric, system)
+    n = int(mask.sum())
+    members = len(mask) if system is None else int(group.of(system).sum())
+    row = Agreement(metric, group.dataset, system, n, unscored=members - n)
+    reason = undefined(group.scores[metric][mask], group.ratings[mask])
+    if reason:
+        bootstrap.tell(bootstrap.resamples)
+        return replace(row, note=reason)
+    drawn = bootstrap(group, metric, mask, keep=system is None)
+    pearson, spearman, kendall = with_intervals(correlate(group.scores[metric][mask], group.ratings[mask]), drawn)
+    return replace(row, pearson=pearson, spearman=spearman, kendall=kendall, note=_note(drawn))
+
+
+def _note(drawn: Floats) -> str:
+    """Say how many resamples had no correlation, when there are such."""
+    without = int(np.isnan(drawn[:, 0]).sum())
+    return f"{without:,} of {len(drawn):,} resamples had all scores or ratings the same and do not count" if without else ""
+
+
+def rank(group: _Group, metric: str) -> Ranking:
+    """Return the systems with their means, and the correlation of the means when there are at least three systems."""
+    means = []
+    for system in group.names:
+        mask = group.chosen(metric, system)
+        if mask.any():
+            means.append(
+                SystemMean(system, int(mask.sum()), float(group.scores[metric][mask].mean()), float(group.ratings[mask].mean()))
+            )
+    means.sort(key=lambda one: (-one.human, one.system))
+    scores, ratings = (np.array([getattr(one, side) for one in means], np.float64) for side in ("metric", "human"))
+    if len(means) < LEAST_ITEMS:
+        return Ranking(tuple(means), note=f"fewer than {LEAST_ITEMS} systems")
+    reason = undefined(scores, ratings)
+    if reason:
+        return Ranking(tuple(means), note=reason.replace("response", "system"))
+    return Ranking(tuple(means), *correlate(scores, ratings))
+
+
+def _compare(group: _Group, metric: str, first: str, bootstrap: _Bootstrap) -> Comparison:
+    """Return ``metric`` beside the metric ``first``, over the responses that both can judge."""
+    mask = group.chosen(metric) & group.chosen(first)
+    n = int(mask.sum())
+    ours, theirs, ratings = group.scores[metric][mask], group.scores[first][mask], group.ratings[mask]
+    if undefined(ours, ratings) or undefined(theirs, ratings):
+        return Comparison(first, n, dict.fromkeys(KINDS[:2]), dict.fromkeys(KINDS, NONE))
+    one, other, between = correlate(ours, ratings), correlate(theirs, ratings), correlate(ours, theirs)
+    tests: dict[str, Williams | None] = {}
+    differences = {}
+    drawn = bootstrap(group, metric, mask) - bootstrap(group, first, mask)
+    for place, kind in enumerate(KINDS):
+        a, b, c = one[place].value, other[place].value, between[place].value
+        if kind != "kendall":
+            tests[kind] = None if a is None or b is None or c is None else williams(a, b, c, n)
+        differences[kind] = NONE if a is None or b is None else Correlation(a - b, *interval(drawn[:, place]))
+    return Comparison(first, n, tests, differences)

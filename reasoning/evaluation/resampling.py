@@ -1,0 +1,235 @@
+"""Resamples of judged items, and correlations and straight lines within each: the compiled part of the evaluation.
+
+Resample ``b`` of ``n`` items under a seed is a function of these three numbers alone (SplitMix64, Steele et al., OOPSLA 2014), so
+every metric sees the same resamples and none has to be kept: items are counted, not copied, and ranks within a resample follow
+from the counts, since the order of the items by score is the same in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int], object]
+
+#: Columns of what :func:`correlations` returns.
+PEARSON, SPEARMAN, KENDALL = range(3)
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
+_AT_ONCE = 500
+
+
+def correlations(
+    scores: Floats, ratings: Floats, *, resamples: int = 10_000, seed: int = 0, progress: Progress | None = None
+) -> Floats:
+    """Return Pearson's r, Spearman's rho and Kendall's tau-b within every resample, shape ``(resamples, 3)``.
+
+    Ranks are taken within the resample. Where a resample's scores or ratings are all the same, its row is NaN.
+
+    Args:
+        scores, ratings: finite, of one length ``n`` >= 1.
+        seed: resamples of the same length and seed pick the same items.
+        progress: told the number of resamples finished since it was last told.
+    """
+    x, x_groups = _prepared(scores)
+    y, y_groups = _prepared(ratings)
+    if x_groups.max() < y_groups.max():  # all three are symmetric, and the sums over the second side cost more the finer it is
+        x, x_groups, y, y_groups = y, y_groups, x, x_groups
+    order = np.argsort(x_groups, kind="stable")
+    found = np.empty((resamples, 3))
+    for first in range(0, resamples, _AT_ONCE):
+        part = found[first : first + _AT_ONCE]
+        _correlate(x[order], y[order], x_groups[order], y_groups[order], order, np.uint64(seed), np.uint64(first), part)
+        if progress is not None:
+            progress(len(part))
+    return found
+
+
+def lines(x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """Return intercept and slope of the least-squares line of ``y`` over ``x`` within every resample, shape ``(resamples, 2)``.
+
+    Where a resample's ``x`` are all the same, its row is NaN.
+    """
+    found = np.empty((resamples, 2))
+    middle, centre = x.mean(), y.mean()
+    _fit(x - middle, y - centre, np.uint64(seed), found)
+    found[:, 0] += centre - found[:, 1] * middle
+    return found
+
+
+def counts(items: int, seed: int, number: int) -> NDArray[np.int64]:
+    """Return how often each of ``items`` items stands in resample ``number`` (from 0); they add up to ``items``."""
+    drawn = np.empty(items, np.int64)
+    _draw(drawn, np.uint64(seed), np.uint64(number))
+    return drawn
+
+
+def _prepared(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return ``values`` on a scale where no square of them overflows, and the number of each one's value in rising order."""
+    values = np.asarray(values, np.float64)
+    _, groups = np.unique(values, return_inverse=True)
+    return standardised(values), groups.astype(np.int64)
+
+
+def standardised(values: Floats) -> Floats:
+    """Return ``values`` around their mean, from -1 to 1; all 0 when they differ by no more than rounding."""
+    largest = float(np.abs(values).max()) if len(values) else 0.0
+    if not largest:
+        return np.zeros_like(values)
+    around = values / largest
+    around -= around.mean()
+    spread = float(np.abs(around).max())
+    return np.zeros_like(values) if spread <= 1e-13 else around / spread
+
+
+@njit(nogil=True, cache=True)
+def _mixed(state):  # type: ignore[no-untyped-def]
+    """Return the output of SplitMix64 at ``state``."""
+    state = (state ^ (state >> _S30)) * _FIRST
+    state = (state ^ (state >> _S27)) * _SECOND
+    return state ^ (state >> _S31)
+
+
+@njit(nogil=True, cache=True)
+def _draw(drawn, seed, number):  # type: ignore[no-untyped-def]
+    """Fill ``drawn`` with how often each item stands in resample ``number``."""
+    items = np.uint64(len(drawn))
+    state = _mixed(_mixed(seed + _STEP) ^ ((number + np.uint64(1)) * _STEP))
+    drawn[:] = 0
+    for _ in range(len(drawn)):
+        state += _STEP
+        drawn[np.int64(((_mixed(state) >> _S32) * items) >> _S32)] += 1
+
+
+@njit(nogil=True, cache=True)
+def _centred_ranks(weights, ranks):  # type: ignore[no-untyped-def]
+    """Fill ``ranks`` with the mean rank of each group of equals, less the mean of all; return the sum of their squares."""
+    total = 0
+    for group in range(len(weights)):
+        total += weights[group]
+    middle = (total + 1) / 2
+    before = 0
+    squares = 0.0
+    for group in range(len(weights)):
+        ranks[group] = before + (weights[group] + 1) / 2 - middle
+        squares += weights[group] * ranks[group] ** 2
+        before += weights[group]
+    return squares
+
+
+@njit(nogil=True, cache=True)
+def _pairs(weights):  # type: ignore[no-untyped-def]
+    """Return the number of pairs within groups of these sizes."""
+    number = 0
+    for weight in weights:
+        number += weight * (weight - 1) // 2
+    return number
+
+
+@njit(nogil=True, cache=True)
+def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-def]
+    """Return concordant less discordant pairs; items stand in the order of ``x_groups``, ``tree`` is room for a Fenwick tree."""
+    tree[:] = 0
+    size = len(tree) - 1
+    seen = 0
+    balance = 0
+    start = 0
+    while start < len(x_groups):
+        end = start
+        while end < len(x_groups) and x_groups[end] == x_groups[start]:
+            weight = weights[end]
+            if weight:
+                below, upto = 0, 0
+                place = y_groups[end]
+                while place > 0:
+                    below += tree[place]
+                    place &= place - 1
+                place = y_groups[end] + 1
+                while place > 0:
+                    upto += tree[place]
+                    place &= place - 1
+                balance += weight * (below - (seen - upto))
+            end += 1
+        for item in range(start, end):
+            weight = weights[item]
+            if weight:
+                seen += weight
+                place = y_groups[item] + 1
+                while place <= size:
+                    tree[place] += weight
+                    place += place & -place
+        start = end
+    return balance
+
+
+@njit(nogil=True, cache=True)
+def _correlate(x, y, x_groups, y_groups, order, seed, first, found):  # type: ignore[no-untyped-def]
+    """Fill ``found`` with the correlations in the resamples from ``first`` on; all items stand in the order of ``x_groups``."""
+    items = len(x)
+    drawn = np.empty(items, np.int64)
+    weights = np.empty(items, np.int64)
+    in_x = np.empty(x_groups.max() + 1, np.int64)
+    in_y = np.empty(y_groups.max() + 1, np.int64)
+    x_ranks, y_ranks = np.empty(len(in_x)), np.empty(len(in_y))
+    tree = np.empty(len(in_y) + 1, np.int64)
+    for row in range(len(found)):
+        _draw(drawn, seed, first + np.uint64(row))
+        in_x[:] = 0
+        in_y[:] = 0
+        sum_x, sum_y = 0.0, 0.0
+        for item in range(items):
+            weight = drawn[order[item]]
+            weights[item] = weight
+            in_x[x_groups[item]] += weight
+            in_y[y_groups[item]] += weight
+            sum_x += weight * x[item]
+            sum_y += weight * y[item]
+        pairs = items * (items - 1) // 2
+        x_pairs, y_pairs = pairs - _pairs(in_x), pairs - _pairs(in_y)
+        if x_pairs == 0 or y_pairs == 0:
+            found[row] = np.nan
+            continue
+        rank_scale = np.sqrt(_centred_ranks(in_x, x_ranks)) * np.sqrt(_centred_ranks(in_y, y_ranks))
+        mean_x, mean_y = sum_x / items, sum_y / items
+        xx, yy, xy, ranks = 0.0, 0.0, 0.0, 0.0
+        for item in range(items):
+            weight = weights[item]
+            if weight:
+                a, b = x[item] - mean_x, y[item] - mean_y
+                xx += weight * a * a
+                yy += weight * b * b
+                xy += weight * a * b
+                ranks += weight * x_ranks[x_groups[item]] * y_ranks[y_groups[item]]
+        scale = np.sqrt(xx) * np.sqrt(yy)
+        found[row, PEARSON] = min(max(xy / scale, -1.0), 1.0) if scale > 0 else np.nan
+        found[row, SPEARMAN] = min(max(ranks / rank_scale, -1.0), 1.0)
+        balance = _agreement(weights, x_groups, y_groups, tree)
+        found[row, KENDALL] = min(max(balance / (np.sqrt(x_pairs) * np.sqrt(y_pairs)), -1.0), 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _fit(x, y, seed, found):  # type: ignore[no-untyped-def]
+    """Fill ``found`` with intercept and slope in every resample."""
+    items = len(x)
+    drawn = np.empty(items, np.int64)
+    for row in range(len(found)):
+        _draw(drawn, seed, np.uint64(row))
+        sum_x, sum_y, xx, xy = 0.0, 0.0, 0.0, 0.0
+        for item in range(items):
+            weight = drawn[item]
+            sum_x += weight * x[item]
+            sum_y += weight * y[item]
+        mean_x, mean_y = sum_x / items, sum_y / items
+        for item in range(items):
+            a = x[item] - mean_x
+            xx += drawn[item] * a * a
+            xy += drawn[item] * a * (y[item] - mean_y)
+        slope = xy / xx if xx > 0 else np.nan
+        found[row, 0] = mean_y - slope * mean_x
+        found[row, 1] = slope
