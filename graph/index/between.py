@@ -1,8 +1,9 @@
 """What connects two sets of nodes: direct arcs, and pairs of arcs that meet in a middle node.
 
-Answers are *joints*: places in the sorted arc lists where one or more parallel arcs begin. Counting looks only at joints; chains
-are spelled out from them. For two hops the smaller side marks its neighbours and the larger side is looked through, each of its
-nodes either by walking its arcs or, for a hub, by looking the marked nodes up in them, whichever is less work.
+Answers are *joints*: places in the sorted arc lists where one or more parallel arcs begin; chains are spelled out from them
+(:mod:`tacit.graph.index.counts` counts without writing any down). For two hops the smaller side marks its neighbours and the
+larger side is looked through, each of its nodes either by walking its arcs or, for a hub, by looking the marked nodes up in
+them, whichever is less work.
 """
 
 from __future__ import annotations
@@ -106,38 +107,6 @@ def meeting(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-
                     size += 1
                 entry = before[entry]
     return out[:size]
-
-
-@njit(nogil=True, cache=True)
-def _kinds(indptr, neighbour, relation, node, arc):  # type: ignore[no-untyped-def]
-    """Return how many different relations (direction counts) the parallel arcs from ``arc`` on have."""
-    count = 0
-    for later in range(arc, arc + parallel(indptr, neighbour, node, arc)):
-        fresh = True
-        for earlier in range(arc, later):
-            if relation[earlier] == relation[later]:
-                fresh = False
-                break
-        count += fresh
-    return count
-
-
-@njit(nogil=True, cache=True)
-def count_joints(indptr, neighbour, relation, ones, twos, again, joints):  # type: ignore[no-untyped-def]
-    """Return ``(pairs, triples)`` of joints of either kind; ``again[i, j]`` marks pairs counted the other way round already."""
-    connected = np.zeros((len(ones), len(twos)), np.bool_)
-    pairs, triples = 0, 0
-    for number in range(len(joints)):
-        i, j = joints[number, 0], joints[number, 1]
-        if not connected[i, j]:
-            connected[i, j] = True
-            pairs += 1
-        if not again[i, j]:
-            kinds = _kinds(indptr, neighbour, relation, ones[i], joints[number, 2])
-            if joints.shape[1] == 4:
-                kinds *= _kinds(indptr, neighbour, relation, twos[j], joints[number, 3])
-            triples += kinds
-    return pairs, triples
 
 
 @njit(nogil=True, cache=True)

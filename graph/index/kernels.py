@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from . import between, hops, levels
+from . import between, counts, hops, levels
 from .labels import Labels
 from .layout import Arrays
 from .names import NodeIds
@@ -64,15 +64,12 @@ class Kernels:
         keys.sort()
         return self._strongest - (keys >> 32), (keys & 0xFFFFFFFF).tolist()
 
-    def count(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[int, int]:
-        """Connected pairs and distinct triples between two sets of different nodes."""
-        ones, twos, _ = self._lighter_first(ones, twos, hops_)
-        common = {*ones.tolist()} & {*twos.tolist()}
-        shared = [np.array([node in common for node in side], dtype=bool) for side in (ones.tolist(), twos.tolist())]
-        again = shared[0][:, None] & shared[1][None, :] & (ones[:, None] > twos[None, :])
-        joints = self._joints(ones, twos, hops_)
-        pairs, triples = between.count_joints(*self._graph, self._arrays["relation"], ones, twos, again, joints)
-        return int(pairs), int(triples)
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+        """Connected pairs and distinct triples of each pair of sets, shape (sets, 2); see :func:`.counts.count_many`."""
+        out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
+        with self._pool.lend() as scratch:
+            counts.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
+        return out
 
     def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> list[Chain]:
         """Every chain between two sets of different nodes as (nodes, [(owner, arc)]), in the order of ``Path.order``."""

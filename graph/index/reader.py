@@ -147,8 +147,18 @@ class IndexGraph:
 
     def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
+        (counts,) = self.count_triples_many([(sources, targets)], hops).tolist()
+        return TripleCounts(*counts)
+
+    def count_triples_many(
+        self, sets: Sequence[tuple[Sequence[str], Sequence[str]]], hops: Literal[1, 2] = 1
+    ) -> NDArray[np.int64]:
+        """Return :meth:`count_triples` of each ``(sources, targets)`` in one call, shape ``(len(sets), 2)``: pairs, triples."""
         answers.check_hops(hops, most=2)
-        return TripleCounts(*self._kernels.count(self._distinct(sources), self._distinct(targets), hops))
+        sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
+        starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
+        sources, targets = (self.ids([uri for pair in sets for uri in pair[side]]) for side in (0, 1))
+        return self._kernels.count(sources, targets, starts, hops)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.paths`."""

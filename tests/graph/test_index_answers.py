@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tacit.graph.counting import count_triples_many
+from tacit.graph.errors import InputError
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.index.reader import IndexGraph
 from tacit.graph.model import Assertion
@@ -72,6 +74,39 @@ def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
 def test_random_multigraphs(rows: list[Assertion], more: list[Assertion]) -> None:
     with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows + more, FilePath(folder) / "index")) as index:
         _same(index, OracleGraph(rows + more), [*_URIS, "/c/en/unknown"])
+
+
+sets = st.lists(st.sampled_from([*_URIS, "/c/en/unknown"]), max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(assertions, max_size=60), st.lists(st.tuples(sets, sets), max_size=6))
+def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[tuple[list[str], list[str]]]) -> None:
+    oracle = OracleGraph(rows)
+    with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows, FilePath(folder) / "index")) as index:
+        for hops in (1, 2):
+            found = index.count_triples_many(pairs, hops)
+            assert found.shape == (len(pairs), 2)
+            assert found.tolist() == [list(oracle.count_triples(*one, hops)) for one in pairs]
+            assert found.tolist() == [list(index.count_triples(*one, hops)) for one in pairs]
+            assert found.tolist() == count_triples_many(oracle, pairs, hops).tolist()
+        with pytest.raises(InputError, match="3 hops"):
+            index.count_triples_many(pairs, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.5])
+def test_many_sets_between_hubs(exponent: float, tmp_path: FilePath) -> None:
+    rows = _random_rows(11, 300, 900, exponent)
+    oracle, random = OracleGraph(rows), np.random.default_rng(3)
+    pairs = []
+    for _ in range(30):
+        sizes = random.integers(0, 25, 2)
+        sides = [[f"/c/en/n{number}" for number in (300 * random.random(size) ** 3).astype(int)] for size in sizes]
+        pairs.append((sides[0], sides[1]))
+    with open_index_directory(build_from_rows(rows, tmp_path / "index")) as index:
+        for hops in (1, 2):
+            want = [list(oracle.count_triples(*one, hops)) for one in pairs]
+            assert index.count_triples_many(pairs, hops).tolist() == want  # type: ignore[arg-type]
 
 
 def _random_rows(seed: int, nodes: int, edges: int, exponent: float) -> list[Assertion]:
