@@ -41,6 +41,13 @@ class MetricKind:
 KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
     {
         "grounding": MetricKind("grounding:make", "how near the response's concepts are to the history's", graph=True),
+        "length": MetricKind("baselines.length:make", "how many words the response has"),
+        "bleu": MetricKind("baselines.overlap:make_bleu", "runs of words shared with references", reference=True),
+        "chrf": MetricKind("baselines.overlap:make_chrf", "runs of characters shared with references", reference=True),
+        "rouge_l": MetricKind("baselines.rouge:make", "longest common subsequence with a reference", reference=True),
+        "meteor": MetricKind("baselines.meteor:make", "words, stems and synonyms shared with a reference", reference=True),
+        "bertscore": MetricKind("baselines.bertscore:make", "tokens like a reference's in context", reference=True, model=True),
+        "fed": MetricKind("baselines.fed:make", "how likely good follow-ups are beside bad ones", model=True),
     }
 )
 

@@ -58,7 +58,8 @@ class Piece:
 
     Attributes:
         kind: what it is: ``concept`` for a concept of the response, ``feature`` for a number that a model reads, ``base`` for
-            what it says when it knows nothing, ``triple`` for a chain of assertions between the two sides.
+            what it says when it knows nothing, ``triple`` for a chain of assertions between the two sides,
+            ``part`` for a number that a value is worked out from, without a share; metrics name others of their own.
         value: what it is worth by itself; share: the part of the score that is due to it (shares add up to the value).
         name: what it is called, for pieces that are no place in a text, e.g. ``one-hop triples``.
         response: where it stands in the response.

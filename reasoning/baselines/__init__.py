@@ -1,0 +1,1 @@
+"""Metrics of others, through the interface of all: what new metrics are measured against."""
