@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from ..graph.errors import InputError
 
@@ -35,16 +36,37 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
         with target.open("w", encoding="utf-8") as stream:
             yield stream.write
         return
+    with _whole(target) as file:
+        if target.suffix == ".gz":
+            import gzip
+
+            with gzip.GzipFile(target.name.removesuffix(".gz"), "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+                yield lambda text: packed.write(text.encode())
+        else:
+            yield lambda text: file.write(text.encode())
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path``, so that a crash leaves what was there before.
+
+    Raises:
+        InputError: ``path`` is a folder or in none.
+    """
+    target = check_output(path)
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+        return
+    with _whole(target) as file:
+        file.write(data)
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[BinaryIO]:
+    """Give a file beside ``target`` that takes its place when the block has ended well."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with fresh.open("wb") as file:
-            if target.suffix == ".gz":
-                import gzip
-
-                with gzip.GzipFile(target.name.removesuffix(".gz"), "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                    yield lambda text: packed.write(text.encode())
-            else:
-                yield lambda text: file.write(text.encode())
+            yield file
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(target)

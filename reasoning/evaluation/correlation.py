@@ -122,6 +122,24 @@ def williams(first: float, second: float, between: float, items: int) -> William
     return Williams(t, float(2 * student.sf(abs(t), freedom)))
 
 
+def spelt(correlation: Correlation, digits: int = 3) -> str:
+    """Return a correlation as papers print it, without the idle zero: ``.123 [.021, .224]``; empty where it has no value."""
+    if correlation.value is None:
+        return ""
+    text = decimal(correlation.value, digits)
+    if correlation.low is None or correlation.high is None:
+        return text
+    return f"{text} [{decimal(correlation.low, digits)}, {decimal(correlation.high, digits)}]"
+
+
+def decimal(value: float, digits: int = 3) -> str:
+    """Return a number between -1 and 1 without the zero before its point."""
+    text = f"{value:.{digits}f}"
+    if not float(text):
+        text = text.removeprefix("-")
+    return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
+
+
 def _number(value: Any) -> float | None:
     """A finite number, else None."""
     number = float(value)
