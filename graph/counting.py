@@ -1,24 +1,33 @@
-"""Counting the triples between many pairs of sets at once: in one call where a backend can, else one pair after the other."""
+"""Counting the triples between sets of concepts, and naming what was counted: as fast as the backend at hand can."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .model import Path
 from .protocol import KnowledgeGraph
+
+Count = Literal["pairs", "triples"]
+
+COUNTS: tuple[Count, ...] = get_args(Count)
 
 Sets = tuple[Sequence[str], Sequence[str]]
 
 
 @runtime_checkable
-class CountsMany(Protocol):
-    """A backend that counts for many pairs of sets in one call, as the index does."""
+class Counting(Protocol):
+    """A backend that does better than to count one pair of sets after the other and to build every chain, as the index does."""
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
         """As :func:`count_triples_many`."""
+
+    def counted_chains(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2], count: Count) -> Iterator[Path]:
+        """As :func:`counted_chains`, without end."""
 
 
 def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
@@ -29,7 +38,43 @@ def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Litera
     Raises:
         InputError: ``hops`` is neither 1 nor 2.
     """
-    if isinstance(graph, CountsMany):
+    if isinstance(graph, Counting):
         return graph.count_triples_many(sets, hops)
     rows = [graph.count_triples(sources, targets, hops) for sources, targets in sets]
     return np.array(rows, dtype=np.int64).reshape(len(sets), 2)
+
+
+def counted_chains(
+    graph: KnowledgeGraph,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    hops: Literal[1, 2] = 1,
+    count: Count = "pairs",
+    limit: int | None = None,
+) -> list[Path]:
+    """Return what :meth:`~tacit.graph.protocol.KnowledgeGraph.count_triples` counts between two sets, one chain each.
+
+    Args:
+        count: ``pairs``: the best chain of each connected pair; ``triples``: the best of the chains that differ in provenance,
+            or in the end they are walked from, alone.
+        limit: how many chains at most; None gives all.
+
+    Returns:
+        The chains in ``Path.order``.
+
+    Raises:
+        InputError: ``hops`` is neither 1 nor 2.
+    """
+    if isinstance(graph, Counting):
+        return list(islice(graph.counted_chains(sources, targets, hops, count), limit))
+    return list(islice(_distinct(graph.triples_between(sources, targets, hops), count), limit))
+
+
+def _distinct(chains: Sequence[Path], count: Count) -> Iterator[Path]:
+    seen: set[object] = set()
+    for path in chains:
+        triples = frozenset(assertion[:3] for assertion in path.assertions)
+        key = (path.nodes[0], path.nodes[-1]) if count == "pairs" else triples
+        if key not in seen:
+            seen.add(key)
+            yield path

@@ -71,8 +71,8 @@ class Kernels:
             counts.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
         return out
 
-    def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> list[Chain]:
-        """Every chain between two sets of different nodes as (nodes, [(owner, arc)]), in the order of ``Path.order``."""
+    def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> Iterator[Chain]:
+        """Yield every chain between two sets of different nodes as (nodes, [(owner, arc)]), in the order of ``Path.order``."""
         ones, twos, turned = self._lighter_first(ones, twos, hops_)
         rows = between.spell(*self._graph, ones, twos, self._joints(ones, twos, hops_))
         weight, rank = self._arrays["weight"], self._arrays["rank"]
@@ -80,7 +80,7 @@ class Kernels:
         if hops_ == 1:
             order = np.lexsort((arcs, rank[last], rank[first], -weight[arcs].astype(np.int64)))
             steps = zip(first[order].tolist(), last[order].tolist(), arcs[order].tolist(), strict=True)
-            return [([one, two], [(one, arc)]) for one, two, arc in steps]
+            return (([one, two], [(one, arc)]) for one, two, arc in steps)
         further = rows[:, 3]
         if turned:
             first, last, arcs, further = last, first, further, arcs
@@ -88,7 +88,7 @@ class Kernels:
         strength = np.minimum(weight[arcs], weight[further]).astype(np.int64)
         order = np.lexsort((further, arcs, rank[last], rank[middle], rank[first], -strength))
         columns = (column[order].tolist() for column in (first, middle, last, arcs, further))
-        return [([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True)]
+        return (([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True))
 
     def _lighter_first(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[NodeIds, NodeIds, bool]:
         """The two sides, for two hops the one with fewer arcs first, and whether they changed places."""

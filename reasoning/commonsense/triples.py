@@ -20,16 +20,15 @@ A pair at one hop is counted at two hops as well where a chain of two joins it. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
-from typing import Literal, get_args
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.counting import count_triples_many
+from ...graph.counting import COUNTS, Count, count_triples_many, counted_chains
 from ...graph.errors import InputError
-from ...graph.model import Path
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
 from ..grounding import first_mentions, latest_mentions
@@ -37,9 +36,6 @@ from ..language import Analyser
 from ..linking import Linker
 from ..score import CheckedItem, Piece
 
-Count = Literal["pairs", "triples"]
-
-COUNTS: tuple[Count, ...] = get_args(Count)
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
 
 _Sides = tuple[tuple[str, ...], tuple[str, ...]]
@@ -128,20 +124,10 @@ class TripleFeatures:
         latest = latest_mentions(history)
         first = {mention.concept: mention for mention in first_mentions(response)}
         pieces = []
-        for path in islice(self._distinct(self.graph.triples_between(list(latest), list(first), hops)), limit):
+        for path in counted_chains(self.graph, list(latest), list(first), hops, self.count, limit):
             found = latest[path.nodes[0]]
             pieces.append(Piece("triple", 1.0, 0.0, first[path.nodes[-1]], found.turn, found.mention, path.hops, path))
         return pieces
-
-    def _distinct(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """Yield the first path of each thing that is counted."""
-        seen: set[object] = set()
-        for path in paths:
-            triples = frozenset(assertion[:3] for assertion in path.assertions)
-            key = (path.nodes[0], path.nodes[-1]) if self.count == "pairs" else triples
-            if key not in seen:
-                seen.add(key)
-                yield path
 
 
 def _in_order(concepts: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.graph.counting import count_triples_many
+from tacit.graph.counting import COUNTS, count_triples_many, counted_chains
 from tacit.graph.errors import InputError
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.index.reader import IndexGraph
@@ -79,7 +79,7 @@ def test_random_multigraphs(rows: list[Assertion], more: list[Assertion]) -> Non
 sets = st.lists(st.sampled_from([*_URIS, "/c/en/unknown"]), max_size=12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(assertions, max_size=60), st.lists(st.tuples(sets, sets), max_size=6))
 def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[tuple[list[str], list[str]]]) -> None:
     oracle = OracleGraph(rows)
@@ -90,6 +90,11 @@ def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[
             assert found.tolist() == [list(oracle.count_triples(*one, hops)) for one in pairs]
             assert found.tolist() == [list(index.count_triples(*one, hops)) for one in pairs]
             assert found.tolist() == count_triples_many(oracle, pairs, hops).tolist()
+            for count, column in zip(COUNTS, found.T.tolist(), strict=True):
+                chains = [counted_chains(index, *one, hops, count) for one in pairs]
+                assert list(map(len, chains)) == column
+                assert chains == [counted_chains(oracle, *one, hops, count) for one in pairs]
+                assert [counted_chains(index, *one, hops, count, 2) for one in pairs] == [some[:2] for some in chains]
         with pytest.raises(InputError, match="3 hops"):
             index.count_triples_many(pairs, 3)  # type: ignore[arg-type]
 
