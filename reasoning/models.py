@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,7 @@ _SETTINGS = (
     "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "vocab.txt", "merges.txt", "*.model", "*.index.json",
 )  # fmt: skip
+SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "[0-9]_*/config.json")
 _WEIGHTS = ("*.safetensors", "*.bin")  # the second only where there is none of the first
 _SECONDS = 5.0
 _BLOCK = 1 << 20
@@ -59,8 +60,11 @@ class ModelFiles:
         return f"{self.name}@{self.digest}"
 
 
-def find_model(model: str | Path) -> ModelFiles:
+def find_model(model: str | Path, *, also: Sequence[str] = ()) -> ModelFiles:
     """Return the files of a model, fetching them when ``model`` is an id of the hub that is not in the local cache.
+
+    Args:
+        also: patterns of small files that are fetched along, e.g. :data:`SENTENCE_FILES`.
 
     Raises:
         ModelError: the folder holds no model, or there is none of that id in reach.
@@ -75,7 +79,7 @@ def find_model(model: str | Path) -> ModelFiles:
     try:
         return _whole(ModelFiles(model, Path(hub.snapshot_download(model, local_files_only=True)), model))
     except (hub.errors.LocalEntryNotFoundError, ModelError):
-        return _whole(ModelFiles(model, _fetched(model, hub), model))
+        return _whole(ModelFiles(model, _fetched(model, hub, also), model))
 
 
 def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) -> tuple[Any, Any]:
@@ -133,8 +137,12 @@ def quiet() -> Iterator[None]:
 def _files(folder: Path) -> list[Path]:
     """The files that decide what a model gives, by name."""
     settings = {path for pattern in _SETTINGS for path in folder.glob(pattern)}
-    weights = next((found for pattern in _WEIGHTS if (found := set(folder.glob(pattern)))), set())
-    return sorted(path for path in settings | weights if path.is_file())
+    return sorted(path for path in settings.union(weight_files(folder)) if path.is_file())
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files that hold the weights of the model in ``folder``, by name."""
+    return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
 
 
 def _whole(files: ModelFiles) -> ModelFiles:
@@ -146,7 +154,7 @@ def _whole(files: ModelFiles) -> ModelFiles:
     return files
 
 
-def _fetched(model: str, hub: Any) -> Path:
+def _fetched(model: str, hub: Any, also: Sequence[str]) -> Path:
     """Fetch a model from the hub into the local cache and return its folder there."""
     import httpx
 
@@ -164,6 +172,8 @@ def _fetched(model: str, hub: Any) -> Path:
         folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"]))
         if not any(folder.glob(_WEIGHTS[0])):
             hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"])
+        if also:
+            hub.snapshot_download(model, allow_patterns=list(also))
     except Exception as error:  # the hub's own errors, httpx's and OSError
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason}); {way_out}") from error

