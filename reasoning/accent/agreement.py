@@ -1,0 +1,65 @@
+"""Agreement of English verbs with their subject, on single words: ``buys`` and ``buy``, tense left as it is.
+
+Events of ATOMIC say ``PersonX buys a brush``, its tails ``to buy a brush``; these are one verb in one tense. A past form stays
+what it is, so ``bought`` and ``buys`` are never taken for each other. No dictionary is needed: whoever asks knows that the word
+is a verb.
+"""
+
+from __future__ import annotations
+
+from ...graph.lemma import lemmas
+
+_THIRD = {"be": "is", "am": "is", "are": "is", "have": "has", "do": "does", "go": "goes"}
+_BASE = {
+    "is": "be", "am": "be", "are": "be", "has": "have", "does": "do", "aches": "ache", "dies": "die", "lies": "lie",
+    "ties": "tie", "shoes": "shoe",
+}  # fmt: skip
+_HISSING = ("sses", "shes", "ches", "xes", "zzes", "oes")
+_NO_ENDING = ("ss", "us", "is", "was")
+_INVARIABLE_WORDS = (
+    "can could may might must ought shall should to will would "
+    "a about all an and any as at but by for from her his if in into my no of off on or our out over so some than that the this "
+    "up was were when while with your"
+)
+INVARIABLE = frozenset(_INVARIABLE_WORDS.split())
+_PAST_FORMS = (
+    "was were been had did gone went became began bit blew broke brought built bought caught chose came drew drank "
+    "drove ate fell fed felt fought found flew forgot got gave grew heard hid held kept knew led left lent lost "
+    "made meant met paid rode rang ran said saw sold sent shook shot sang sank sat slept spoke spent stood stole "
+    "stuck swam took taught tore told thought threw understood woke wore won wrote"
+)
+_PAST = frozenset(_PAST_FORMS.split())
+
+
+def third_person(base: str) -> str:
+    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals, past forms and other words stay."""
+    if base in _THIRD:
+        return _THIRD[base]
+    if not base.isalpha() or not base.islower() or base in INVARIABLE or is_past(base) or is_third_person(base):
+        return base
+    if base.endswith("y") and base[-2:-1] not in ("a", "e", "i", "o", "u", ""):
+        return base[:-1] + "ies"
+    return base + ("es" if base.endswith(("s", "sh", "ch", "x", "z", "o")) else "s")
+
+
+def base_form(verb: str) -> str:
+    """Return the form of a verb after "to" when it agrees with a subject: ``buys`` -> ``buy``, ``is`` -> ``be``; others stay."""
+    if verb in _BASE:
+        return _BASE[verb]
+    if not is_third_person(verb):
+        return verb
+    if verb.endswith("ies"):
+        return verb[:-3] + "y"
+    return verb[:-2] if verb.endswith(_HISSING) else verb[:-1]
+
+
+def is_third_person(verb: str) -> bool:
+    """``verb`` has the ending of the third person singular, or is one of its irregular forms."""
+    return verb in _BASE or (verb.endswith("s") and len(verb) > 2 and not verb.endswith(_NO_ENDING))
+
+
+def is_past(verb: str) -> bool:
+    """``verb`` is a past form, as far as its shape says: ``walked`` and ``bought`` are, ``need`` and ``put`` are not."""
+    if verb in _PAST:
+        return True
+    return verb.endswith("ed") and len(verb) > 3 and not verb.endswith("eed") and bool(lemmas(verb))

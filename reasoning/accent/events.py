@@ -1,0 +1,213 @@
+"""Events written in one way: as ATOMIC writes heads, as it writes tails, and as keys under which wordings of one event meet.
+
+ATOMIC's heads are clauses (``PersonX buys a brush``); its tails leave out a subject that the relation already names (``to buy a
+brush`` for xWant, ``happy`` for xReact), and people who write down the events of a dialogue do neither the same way
+(``PersonX be happy``, ``PersonX not gets it``). :func:`head_form` and :func:`tail_form` give the graph's wording,
+:func:`comparison_key` drops what the two disagree on: subject, "to", "wants to", "feels", articles and agreement. Tense stays.
+:func:`name_people` decides who is PersonX.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from ...graph.names import normalise_event
+from .agreement import INVARIABLE, base_form, is_past, third_person
+
+WANTS = frozenset(("xIntent", "xNeed", "xWant", "oWant"))
+FEELINGS = frozenset(("xReact", "oReact", "xAttr"))
+EFFECTS = frozenset(("xEffect", "oEffect"))
+
+_APOSTROPHES = re.compile("[’‘`´]")
+_CLITIC = re.compile(r"(?<=\w)\s*'\s*(?=(?:s|m|re|ve|ll|d|t)\b)")
+_NEGATION = re.compile(r"(?<=\w)\s+(?=n't\b)")
+_END = re.compile(r"[\s.,;:!?…]+$")
+_QUOTES = re.compile('["“”]')
+_CONTRACTIONS = tuple(
+    (re.compile(rf"(?:{pattern})(?![\w'])"), full)
+    for pattern, full in (
+        (r"\bcan?n't|\bcan't|\bcannot|\bcant", "can not"), (r"\bwo(?:n't|nt)", "will not"), (r"\bshan't", "shall not"),
+        (r"\bain't", "is not"), (r"\b(do|does|did|is|are|was|were|would|should|could|have|has)nt", r"\1 not"),
+        (r"(?<=\w)n't", " not"), (r"(?<=\w)'m", " am"), (r"(?<=\w)'re", " are"), (r"(?<=\w)'ve", " have"),
+        (r"(?<=\w)'ll", " will"), (r"(?<=\w)'d", " would"), (r"\b(it|that|he|she|there|what|who)'s", r"\1 is"),
+    )
+)  # fmt: skip
+_NOT_THIRD = re.compile(r"\bn't\b")
+
+_PERSON = re.compile(r"^(?:Person[XYZ]|they|he|she|i|you|we|others|people)(?: and Person[XYZ])?$")
+_FREQUENT_ADVERBS = (
+    "also already always almost barely ever even finally first hardly just maybe merely nearly never not now often only "
+    "quickly really simply sometimes soon still suddenly technically then usually"
+)
+_ADVERBS = frozenset(_FREQUENT_ADVERBS.split())
+_LEADING = frozenset(("and", "but", "or", "so", "then", "also", "because"))
+_ARTICLES = frozenset(("a", "an", "the"))
+_POSSESSIVES = frozenset(("my", "his", "her", "its", "own"))
+_WANTING = re.compile(
+    r"^(?:(?:wants?|wanted|likes?|intends?|intended|hopes?|needs?|needed|plans?|tries|wishes) |(?:would|'d) (?:like|love) |"
+    r"have to )(?P<negated>not )?to (?=\w)"
+)
+_FEELING = re.compile(
+    r"^(?P<denied>not )?(?:feels?|felt|be|is|are|am|gets?|becomes?|seems?|looks?|to feel|to be|being|feeling)(?: like)? (?=\w)"
+)
+_DENIED = re.compile(r"^(?:do not|does not|not) (?:to )?(?=\w)")
+
+
+def normalise(text: str) -> str:
+    """Return an event phrase as :func:`tacit.graph.names.normalise_event` does, apostrophes made one and end marks dropped.
+
+    ``" Person x likes PersonY`s dog !"`` gives ``PersonX likes PersonY's dog``. Normalising twice changes nothing.
+    """
+    text = _NEGATION.sub("", _CLITIC.sub("'", _APOSTROPHES.sub("'", _QUOTES.sub(" ", text))))
+    while (stripped := _END.sub("", normalise_event(text))) != text:
+        text = stripped
+    return text
+
+
+@lru_cache(maxsize=50_000)
+def head_form(text: str) -> str:
+    """Return an event as ATOMIC writes heads and the clauses of HinderedBy and isAfter.
+
+    The verb after a person agrees with it (``PersonX be happy`` -> ``PersonX is happy``), negation has its auxiliary
+    (``PersonX not gets it`` -> ``PersonX does not get it``) and contractions are written out. Phrases without a person as subject
+    keep their words.
+    """
+    subject, words = _split(_written_out(normalise(text)))
+    if not subject or not words:
+        return " ".join((*subject, *words))
+    agrees = len(subject) == 1 and subject[0].startswith("Person")
+    before = 0
+    while before < len(words) - 1 and words[before] in _ADVERBS:
+        before += 1
+    verb = words[before]
+    if "not" in words[:before] and agrees and verb not in INVARIABLE:
+        others = [word for word in words[:before] if word != "not"]
+        base = base_form(verb)
+        rest = ["is", "not"] if base == "be" else [verb, "not"] if is_past(verb) and verb in ("was", "had") else None
+        words = [*others, *(rest or ["did" if is_past(verb) else "does", "not", base]), *words[before + 1 :]]
+    elif agrees:
+        words = [*words[:before], third_person(verb), *words[before + 1 :]]
+    return " ".join((*subject, *words))
+
+
+def head_forms(text: str) -> tuple[str, ...]:
+    """Return the wordings under which a graph may know the head ``text``, in the order in which they should be tried.
+
+    As normalised, as :func:`head_form` writes it, with the negations that ATOMIC's files hold (``can n't``), without articles,
+    and without its subject in base form, as ConceptNet's events stand there (``buy a brush``).
+    """
+    full = head_form(text)
+    forms = [normalise(text), full]
+    if " not " in full:
+        forms += [full.replace(" not ", " n't "), full.replace("is not ", "isn't ").replace("does not ", "doesn't ")]
+    forms += [" ".join(word for word in form.split() if word not in _ARTICLES) for form in (full,)]
+    subject, words = _split(full)
+    if subject == ["PersonX"] and words:
+        forms.append(" ".join((base_form(words[0]), *words[1:])))
+    return tuple(dict.fromkeys(form for form in forms if form))
+
+
+@lru_cache(maxsize=50_000)
+def tail_form(text: str, relation: str) -> str:
+    """Return an event as ATOMIC writes the tails of ``relation``.
+
+    xIntent, xNeed, xWant, oWant: ``to`` and the base form; xReact, oReact, xAttr: the complement of the verb; xEffect, oEffect:
+    the verb in the third person; HasSubEvent: its base form; each without the subject that the relation names (PersonX,
+    for oWant, oReact and oEffect PersonY), and with any other. HinderedBy, isAfter: :func:`head_form`.
+    """
+    full = head_form(text)
+    words = _without_subject(full, relation)
+    if words is None or relation in ("HinderedBy", "isAfter"):
+        return full
+    phrase = " ".join(words)
+    if relation in WANTS:
+        base, denied = _DENIED.subn("", _based(_goal(phrase)))
+        return f"{'not ' if denied else ''}to {base}"
+    if relation in FEELINGS:
+        return _FEELING.sub(r"\g<denied>", phrase)
+    if relation in EFFECTS:
+        first, _, rest = phrase.partition(" ")
+        agreed = third_person(first) if _split(full)[0] else first
+        return f"{agreed} {rest}".strip()
+    return _based(phrase)
+
+
+@lru_cache(maxsize=200_000)
+def comparison_key(text: str, relation: str | None = None) -> str:
+    """Return what wordings of one event share: ``PersonX buys a brush`` and ``to buy brush`` have the key ``buy brush``.
+
+    Args:
+        text: a head, or with ``relation`` a tail, in a graph's wording or a dialogue's.
+        relation: the tail's relation, which tells whose act it is and whether "wants to" or "feels" go without saying.
+
+    Returns:
+        Lower case but for people; no subject that is PersonX (for oWant, oReact, oEffect: PersonY), no "to", no articles; present
+        tense without agreement, other tenses as they are. It may be empty only when ``text`` holds no word.
+    """
+    full = _written_out(normalise(text))
+    words = _without_subject(full, relation)
+    subject: list[str] = []
+    if words is None:
+        subject, words = _split(full)
+    phrase = " ".join(words)
+    if relation in WANTS and not subject:
+        phrase = _goal(phrase)
+    phrase = _based(phrase.removeprefix("to "))
+    if relation in FEELINGS and not subject:
+        phrase = _based(_FEELING.sub(r"\g<denied>", phrase))
+    phrase = " ".join((*subject, _DENIED.sub("not ", phrase)))
+    own = "PersonY's" if relation in ("oWant", "oReact", "oEffect") else "PersonX's"
+    kept = ["their" if word == own or word in _POSSESSIVES else word for word in phrase.split() if word not in _ARTICLES]
+    key = " ".join(word for place, word in enumerate(kept) if word != "their" or kept[place - 1 : place] != ["their"])
+    return key or phrase or full
+
+
+def _written_out(text: str) -> str:
+    """``text`` with its contractions written out."""
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    return _NOT_THIRD.sub("not", text)
+
+
+def _split(text: str) -> tuple[list[str], list[str]]:
+    """Return the subject of a clause when it is a person, and the other words."""
+    words = text.split()
+    for size in (3, 1):
+        if len(words) >= size and _PERSON.match(" ".join(words[:size])):
+            return words[:size], words[size:]
+    return [], words
+
+
+def _without_subject(text: str, relation: str | None) -> list[str] | None:
+    """The words of a clause without the subject that goes without saying; None when it has another subject."""
+    words = text.split()
+    while len(words) > 1 and words[0] in _LEADING:
+        words = words[1:]
+    subject, rest = _split(" ".join(words))
+    if not subject:
+        return words
+    other = relation in ("oWant", "oReact", "oEffect")
+    named = "PersonY" if other else "PersonX"
+    if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (other or subject[0] == "they")):
+        return rest
+    return None
+
+
+def _goal(phrase: str) -> str:
+    """A phrase without the words that say that it is wanted."""
+    match = _WANTING.match(phrase)
+    if match:
+        phrase = (match["negated"] or "") + phrase[match.end() :]
+    return phrase.removeprefix("to ")
+
+
+def _based(phrase: str) -> str:
+    """A verb phrase whose first verb does not agree with anybody."""
+    words = phrase.split()
+    before = 0
+    while before < len(words) - 1 and words[before] in _ADVERBS:
+        before += 1
+    if words and not words[before].startswith("Person"):
+        words[before] = base_form(words[before])
+    return " ".join(words)
