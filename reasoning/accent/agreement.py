@@ -32,7 +32,7 @@ _PAST = frozenset(_PAST_FORMS.split())
 
 
 def third_person(base: str) -> str:
-    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals, past forms and other words stay."""
+    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay."""
     if base in _THIRD:
         return _THIRD[base]
     if not base.isalpha() or not base.islower() or base in INVARIABLE or is_past(base) or is_third_person(base):
