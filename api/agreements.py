@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 _KINDS = ("Pearson", "Spearman", "Kendall")
 _SIGNIFICANT = 0.05
-_WIDEST = 23
+_WIDEST = 28
 
 
 def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
     """Print the tables; ``errors`` are rows and responses left out before any metric saw them, by data set."""
     whole = [row for row in rows if row.system is None]
-    show(table(("data set, metric, system", ">n", *_KINDS), _lines(rows)))
-    print(f"\n[ ] 95% bootstrap intervals, {count(resamples)} resamples, seed {seed}; * p < {_p_text(_SIGNIFICANT)}")
+    show(table(("data set", ">n", *_KINDS), _lines(rows)))
+    print(f"\nIn brackets: 95% bootstrap intervals from {count(resamples)} resamples (seed {seed}); *: p < .05")
     for line in _remarks(whole, errors):
         print(line)
     if any(row.ranking and len(row.ranking.systems) > 1 for row in whole):
@@ -49,7 +49,7 @@ def _cell(one: Correlation) -> str:
     if one.value is None:
         return "    –"
     star = "*" if one.p is not None and one.p < _SIGNIFICANT else " "
-    bounds = "" if one.low is None or one.high is None else f" [{decimal(one.low):>5}, {decimal(one.high):>5}]"
+    bounds = "" if one.low is None or one.high is None else f" [{decimal(one.low, 2):>4}, {decimal(one.high, 2):>4}]"
     return f"{decimal(one.value):>5}{star}{bounds}".rstrip()
 
 
@@ -137,7 +137,7 @@ def _p_text(p: float | None) -> str:
     """A p-value as papers print it."""
     if p is None:
         return ""
-    return "<.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1).rstrip("0")
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def _short(name: str) -> str:

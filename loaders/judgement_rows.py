@@ -188,7 +188,7 @@ def _turn_rating(rating: Any) -> float:
 def _json_texts(value: str) -> tuple[str, ...] | None:
     """Return the texts of a JSON list, None when ``value`` is none."""
     try:
-        listed = json.loads(value)
+        listed = json.loads(value, strict=False)
     except (ValueError, RecursionError):
         return None
     return tuple(listed) if _texts(listed) else None

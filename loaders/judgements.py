@@ -12,6 +12,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 import orjson
@@ -188,7 +189,7 @@ def _table(data: bytes, damage: str | None, delimiter: str, rating: str, dataset
         elif any(not _is_text(cell) for cell in cells):
             yield JudgementError(number, NOT_UTF8, dataset)
         else:
-            yield judgements_in(dict(zip(heading, cells, strict=False)), number, dataset, rating)
+            yield judgements_in(dict(zip_longest(heading, cells, fillvalue="")), number, dataset, rating)
     if damage is not None:
         yield JudgementError(reader.line_num + 1, damage, dataset)
 

@@ -1,0 +1,209 @@
+"""Agreement of metrics with people: the rows for data sets, systems, rankings and comparisons, and what is left out of them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+from tacit.graph.errors import InputError
+from tacit.reasoning.evaluation import Agreement, Judged, evaluate, williams
+from tacit.reasoning.evaluation.correlation import SAME_RATINGS, SAME_SCORES, TOO_FEW
+from tacit.reasoning.evaluation.resampling import correlations
+
+NAN = math.nan
+
+
+def world(items: int = 60, dataset: str = "d", seed: int = 0) -> list[Judged]:
+    """Responses of three systems under two metrics, of which the second sees more of the rating."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for number in range(items):
+        rating = float(rng.integers(2, 11)) / 2
+        scores = {"weak": float(rng.normal() + 0.2 * rating), "strong": float(rng.normal() + rating)}
+        found.append(Judged(dataset, "abc"[number % 3], rating, scores))
+    return found
+
+
+def columns(items: Sequence[Judged], metric: str) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([item.scores[metric] for item in items]), np.array([item.rating for item in items])
+
+
+def test_rows_come_by_data_set_metric_and_system() -> None:
+    items = [*world(30, "second", 1), *world(30, "first", 2)]
+    rows = evaluate(items, ["weak", "strong"], resamples=20)
+    assert [(row.dataset, row.metric, row.system, row.n) for row in rows] == [
+        (dataset, metric, system, 30 if system is None else 10)
+        for dataset in ("second", "first")
+        for metric in ("weak", "strong")
+        for system in (None, "a", "b", "c")
+    ]
+    assert rows[0:16:4] == evaluate(items, ["weak", "strong"], resamples=20, by_system=False)
+
+
+def test_values_are_scipys_and_intervals_the_resamples() -> None:
+    items = world()
+    for row in evaluate(items, ["weak"], resamples=400, seed=3):
+        part = [item for item in items if row.system in (None, item.system)]
+        scores, ratings = columns(part, "weak")
+        expected = stats.spearmanr(scores, ratings)
+        assert (row.spearman.value, row.spearman.p) == pytest.approx((expected.statistic, expected.pvalue))
+        assert row.kendall.value == pytest.approx(stats.kendalltau(scores, ratings).statistic)
+        drawn = correlations(scores, ratings, resamples=400, seed=3)
+        low, high = np.quantile(drawn[:, 0], [0.025, 0.975])
+        assert (row.pearson.low, row.pearson.high) == pytest.approx((low, high))
+        assert row.note == ""
+
+
+def test_what_a_metric_cannot_judge_is_left_out_and_counted() -> None:
+    items = world()
+    holes = [
+        replace(item, scores={**item.scores, "weak": value})
+        for item, value in zip(items, (NAN, NAN, math.inf, NAN, 1.0), strict=False)
+    ]
+    holes[4] = replace(holes[4], scores={"strong": 1.0})
+    [row] = evaluate([*holes, *items[5:]], ["weak"], resamples=50, by_system=False)
+    [alone] = evaluate(items[5:], ["weak"], resamples=50, by_system=False)
+    assert (row.n, row.unscored) == (55, 5)
+    assert row.pearson == alone.pearson
+    parts = evaluate([*holes, *items[5:]], ["weak"], resamples=50)
+    assert sum(part.unscored for part in parts if part.system is not None) == 5
+
+
+@pytest.mark.parametrize(
+    ("scores", "ratings", "note"),
+    [
+        ([1, 2], [1, 2], TOO_FEW), ([NAN] * 5, [1, 2, 3, 4, 5], TOO_FEW), ([NAN, NAN, 3, 4], [1, 2, 3, 4], TOO_FEW),
+        ([0.5] * 4, [1, 2, 3, 4], SAME_SCORES), ([1, 2, 3, 4], [5] * 4, SAME_RATINGS), ([0.5] * 4, [5] * 4, SAME_SCORES),
+    ],
+)  # fmt: skip
+def test_undefined_correlations_are_null_with_a_note(scores: list[float], ratings: list[float], note: str) -> None:
+    items = [
+        Judged("d", None, rating, {"m": score, "n": float(place)})
+        for place, (rating, score) in enumerate(zip(ratings, scores, strict=True))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        [row, other] = evaluate(items, ["m", "n"], resamples=50)
+    assert row.note == note
+    for correlation in row.correlations:
+        assert correlation.to_dict() == {"value": None, "low": None, "high": None, "p": None}
+    assert other.against is not None
+    assert other.against.to_dict()["williams"] == {"pearson": {"t": None, "p": None}, "spearman": {"t": None, "p": None}}
+    assert other.against.to_dict()["difference"]["kendall"] == {"value": None, "low": None, "high": None}
+
+
+def test_constant_resamples_are_told() -> None:
+    items = [Judged("d", None, rating, {"m": rating}) for rating in (1.0, 1.0, 1.0, 2.0)]
+    [row] = evaluate(items, ["m"], resamples=1000)
+    # a resample of four misses the one that differs with probability (3/4)^4 = 0.316, and has nothing else with 1/256
+    assert 0.25 < int(row.note.split(" ")[0]) / 1000 < 0.4
+    assert "of 1,000 resamples" in row.note
+    assert (row.pearson.value, row.pearson.low, row.pearson.high) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_the_ranking_is_over_the_systems_means() -> None:
+    items = [
+        Judged("d", system, rating, {"m": score})
+        for system, rating, score in [
+            ("x", 1, 0.1), ("x", 2, 0.3), ("y", 4, 0.9), ("y", 5, 0.7), ("z", 3, 0.5), ("z", 3, 0.2), ("z", 3, NAN),
+            (None, 9, 9.0),
+        ]
+    ]  # fmt: skip
+    ranking = evaluate(items, ["m"], resamples=10)[0].ranking
+    assert ranking is not None
+    means = [(one.system, one.n, one.human, one.metric) for one in ranking.systems]
+    assert [name for name, *_ in means] == ["y", "z", "x"]
+    np.testing.assert_allclose([row[1:] for row in means], [(2, 4.5, 0.8), (2, 3.0, 0.35), (2, 1.5, 0.2)])
+    assert ranking.pearson.value == pytest.approx(stats.pearsonr([0.8, 0.35, 0.2], [4.5, 3, 1.5]).statistic)
+    assert ranking.kendall.value == pytest.approx(1.0)
+    assert ranking.pearson.low is None
+    two = evaluate([item for item in items if item.system != "z"], ["m"], resamples=10)[0].ranking
+    assert two is not None
+    assert (len(two.systems), two.pearson.value, two.note) == (2, None, "fewer than 3 systems")
+    assert evaluate([item for item in items if item.system is None], ["m"], resamples=10)[0].ranking is None
+
+
+def test_a_metric_is_compared_with_the_first() -> None:
+    items = world(80)
+    weak, strong = evaluate(items, ["weak", "strong"], resamples=500, seed=9, by_system=False)
+    assert weak.against is None
+    assert strong.against is not None
+    assert (strong.against.metric, strong.against.n) == ("weak", 80)
+    (a, ratings), (b, _) = columns(items, "strong"), columns(items, "weak")
+    for kind, correlation in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+        r = [float(correlation(*pair).statistic) for pair in ((a, ratings), (b, ratings), (a, b))]
+        expected = williams(r[0], r[1], r[2], 80)
+        assert expected is not None
+        assert strong.against.williams[kind] == pytest.approx(expected)
+        assert expected.t > 0
+    drawn = correlations(a, ratings, resamples=500, seed=9) - correlations(b, ratings, resamples=500, seed=9)
+    difference = strong.against.difference["kendall"]
+    assert difference.value == pytest.approx((strong.kendall.value or 0) - (weak.kendall.value or 0))
+    assert (difference.low, difference.high) == pytest.approx(tuple(np.quantile(drawn[:, 2], [0.025, 0.975])))
+    assert set(strong.against.williams) == {"pearson", "spearman"}
+
+
+def test_a_comparison_is_over_what_both_can_judge() -> None:
+    items = world(40)
+    items[0] = replace(items[0], scores={"weak": NAN, "strong": 1.0})
+    items[1] = replace(items[1], scores={"weak": 1.0, "strong": NAN})
+    strong = evaluate(items, ["weak", "strong"], resamples=100, by_system=False)[1]
+    common = evaluate(items[2:], ["weak", "strong"], resamples=100, by_system=False)[1]
+    assert strong.against is not None
+    assert strong.against.n == 38
+    assert (strong.n, strong.unscored) == (39, 1)
+    assert strong.against == common.against
+
+
+def test_one_metric_in_the_clothes_of_another() -> None:
+    items = [replace(item, scores={"a": item.scores["weak"], "b": 3 * item.scores["weak"] + 1}) for item in world()]
+    against = evaluate(items, ["a", "b"], resamples=100, by_system=False)[1].against
+    assert against is not None
+    assert against.williams == {"pearson": None, "spearman": None}
+    assert [against.difference[kind].value for kind in ("pearson", "spearman", "kendall")] == pytest.approx([0, 0, 0], abs=1e-12)
+
+
+def test_seeds_and_order() -> None:
+    items = world()
+    first = evaluate(items, ["weak", "strong"], resamples=300, seed=1)
+    assert first == evaluate(items, ["weak", "strong"], resamples=300, seed=1)
+    other = evaluate(items, ["weak", "strong"], resamples=300, seed=2)
+    assert first[0].pearson.value == other[0].pearson.value
+    assert first[0].pearson.low != other[0].pearson.low
+    for one, mixed in zip(first, evaluate(items[::-1], ["weak", "strong"], resamples=300, seed=1), strict=True):
+        assert [c.value for c in one.correlations] == pytest.approx([c.value for c in mixed.correlations])
+
+
+def test_progress_reaches_its_end() -> None:
+    seen: list[tuple[int, int]] = []
+    items = [*world(30), Judged("one", None, 1.0, {"weak": 1.0, "strong": NAN})]
+    items[3] = replace(items[3], scores={"weak": NAN, "strong": 1.0})
+    evaluate(items, ["weak", "strong"], resamples=700, progress=lambda finished, total: seen.append((finished, total)))
+    assert seen[-1][0] == seen[-1][1]
+    assert all(before[0] < after[0] <= after[1] for before, after in pairwise(seen))
+
+
+def test_plain_values() -> None:
+    rows = evaluate(world(), ["weak", "strong"], resamples=20)
+    whole, part = rows[4].to_dict(), rows[5].to_dict()
+    assert list(whole)[:7] == ["metric", "dataset", "system", "n", "pearson", "spearman", "kendall"]
+    assert list(whole["pearson"]) == ["value", "low", "high", "p"]
+    assert whole["left_out"] == {"unscored": 0}
+    assert whole["against"]["williams"]["pearson"].keys() == {"t", "p"}
+    assert {"ranking", "against"} & set(part) == set()
+
+
+def test_wrong_arguments() -> None:
+    for resamples, seed in ((0, 0), (1, -1), (1, 1 << 64)):
+        with pytest.raises(InputError, match="make no sense"):
+            evaluate(world(), ["weak"], resamples=resamples, seed=seed)
+    with pytest.raises(InputError, match="name at least one"):
+        evaluate(world(), [])
+    assert evaluate([], ["weak"]) == []
+    assert isinstance(evaluate(world(), ["no such score"], resamples=5)[0], Agreement)

@@ -1,0 +1,180 @@
+"""Correlations, tests and resamples: the same numbers as scipy, the same signs and limits as the mathematics says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+from tacit.reasoning.evaluation import Correlation, williams
+from tacit.reasoning.evaluation.correlation import SAME_RATINGS, SAME_SCORES, TOO_FEW, correlate, decimal, spelt, undefined
+from tacit.reasoning.evaluation.resampling import correlations, counts, lines
+
+Floats = NDArray[np.float64]
+
+
+def rated(items: int, seed: int = 0, grid: float = 0.5) -> tuple[Floats, Floats]:
+    """Scores and ratings that go along a little, with ties in both."""
+    rng = np.random.default_rng(seed)
+    ratings = rng.integers(2, 11, items) / 2
+    scores = np.round((rng.normal(size=items) + 0.3 * ratings) / grid) * grid
+    return scores, ratings
+
+
+def test_correlations_are_scipys() -> None:
+    scores, ratings = rated(80)
+    for found, expected in zip(
+        correlate(scores, ratings),
+        (stats.pearsonr(scores, ratings), stats.spearmanr(scores, ratings), stats.kendalltau(scores, ratings)),
+        strict=True,
+    ):
+        assert found.value == pytest.approx(expected.statistic, abs=1e-14)
+        assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
+        assert (found.low, found.high) == (None, None)
+
+
+def test_correlations_by_hand() -> None:
+    # ranks 1 2 3 4 against 1 3 2 4: d² sums to 2, so rho = 1 - 6·2/(4·15) = 0.8; five of six pairs agree, so tau = 4/6
+    pearson, spearman, kendall = correlate(np.array([1.0, 2.0, 3.0, 4.0]), np.array([10.0, 30.0, 20.0, 40.0]))
+    assert pearson.value == pytest.approx(0.8)
+    assert spearman.value == pytest.approx(0.8)
+    assert kendall.value == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize("grid", [0.5, 1e-9])
+@pytest.mark.parametrize("items", [3, 4, 17, 60])
+def test_each_resample_is_what_scipy_says_of_its_items(items: int, grid: float) -> None:
+    scores, ratings = rated(items, items, grid)
+    found = correlations(scores, ratings, resamples=25, seed=11)
+    swapped = correlations(ratings, scores, resamples=25, seed=11)
+    for number, row in enumerate(found):
+        drawn = counts(items, 11, number)
+        assert drawn.sum() == items
+        x, y = np.repeat(scores, drawn), np.repeat(ratings, drawn)
+        if len(set(x)) == 1 or len(set(y)) == 1:
+            assert np.isnan(row).all()
+            continue
+        expected = [stats.pearsonr(x, y).statistic, stats.spearmanr(x, y).statistic, stats.kendalltau(x, y).statistic]
+        np.testing.assert_allclose(row, expected, atol=1e-12)
+    np.testing.assert_allclose(found, swapped, atol=1e-12)
+
+
+def test_resamples_are_drawn_evenly_and_by_seed() -> None:
+    times = np.array([counts(9, 3, number) for number in range(20_000)])
+    # each count is binomial(9, 1/9), so the mean of 20,000 has a standard error of 0.0067
+    assert np.abs(times.mean(axis=0) - 1).max() < 0.03
+    assert np.abs(times.var(axis=0) - 8 / 9).max() < 0.05
+    assert abs(np.corrcoef(times[:-1, 0], times[1:, 0])[0, 1]) < 0.03
+    assert not np.array_equal(counts(9, 3, 0), counts(9, 4, 0))
+    scores, ratings = rated(40)
+    long = correlations(scores, ratings, resamples=1200, seed=5)
+    np.testing.assert_array_equal(long[:700], correlations(scores, ratings, resamples=700, seed=5))
+    assert not np.array_equal(long[:700], correlations(scores, ratings, resamples=700, seed=6))
+
+
+def test_the_intervals_are_those_of_scipys_bootstrap() -> None:
+    scores, ratings = rated(60)
+    drawn = correlations(scores, ratings, resamples=10_000, seed=0)
+    for column, statistic in enumerate((stats.pearsonr, stats.spearmanr)):
+        expected = stats.bootstrap(
+            (scores, ratings),
+            lambda x, y, of=statistic: of(x, y).statistic,
+            paired=True, vectorized=False, n_resamples=1500, method="percentile", random_state=1,
+        ).confidence_interval  # fmt: skip
+        # 1,500 resamples leave a standard error of about 0.008 in either bound
+        assert np.quantile(drawn[:, column], [0.025, 0.975]) == pytest.approx([expected.low, expected.high], abs=0.03)
+
+
+def test_lines_are_least_squares_fits_of_the_resamples() -> None:
+    scores, ratings = rated(30)
+    found = lines(ratings, scores, resamples=20, seed=2)
+    for number, (intercept, slope) in enumerate(found):
+        drawn = counts(30, 2, number)
+        expected = np.polyfit(np.repeat(ratings, drawn), np.repeat(scores, drawn), 1)
+        assert (slope, intercept) == pytest.approx(tuple(expected), abs=1e-10)
+    assert np.isnan(lines(np.array([1.0, 1.0, 1.0]), np.array([1.0, 2.0, 3.0]), resamples=3)).all()
+
+
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 5)), min_size=3, max_size=40), st.randoms(use_true_random=False))
+def test_order_and_rising_changes_of_scale_move_nothing(pairs: list[tuple[int, int]], chance: object) -> None:
+    scores, ratings = np.array(pairs, np.float64).T
+    before = correlate(scores, ratings)
+    chance.shuffle(pairs)  # type: ignore[attr-defined]
+    mixed_scores, mixed_ratings = np.array(pairs, np.float64).T
+    for one, other in zip(before, correlate(mixed_scores, mixed_ratings), strict=True):
+        assert (one.value is None) == (other.value is None)
+        assert one.value is None or one.value == pytest.approx(other.value, abs=1e-12)
+    for one, other in zip(before[1:], correlate(np.exp(scores / 10) + 3, ratings**3)[1:], strict=True):
+        assert one.value is None or one.value == pytest.approx(other.value, abs=1e-12)
+    for one, other in zip(before, correlate(-2.5 * scores + 7, ratings), strict=True):
+        assert one.value is None or one.value == pytest.approx(-(other.value or 0.0), abs=1e-12)
+    for one in before:
+        assert one.value is None or -1 <= one.value <= 1
+
+
+@pytest.mark.parametrize(
+    ("scores", "ratings", "reason"),
+    [
+        ([], [], TOO_FEW), ([1, 2], [1, 2], TOO_FEW), ([1, 1, 1], [1, 2, 3], SAME_SCORES), ([1, 2, 3], [2, 2, 2], SAME_RATINGS),
+        ([0, 0, 0], [0, 0, 0], SAME_SCORES), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], SAME_SCORES),
+    ],
+)  # fmt: skip
+def test_without_spread_there_is_no_correlation_and_no_noise(scores: list[float], ratings: list[float], reason: str) -> None:
+    x, y = np.array(scores, np.float64), np.array(ratings, np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert undefined(x, y) == reason
+        assert correlate(x, y) == (Correlation(), Correlation(), Correlation())
+
+
+def test_huge_and_tiny_scores() -> None:
+    scores, ratings = rated(40)
+    expected = correlations(scores, ratings, resamples=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for factor in (1e300, 1e-300):
+            assert correlate(scores * factor, ratings)[0].value == pytest.approx(correlate(scores, ratings)[0].value)
+            np.testing.assert_allclose(correlations(scores * factor, ratings, resamples=50), expected, atol=1e-9)
+        assert correlate(np.array([1e308, -1e308, 1e308, 3.0]), np.array([1.0, 2.0, 3.0, 4.0]))[0].value is not None
+
+
+def test_williams_test_as_steiger_works_it_out() -> None:
+    found = williams(0.4, 0.5, 0.1, 103)
+    assert found is not None
+    assert found.t == pytest.approx(-0.8913, abs=1e-4)
+    assert found.p == pytest.approx(2 * stats.t.sf(0.8913, 100), abs=1e-4)
+    other = williams(0.5, 0.4, 0.1, 103)
+    assert other is not None
+    assert (other.t, other.p) == pytest.approx((-found.t, found.p))
+
+
+def test_williams_test_rejects_as_often_as_it_should() -> None:
+    # two scores that see the rating equally well and each other through it: at 5% about 5 in 100 tests reject
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for _ in range(2000):
+        ratings = rng.normal(size=40)
+        first, second = ratings + rng.normal(size=40), ratings + rng.normal(size=40)
+        r = np.corrcoef([ratings, first, second])
+        found = williams(r[0, 1], r[0, 2], r[1, 2], 40)
+        assert found is not None
+        rejected += found.p < 0.05
+    assert 0.035 < rejected / 2000 < 0.065
+
+
+@pytest.mark.parametrize(("first", "second", "between", "items"), [(0.5, 0.5, 1.0, 50), (0.4, 0.5, 0.1, 3), (0.4, 0.5, 0.1, 2)])
+def test_williams_test_can_be_undefined(first: float, second: float, between: float, items: int) -> None:
+    assert williams(first, second, between, items) is None
+
+
+def test_spelling() -> None:
+    assert [decimal(value) for value in (0.1234, -0.1, 0.0, -0.0001, 1.0, -1.0, 0.99999)] == [
+        ".123", "-.100", ".000", ".000", "1.000", "-1.000", "1.000",
+    ]  # fmt: skip
+    assert spelt(Correlation(0.1234, -0.02, 0.3, 0.1), 2) == ".12 [-.02, .30]"
+    assert spelt(Correlation(0.5)) == ".500"
+    assert spelt(Correlation()) == ""
