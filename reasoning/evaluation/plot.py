@@ -1,0 +1,152 @@
+"""Scores over people's ratings as a picture: one panel for each data set and metric, with the least-squares line and its band.
+
+The same rows give the same bytes under one version of matplotlib, as PNG and as SVG. The colours (Okabe and Ito 2008) are told
+apart by people with any kind of colour vision.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..extras import need
+from .correlation import Correlation, Floats, spelt
+from .rows import Agreement, Judged
+
+FORMATS = ("png", "svg")
+
+_POINTS, _LINE, _INK = "#0072B2", "#D55E00", "#333333"
+_WIDTH, _HEIGHT, _COLUMNS, _DPI = 3.7, 3.2, 4, 150
+_SYMBOLS = ("r", "ρ", "τ")
+_GRID = 64
+_LONGEST_NAME = 44
+_MANY = 2_000
+_SETTINGS = {
+    "svg.hashsalt": "tacit", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 8, "axes.edgecolor": "#888888",
+    "axes.spines.top": False, "axes.spines.right": False, "xtick.color": _INK, "ytick.color": _INK, "text.color": _INK,
+    "axes.labelcolor": _INK, "axes.unicode_minus": True, "text.usetex": False,
+}  # fmt: skip
+
+
+def check_plotting() -> None:
+    """See that pictures can be drawn.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    need("matplotlib.figure", "plot")
+
+
+def draw(
+    items: Sequence[Judged], rows: Sequence[Agreement], form: str = "png", *, resamples: int = 10_000, seed: int = 0
+) -> bytes:
+    """Return the picture of the whole-set rows among ``rows``, one of a few hundred kB.
+
+    Points are responses, human rating to the right, score upwards; the line is the least-squares fit of the score over the
+    rating, the band around it holds the middle 95% of the fits to the resamples that the intervals come from. A metric's panels
+    share one scale of scores.
+
+    Args:
+        items, rows: what :func:`evaluate` took, and what it gave; at least one row is of a whole data set.
+        form: ``png`` or ``svg``.
+        resamples, seed: as for :func:`evaluate`.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    matplotlib = need("matplotlib", "plot")
+    agg = need("matplotlib.backends.backend_agg", "plot")
+    figures = need("matplotlib.figure", "plot")
+    panels = [row for row in rows if row.system is None]
+    metrics = list(dict.fromkeys(row.metric for row in panels))
+    datasets = list(dict.fromkeys(row.dataset for row in panels))
+    columns = _columns(len(datasets))
+    height = -(-len(datasets) // columns)
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that the font lacks are drawn as boxes
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        figure = figures.Figure(figsize=(_WIDTH * columns, _HEIGHT * height * len(metrics)), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.1)
+        agg.FigureCanvasAgg(figure)
+        grid = figure.subplots(height * len(metrics), columns, squeeze=False)
+        for axes in grid.flat:
+            axes.set_visible(False)
+        for place, metric in enumerate(metrics):
+            block = grid[place * height : (place + 1) * height].flat
+            of = {row.dataset: row for row in panels if row.metric == metric}
+            for axes, dataset in zip(block, datasets, strict=False):
+                axes.set_visible(True)
+                _panel(axes, of[dataset], *_pairs_of(items, of[dataset]), resamples=resamples, seed=seed)
+        stream = io.BytesIO()
+        metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
+        figure.savefig(stream, format=form, dpi=_DPI, metadata=metadata)
+    return stream.getvalue()
+
+
+def _columns(panels: int) -> int:
+    """Return how many panels stand beside each other: of three and four, what leaves fewer places empty."""
+    if panels <= _COLUMNS:
+        return panels
+    return min((_COLUMNS, _COLUMNS - 1), key=lambda columns: -panels % columns)
+
+
+def _pairs_of(items: Sequence[Judged], row: Agreement) -> tuple[Floats, Floats]:
+    """Return ratings and scores of the responses that a row is about."""
+    pairs = [(item.rating, item.scores.get(row.metric, np.nan)) for item in items if item.dataset == row.dataset]
+    both = np.array(pairs, np.float64).reshape(-1, 2)
+    both = both[np.isfinite(both[:, 1])]
+    return both[:, 0], both[:, 1]
+
+
+def _panel(axes: Any, row: Agreement, ratings: Floats, scores: Floats, *, resamples: int, seed: int) -> None:
+    """Draw one data set under one metric."""
+    axes.scatter(
+        ratings, scores, s=11, color=_POINTS, alpha=float(np.clip(110 / max(len(scores), 1), 0.03, 0.6)), linewidths=0,
+        rasterized=len(scores) > _MANY,
+    )  # fmt: skip
+    if row.pearson.value is not None:
+        _fit(axes, ratings, scores, resamples, seed)
+    axes.set_title(_name(row.dataset), loc="left", fontsize=9.5, fontweight="bold", pad=17, parse_math=False)
+    axes.text(0, 1.03, _facts(row), transform=axes.transAxes, fontsize=6.8, parse_math=False)
+    axes.set_xlabel("human rating")
+    axes.set_ylabel(_name(row.metric), parse_math=False)
+    axes.locator_params(axis="x", nbins=6, steps=[1, 2, 5, 10])
+    axes.grid(color="#e6e6e6", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _fit(axes: Any, ratings: Floats, scores: Floats, resamples: int, seed: int) -> None:
+    """Draw the least-squares line and the band of the lines through the resamples."""
+    from .resampling import lines
+
+    where = np.linspace(ratings.min(), ratings.max(), _GRID)
+    around = ratings - ratings.mean()
+    slope = float(around @ (scores - scores.mean()) / (around @ around))
+    fits = lines(ratings, scores, resamples=resamples, seed=seed)
+    fits = fits[~np.isnan(fits[:, 1])]
+    if len(fits):
+        low, high = np.quantile(fits[:, :1] + fits[:, 1:] * where, [0.025, 0.975], axis=0)
+        axes.fill_between(where, low, high, color=_LINE, alpha=0.25, linewidth=0)
+    axes.plot(where, scores.mean() + slope * (where - ratings.mean()), color=_LINE, linewidth=1.6)
+
+
+def _facts(row: Agreement) -> str:
+    """The number of responses, and the correlations with their intervals."""
+    if row.pearson.value is None:
+        return f"n = {row.n:,}; {row.note}"
+    return "   ".join([f"n = {row.n:,}", *(_spelt(*pair) for pair in zip(_SYMBOLS, row.correlations, strict=True))])
+
+
+def _spelt(symbol: str, correlation: Correlation) -> str:
+    return f"{symbol} {spelt(correlation, 2)}"
+
+
+def _name(text: str) -> str:
+    """``text`` on one line of bounded length."""
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
