@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _KINDS = ("Pearson", "Spearman", "Kendall")
 _SIGNIFICANT = 0.05
 _WIDEST = 28
+LEAST_SYSTEMS = 3
 
 
 def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
@@ -69,8 +70,8 @@ def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[s
 def _show_rankings(rows: Sequence[Agreement]) -> None:
     """The systems of each data set, the one that people like best first, with each metric's mean and place."""
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    lines: list[tuple[Any, ...]] = []
-    remarks = []
+    systems: list[tuple[Any, ...]] = []
+    means: list[tuple[Any, ...]] = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         rankings = {row.metric: row.ranking for row in rows if row.dataset == dataset and row.ranking}
         people: dict[str, tuple[int, float]] = {}
@@ -79,37 +80,33 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
                 people.setdefault(one.system, (one.n, one.human))
         if len(people) < 2:
             continue
-        lines.append((_short(dataset), None, None, *(None for _ in metrics)))
+        systems.append((_short(dataset), None, None, *(None for _ in metrics)))
         places = {metric: _places(ranking) for metric, ranking in rankings.items()}
         for system, (n, human) in sorted(people.items(), key=lambda entry: (-entry[1][1], entry[0])):
-            lines.append((_short(f" {system}"), n, f"{human:.3f}", *(places.get(metric, {}).get(system) for metric in metrics)))
-        remarks += [line for metric, ranking in rankings.items() for line in _over_systems(dataset, metric, ranking)]
-    show(table(("systems, best first", ">n", ">people", *(f">{metric}" for metric in metrics)), lines))
-    if remarks:
+            systems.append((_short(f" {system}"), n, f"{human:.3f}", *(places.get(metric, {}).get(system) for metric in metrics)))
+        if len(people) >= LEAST_SYSTEMS:
+            means.append((_short(dataset), None, None, None, None))
+            means += [
+                (_short(f" {metric}"), len(ranking.systems), *(_with_p(one) for one in ranking.correlations))
+                for metric, ranking in rankings.items()
+            ]
+    show(table(("systems, best first", ">n", ">people", *(f">{metric}" for metric in metrics)), systems))
+    if means:
         print()
-    for line in remarks:
-        print(line)
+        show(table(("over the systems' means", ">systems", *_KINDS), means))
 
 
 def _places(ranking: Ranking) -> dict[str, str]:
     """The metric's mean of each system, and which place that is."""
-    order = sorted(ranking.systems, key=lambda one: -one.metric)
-    values = [one.metric for one in order]
-    return {one.system: f"{one.metric:.3f} ({values.index(one.metric) + 1})" for one in order}
+    values = sorted((one.metric for one in ranking.systems), reverse=True)
+    return {one.system: f"{one.metric:.3f} ({values.index(one.metric) + 1})" for one in ranking.systems}
 
 
-def _over_systems(dataset: str, metric: str, ranking: Ranking) -> Iterator[str]:
-    """The correlation of the systems' means, in words."""
+def _with_p(one: Correlation) -> str:
+    """A correlation with its p-value."""
     from ..reasoning.evaluation.correlation import decimal
 
-    if ranking.pearson.value is None:
-        return
-    found = [
-        f"{kind} {decimal(one.value)} (p {_p_text(one.p)})"
-        for kind, one in zip(_KINDS, (ranking.pearson, ranking.spearman, ranking.kendall), strict=True)
-        if one.value is not None
-    ]
-    yield f"{dataset}, {metric}, over {len(ranking.systems)} systems: {', '.join(found)}"
+    return "    –" if one.value is None else f"{decimal(one.value):>5} (p {_p_text(one.p)})"
 
 
 def _show_comparisons(rows: Sequence[Agreement]) -> None:

@@ -50,6 +50,11 @@ class Ranking:
     kendall: Correlation = NONE
     note: str = ""
 
+    @property
+    def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
+        """The three, in the order of ``KINDS``."""
+        return self.pearson, self.spearman, self.kendall
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         systems = [{"system": one.system, "n": one.n, "metric": one.metric, "human": one.human} for one in self.systems]
