@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
 from .extras import need
-from .models import ModelFiles, find_model, open_model
+from .models import ModelFiles, find_model, open_model, tokens_a_batch
 
 DEFAULT_MODEL = "microsoft/DialoGPT-large"
-BATCH_TOKENS = 4096
 
 _POSITIONS = 2048  # for models that name no limit
 _LOGITS = 1 << 24  # numbers held at once when the vocabulary is asked, 64 MiB in float32
@@ -40,7 +39,7 @@ class CausalModel:
     """A causal language model with its tokenizer; see :func:`open_causal`."""
 
     def __init__(
-        self, files: ModelFiles, model: Any, tokenizer: Any, *, dtype: str, batch_tokens: int, max_length: int | None
+        self, files: ModelFiles, model: Any, tokenizer: Any, *, dtype: str, batch_tokens: int | None, max_length: int | None
     ) -> None:
         """Wrap a model that is ready to be asked; the arguments are those of :func:`open_causal`.
 
@@ -48,10 +47,8 @@ class CausalModel:
             InputError: ``batch_tokens`` is below 1, or ``max_length`` not in 2 .. the model's positions.
             ModelError: its tokenizer has no token that could end a turn.
         """
-        if batch_tokens < 1:
-            raise InputError(f"a batch of {batch_tokens} tokens makes no sense; give 1 or more")
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or _POSITIONS
-        if max_length is not None and not 2 <= max_length <= positions:
+        if max_length is not None and not (isinstance(max_length, int) and 2 <= max_length <= positions):
             raise InputError(f"max_length {max_length} is not within 2 and the model's {positions} positions")
         ends = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id)
         end = next((token for token in ends if token is not None), None)
@@ -60,7 +57,7 @@ class CausalModel:
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
-        self.batch_tokens = batch_tokens
+        self.batch_tokens = tokens_a_batch(batch_tokens, model)
         self.max_length = max_length or positions
         self._changed = {"dtype": dtype} if dtype != "float32" else {}
         if max_length is not None:
@@ -221,7 +218,7 @@ def open_causal(
     model: str | Path = DEFAULT_MODEL,
     *,
     device: str | None = None,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
     max_length: int | None = None,
     dtype: str = "float32",
 ) -> CausalModel:
@@ -230,7 +227,8 @@ def open_causal(
     Args:
         model: a folder that transformers saved, or an id of the hub.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        batch_tokens: tokens run together, padding included; changes speed and memory alone.
+        batch_tokens: tokens run together, padding included; changes speed and memory alone. By default 1,024 on a processor,
+            16,384 elsewhere.
         max_length: most tokens of a sequence, of which the end is kept; by default the model's positions.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on some devices and less exact.
 

@@ -119,6 +119,21 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
         raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
 
 
+def tokens_a_batch(wanted: int | None, model: Any) -> int:
+    """Return how many tokens a model runs together: as many as ``wanted``, else what keeps its kind of device busy.
+
+    On a processor few are best, which stay in its caches (measured by ``benchmarks/likelihood.py``).
+
+    Raises:
+        InputError: fewer than 1 are wanted.
+    """
+    if wanted is None:
+        return 1024 if model.device.type == "cpu" else 16384
+    if not isinstance(wanted, int) or wanted < 1:
+        raise InputError(f"a batch of {wanted} tokens makes no sense; give 1 or more")
+    return wanted
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep transformers from writing bars and advice to the screen while a model is opened."""

@@ -1,9 +1,10 @@
 """The metric ``bertscore``: each token of the response beside the reference's token most like it in context, and the other way.
 
-BERTScore (Zhang et al., ICLR 2020, section 3): with the cosines of the contextual embeddings of any encoder, precision is the mean
-over the response's tokens of the highest cosine to the reference, recall the same from the reference, the value their F1, the best
-over the references. It lies in -1..1 (in practice 0..1); higher is nearer. As in the authors' program, the encoder's special tokens
-are looked at but have no weight; there are no idf weights and no rescaling. Texts beyond the encoder's positions lose their end.
+BERTScore (Zhang et al., ICLR 2020, section 3): with the cosines of the contextual embeddings of any encoder, precision is the
+mean over the response's tokens of the highest cosine to the reference, recall the same from the reference, the value their F1,
+the best over the references. It lies in -1..1 (in practice 0..1); higher is nearer. As in the authors' program, the encoder's
+special tokens are looked at but have no weight; there are no idf weights and no rescaling. Texts beyond the encoder's positions
+lose their end.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
 from ..extras import need
-from ..models import ModelFiles, find_model, open_model
+from ..models import ModelFiles, find_model, open_model, tokens_a_batch
 from ..score import Piece, Signature
 from .compared import Compared, Comparison, Pair, nearest
 
 VERSION = 1
 DEFAULT_ENCODER = "roberta-large"
-BATCH_TOKENS = 4096
 
 # The layers that the authors of BERTScore found best on WMT 2016 (their table of models); others are read at their last.
 BEST_LAYERS = {
@@ -54,7 +54,7 @@ class BertScore(Compared):
 
     name = "bertscore"
 
-    def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, *, layer: int | None, batch_tokens: int) -> None:
+    def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, *, layer: int | None, batch_tokens: int | None) -> None:
         """Wrap an encoder that is ready to be asked; see :func:`make`.
 
         Raises:
@@ -63,16 +63,14 @@ class BertScore(Compared):
         """
         layers = model.config.num_hidden_layers
         self.layer = BEST_LAYERS.get(files.name, layers) if layer is None else layer
-        if not 0 <= self.layer <= layers:
+        if not isinstance(self.layer, int) or not 0 <= self.layer <= layers:
             raise InputError(f"the encoder {files.given!r} has no layer {self.layer}; give 0 to {layers}")
-        if batch_tokens < 1:
-            raise InputError(f"a batch of {batch_tokens} tokens makes no sense; give 1 or more")
         if not tokenizer.is_fast:
             raise ModelError(f"the tokenizer of {files.given!r} gives no offsets; give an encoder with a fast tokenizer")
         self.files = files
         self._model = model
         self._tokenizer = tokenizer
-        self._batch_tokens = batch_tokens
+        self._batch_tokens = tokens_a_batch(batch_tokens, model)
         self._torch = need("torch", "neural")
         limit = tokenizer.model_max_length
         self._most = int(limit if limit < _NO_LIMIT else getattr(model.config, "max_position_embeddings", _POSITIONS) - 2)
@@ -144,7 +142,7 @@ def make(
     encoder: str | Path = DEFAULT_ENCODER,
     layer: int | None = None,
     device: str | None = None,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
 ) -> BertScore:
     """Return the metric.
 
@@ -153,7 +151,8 @@ def make(
         layer: whose embeddings are compared, 0 (no context) to the last; by default the one that BERTScore's authors found best
             for the model, else the last.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        batch_tokens: tokens run together, padding included; changes speed and memory alone.
+        batch_tokens: tokens run together, padding included; changes speed and memory alone. By default 1,024 on a processor,
+            16,384 elsewhere.
 
     Raises:
         InputError: an option makes no sense.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ...graph.errors import InputError
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 
 NO_REFERENCE = "no reference is given"
@@ -57,6 +58,17 @@ class Compared(BatchScoring):
     def compare_one(self, pair: Pair, explain: bool) -> Comparison:
         """Compare one response with its references; for metrics that gain nothing from batches."""
         raise NotImplementedError
+
+
+def flag(metric: str, option: str, value: object) -> bool:
+    """Return an option that is true or false.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if not isinstance(value, bool):
+        raise InputError(f"the option {option} of {metric} is {value!r}; give true or false")
+    return value
 
 
 def part(name: str, value: float, *rests_on: Piece) -> Piece:

@@ -1,9 +1,9 @@
 """The metric ``fed``: would a listener rather say "That makes sense!" than "That makes no sense!" after the response?
 
-FED (Mehri and Eskenazi, SIGDIAL 2020): for each quality there is a set of follow-ups that people say when a dialogue has it, and one
-of those that they say when not (some qualities have the second only). The value is the mean log-likelihood of the positive ones
-after the dialogue, less the mean of the negative ones, in nats per token by a causal language model. It has no bounds; higher is
-better. Each follow-up has the share that its log-likelihood adds, divided by the size of its set.
+FED (Mehri and Eskenazi, SIGDIAL 2020): for each quality there is a set of follow-ups that people say when a dialogue has it,
+and one of those that they say when not (some qualities have the second only). The value is the mean log-likelihood of the
+positive ones after the dialogue, less the mean of the negative ones, in nats per token by a causal language model. It has no
+bounds; higher is better. Each follow-up has the share that its log-likelihood adds, divided by the size of its set.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...graph.errors import InputError
-from ..likelihood import BATCH_TOKENS, DEFAULT_MODEL, CausalModel, open_causal
+from ..likelihood import DEFAULT_MODEL, CausalModel, open_causal
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 
 VERSION = 1
@@ -75,7 +75,7 @@ class Fed(BatchScoring):
             losses = self.model.continuation_losses(dialogues, said, ended=False)
         else:
             losses = self.model.losses([(*turns, text) for turns, text in zip(dialogues, said, strict=True)], ended=False)
-        return [self._score([-float(loss) for loss in row], explain) for row in losses.reshape(len(items), -1)]
+        return [self._score([-float(loss) for loss in row], explain) for row in losses.reshape(len(items), len(self._weights))]
 
     def _score(self, likelihoods: Sequence[float], explain: bool) -> Score:
         """Put the log-likelihoods of the follow-ups after one dialogue together."""
@@ -95,7 +95,7 @@ def make(
     quality: str = DEFAULT_QUALITY,
     scope: str = "follow-up",
     device: str | None = None,
-    batch_tokens: int = BATCH_TOKENS,
+    batch_tokens: int | None = None,
     max_length: int | None = None,
 ) -> Fed:
     """Return the metric.

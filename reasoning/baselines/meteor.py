@@ -2,8 +2,8 @@
 
 METEOR (Banerjee and Lavie, 2005) as nltk works it out, with the parameters of Lavie and Agarwal (WMT 2007): alpha 0.9, beta 3,
 gamma 0.5; the best over the references. It lies in 0..1, higher is nearer; ``m`` words that are those of the reference have
-``1 - 0.5 / m^3``. Synonyms come from WordNet, which nltk downloads apart (``python -m nltk.downloader wordnet``); where it is not at
-hand they are left out, and the signature says ``synonyms:none``. The words matched have equal shares.
+``1 - 0.5 / m^3``. Synonyms come from WordNet, which nltk downloads apart (``python -m nltk.downloader wordnet``); where it is
+not at hand they are left out, and the signature says ``synonyms:none``. The words matched have equal shares.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from ...graph.errors import InputError
 from ..extras import need
 from ..score import Piece, Signature
-from .compared import Compared, Comparison, Pair, nearest, part
+from .compared import Compared, Comparison, Pair, flag, nearest, part
 
 VERSION = 1
 
@@ -29,7 +29,8 @@ class Meteor(Compared):
         """See :func:`make`."""
         self._meteor = need("nltk.translate.meteor_score", "baselines")
         self._tokenize = need("nltk.tokenize", "baselines").wordpunct_tokenize
-        wordnet = None if synonyms is False else _wordnet()
+        wanted = synonyms is None or flag(self.name, "synonyms", synonyms)
+        wordnet = _wordnet() if wanted else None
         if synonyms and wordnet is None:
             raise InputError("nltk has no WordNet for synonyms; run: python -m nltk.downloader wordnet, or leave them out")
         self._wordnet = wordnet or _NoSynonyms()

@@ -14,7 +14,7 @@ from typing import Any
 from ...graph.errors import InputError
 from ..extras import need
 from ..score import Piece, Signature
-from .compared import Compared, Comparison, Pair, nearest, part
+from .compared import Compared, Comparison, Pair, flag, nearest, part
 
 VERSION = 1
 
@@ -33,7 +33,9 @@ class Bleu(Compared):
         if smoothing not in SMOOTHING:
             raise InputError(f"bleu has no smoothing {smoothing!r}; choose from {', '.join(SMOOTHING)}")
         metrics = need("sacrebleu.metrics", "baselines")
-        self._bleu = metrics.BLEU(lowercase=lowercase, smooth_method=smoothing, effective_order=True)
+        self._bleu = metrics.BLEU(
+            lowercase=flag(self.name, "lowercase", lowercase), smooth_method=smoothing, effective_order=True
+        )
         self.signature = _signature(self.name, self._bleu)
 
     def compare_one(self, pair: Pair, explain: bool) -> Comparison:
@@ -52,8 +54,8 @@ class Chrf(Compared):
         if not isinstance(word_order, int) or not 0 <= word_order <= 6:
             raise InputError(f"chrf counts no runs of {word_order} words; give 0 to 6")
         metrics = need("sacrebleu.metrics", "baselines")
+        self._lowercase = flag(self.name, "lowercase", lowercase)
         self._chrf = metrics.CHRF(word_order=word_order, lowercase=lowercase)
-        self._lowercase = lowercase
         self.signature = _signature(self.name, self._chrf)
 
     def compare_one(self, pair: Pair, explain: bool) -> Comparison:
@@ -77,7 +79,7 @@ def make_bleu(graph: Any = None, *, lowercase: bool = False, smoothing: str = "e
         smoothing: what stands for runs of which none is found: ``exp``, ``floor``, ``add-k`` or ``none`` (then they make it 0).
 
     Raises:
-        InputError: there is no such smoothing.
+        InputError: an option makes no sense.
         MissingExtra: sacrebleu is not installed.
     """
     return Bleu(lowercase=lowercase, smoothing=smoothing)
@@ -91,7 +93,7 @@ def make_chrf(graph: Any = None, *, lowercase: bool = False, word_order: int = 0
         word_order: the longest runs of words that count beside those of characters; 2 makes it chrF++ (Popović, WMT 2017).
 
     Raises:
-        InputError: ``word_order`` is not in 0..6.
+        InputError: an option makes no sense.
         MissingExtra: sacrebleu is not installed.
     """
     return Chrf(lowercase=lowercase, word_order=word_order)

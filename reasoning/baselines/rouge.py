@@ -1,8 +1,9 @@
 """The metric ``rouge_l``: the longest common subsequence of a response and a reference, as F1 (ROUGE-L; Lin, 2004).
 
 With ``m`` words in the response, ``n`` in the reference and ``k`` in the longest sequence of words that stand in both in one
-order, the value is ``2k / (m + n)``, the best over the references: 0..1, higher is nearer. Words are those of rouge-score: runs of
-ASCII letters and digits, lower-cased, so a text in another script has none and gives 0. The words in common have equal shares.
+order, the value is ``2k / (m + n)``, the best over the references: 0..1, higher is nearer. Words are those of rouge-score: runs
+of ASCII letters and digits, lower-cased, so a text in another script has none and gives 0. The words in common have equal
+shares.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from ..extras import need
 from ..score import Piece, Signature
-from .compared import Compared, Comparison, Pair, nearest
+from .compared import Compared, Comparison, Pair, flag, nearest
 
 VERSION = 1
 
@@ -26,7 +27,7 @@ class RougeL(Compared):
     def __init__(self, *, stemmer: bool) -> None:
         """See :func:`make`."""
         tokenizers = need("rouge_score.tokenizers", "baselines")
-        self._tokenizer = tokenizers.DefaultTokenizer(stemmer)
+        self._tokenizer = tokenizers.DefaultTokenizer(flag(self.name, "stemmer", stemmer))
         parts = (("stemmer", "porter" if stemmer else "none"), ("rouge-score", version("rouge-score")))
         self.signature = Signature(self.name, parts, VERSION)
 
@@ -53,6 +54,7 @@ def make(graph: Any = None, *, stemmer: bool = False) -> RougeL:  # noqa: ARG001
         stemmer: compare the stems of words of more than three letters (Porter), not the words.
 
     Raises:
+        InputError: ``stemmer`` is neither true nor false.
         MissingExtra: rouge-score is not installed.
     """
     return RougeL(stemmer=stemmer)

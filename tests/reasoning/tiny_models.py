@@ -63,3 +63,28 @@ def save_tiny_causal(
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def save_tiny_encoder(folder: Path, *, sentences: Sequence[str] = SENTENCES, positions: int = 64, seed: int = 0) -> Path:
+    """Save a RoBERTa of 2 layers of 32 with random weights and a tokenizer trained on ``sentences``; return the folder."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from tokenizers.processors import RobertaProcessing
+    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaModel
+
+    special = ["<s>", "<pad>", "</s>"]
+    bpe = ByteLevelBPETokenizer()
+    bpe.train_from_iterator(sentences, vocab_size=320, min_frequency=1, special_tokens=special)
+    bpe._tokenizer.post_processor = RobertaProcessing(("</s>", 2), ("<s>", 0), True, False)
+    names = dict(zip(("cls_token", "pad_token", "sep_token"), special, strict=True))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, model_max_length=positions - 2, **names)
+    sizes: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = RobertaConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=positions, pad_token_id=1, initializer_range=0.5, **sizes
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = RobertaModel(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
