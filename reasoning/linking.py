@@ -111,6 +111,7 @@ class Linker:
         self.max_words = max_words
         self._mentions: LruCache[str, tuple[Mention, ...]] = LruCache(cache_size)
         self._names: LruCache[_Name, str] = LruCache(10 * cache_size)
+        self._words_seen: LruCache[tuple[str, str], str] = LruCache(10 * cache_size)
         if not 1 <= max_words <= MAX_WORDS:
             raise InputError(f"runs of up to {max_words} words cannot be linked; give 1..{MAX_WORDS}")
         if not self.pos and content_only:
@@ -145,12 +146,57 @@ class Linker:
             else:
                 found[text] = known
         if fresh:
-            analysed = [self._spans(tokens, text) for text, tokens in zip(fresh, self.analyser.analyse(fresh), strict=True)]
-            concepts = self._resolve(name for spans in analysed for row in spans for span in row for name in span.names)
-            for text, spans in zip(fresh, analysed, strict=True):
-                found[text] = self._match(text, spans, concepts)
-                self._mentions.put(text, found[text])
+            analysed = self.analyser.analyse(fresh)
+            linked = self._single_words(fresh, analysed) if self.max_words == 1 else self._runs(fresh, analysed)
+            for text, mentions in zip(fresh, linked, strict=True):
+                found[text] = mentions
+                self._mentions.put(text, mentions)
         return [found[text] for text in texts]
+
+    def _runs(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
+        """Return the mentions in each text, of runs of words."""
+        rows = [self._spans(tokens, text) for text, tokens in zip(texts, analysed, strict=True)]
+        concepts = self._resolve(name for spans in rows for row in spans for span in row for name in span.names)
+        return [self._match(text, spans, concepts) for text, spans in zip(texts, rows, strict=True)]
+
+    def _single_words(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
+        """As :meth:`_runs` where a run is one word: what it names hangs on itself alone then, so that it is remembered."""
+        rows = [[token for token in tokens if self._can_stand_alone(token)] for tokens in analysed]
+        concepts: dict[tuple[str, str], str] = {}
+        unknown: dict[tuple[str, str], _Span] = {}
+        for text, tokens in zip(texts, rows, strict=True):
+            for token in tokens:
+                key = token.text, token.lemma
+                if key not in concepts and key not in unknown:
+                    seen = self._words_seen.get(key)
+                    if seen is None:
+                        unknown[key] = self._spans([token], text)[0][0]
+                    else:
+                        concepts[key] = seen
+        known = self._resolve(name for span in unknown.values() for name in span.names)
+        for key, span in unknown.items():
+            concepts[key] = next((known[name] for name in span.names if name in known), "")
+            self._words_seen.put(key, concepts[key])
+        return [
+            tuple(
+                Mention(
+                    token.start,
+                    token.end,
+                    text[token.start : token.end],
+                    uri,
+                    token.lemma.lower() or token.text.lower(),
+                    token.pos,
+                )
+                for token in tokens
+                if (uri := concepts[token.text, token.lemma])
+            )
+            for text, tokens in zip(texts, rows, strict=True)
+        ]
+
+    def _can_stand_alone(self, token: Token) -> bool:
+        """Whether a run of this word alone is worth linking."""
+        content = not self.content_only or (token.pos in self.pos and not token.stop)
+        return content and token.end - token.start <= _LONGEST_NAME and _has_letter(token.text)
 
     def _resolve(self, names: Iterable[_Name]) -> dict[_Name, str]:
         """Return the concept of each name that has one."""

@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
+import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
-from tacit.reasoning.language import SpacyAnalyser, folder_digest, load_pipeline, prepare
+from tacit.reasoning import language
+from tacit.reasoning.language import SHIPPED, SpacyAnalyser, Token, folder_digest, load_pipeline, prepare
 
 SIGNS = ["x" * 150, "I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
 TEXTS = st.one_of(
@@ -72,6 +74,50 @@ def test_batches_do_not_change_the_analysis(analyser: SpacyAnalyser) -> None:
     assert together[::-1] == analyser.analyse(texts[::-1])
 
 
+SENTENCES = [
+    "My sister 's children were eating the biggest cakes , and I didn't see them .",
+    "You'd better leave by 5 p.m. !  \n Really ?",
+    "He saw Mary's new ice-cream van … “ lovely ” , she said :-)",
+    "😀 the 犬 barked http://example.org/x?y=1 #dogs 1,234.50",
+    "I ’ ll have two coffees please",
+]
+
+
+def plainly(nlp: spacy.language.Language, text: str) -> list[Token]:
+    """What spaCy itself says of a text, asked word by word."""
+    stop_words = nlp.Defaults.stop_words
+    joined, offsets = prepare(text)
+    found = []
+    for word in nlp(joined):
+        start, end = word.idx, word.idx + len(word)
+        if offsets is not None:
+            start, end = offsets[start], offsets[end - 1] + 1
+        stop = word.text.lower() in stop_words or word.lemma_.lower() in stop_words
+        if not word.is_space:
+            found.append(Token(word.text, start, end, word.lemma_, word.pos_, stop))
+    return found
+
+
+def test_the_analysis_is_that_of_the_bare_pipeline(analyser: SpacyAnalyser) -> None:
+    nlp = spacy.load(SHIPPED)
+    assert analyser.analyse(SENTENCES) == [plainly(nlp, text) for text in SENTENCES]
+
+
+def test_words_are_forgotten_and_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{sentence} {' '.join(f'word{n}x{m}' for m in range(8))}" for n in range(60) for sentence in SENTENCES]
+    keeping = load_pipeline()
+    expected = keeping.analyse(texts)
+    monkeypatch.setattr(language, "_KEPT_WORDS", 800)
+    monkeypatch.setattr(language, "_FORGET_AFTER", 500)
+    monkeypatch.setattr(language, "_BATCH_CHARACTERS", 400)
+    forgetful = load_pipeline()
+    assert forgetful.analyse(texts) == expected
+    assert forgetful.analyse(texts[::-1]) == expected[::-1]
+    assert forgetful.nlp.vocab.in_memory_zone
+    assert not keeping.nlp.vocab.in_memory_zone
+    assert len(forgetful._kinds) < len(keeping._kinds) / 2
+
+
 @pytest.mark.parametrize("run", ["(", "(!", "é", "dog-", "a.", "http://", "'", "😀", "don't", "’ ll "])
 def test_runs_without_white_space_take_no_time(analyser: SpacyAnalyser, run: str) -> None:
     text = (run * 20_000)[:20_000]
@@ -90,8 +136,6 @@ def test_a_missing_pipeline_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_without_lemmas_or_tags_is_refused(tmp_path: Path) -> None:
-    import spacy
-
     blank = spacy.blank("en")
     blank.to_disk(tmp_path / "blank")
     with pytest.raises(ModelError, match="no lemma"):
@@ -107,7 +151,6 @@ def test_a_pipeline_without_lemmas_or_tags_is_refused(tmp_path: Path) -> None:
 
 
 def test_any_pipeline_in_a_folder_works(tmp_path: Path) -> None:
-    import spacy
     from spacy.lookups import Lookups
 
     nlp = spacy.blank("en")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import InputError
+from tacit.graph.names import concept_uri
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.language import SpacyAnalyser, Token
 from tacit.reasoning.linking import Linker
@@ -118,6 +119,34 @@ def test_the_longest_run_can_be_bounded(oracle: OracleGraph) -> None:
     for words in (0, 4, -1):
         with pytest.raises(InputError, match=r"1\.\.3"):
             Linker(oracle, Splitter(), max_words=words)
+
+
+SINGLE = st.lists(
+    st.tuples(
+        st.sampled_from(["dog", "Dogs", "the", "saw", "Bikes", "hot", "ice-cream", "do", "!", "犬", "moon's", "d" * 101]),
+        st.sampled_from(["NOUN", "VERB", "ADJ", "ADV", "DET", "PROPN"]),
+    ),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=80)
+@given(SINGLE, st.sampled_from([("NOUN", "PROPN", "VERB", "ADJ"), ("ADV",)]), st.booleans(), st.sampled_from([0, 1, 1000]))
+def test_single_words_are_those_that_the_graph_resolves(
+    oracle: OracleGraph, words: list[tuple[str, str]], pos: tuple[str, ...], content_only: bool, size: int
+) -> None:
+    splitter, text = Splitter(), " ".join(f"{word}/{tag}" for word, tag in words)
+    linker = Linker(oracle, splitter, pos=pos, max_words=1, content_only=content_only, cache_size=size)
+    expected = []
+    for token in splitter.tokens(text):
+        if any(map(str.isalnum, token.text)) and len(token.text) <= 100:
+            exact = [concept_uri(word) for word in dict.fromkeys([token.text.lower(), token.lemma])]
+            uri = next((uri for uri in (*exact, *oracle.resolve([token.text.lower()])) if uri in oracle.concepts), None)
+            if uri and (not content_only or (token.pos in pos and not token.stop)):
+                expected.append((token.start, token.end, text[token.start : token.end], uri, token.lemma, token.pos))
+    for _ in range(2):
+        found = linker.link_batch(["dog", text])[1]
+        assert [tuple(mention.to_dict().values()) for mention in found] == expected
 
 
 def test_utterances_are_analysed_once_and_forgotten_in_time(oracle: OracleGraph) -> None:
