@@ -87,14 +87,7 @@ def evaluate(
     collected.tell()
     if not judged:
         raise InputError(f"none of {collected.size} judgements can be scored; the first fault: {collected.faults[0]}")
-    from ..reasoning.evaluation import evaluate as agreement
-
-    with Meter("resampling", None, unit="resamples", noun="resamples", quiet=quiet) as meter:
-        rows = agreement(
-            judged, names, resamples=resamples, seed=seed, by_system=by_system,
-            progress=lambda finished, total: meter.add(finished - meter.number, total=total),
-        )  # fmt: skip
-    rows = collected.completed(rows, names)
+    rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
     for path in plots:
         _draw(path, judged, rows, resamples, seed)
     if json:
@@ -244,6 +237,22 @@ def _scored(collected: _Collected, metrics: list[Metric], batch_size: int, quiet
             scores = {name: score.value for name, score in row.scores.items()}
             judged.append(Judged(judgement.dataset, judgement.system, judgement.rating, scores))
     return judged
+
+
+def _compared(
+    judged: Sequence[Judged], names: Sequence[str], resamples: int, seed: int, by_system: bool, quiet: bool
+) -> list[Agreement]:
+    """Return the rows, with the progress of the resampling."""
+    import scipy.stats  # noqa: F401 (importing it takes longer than the work, so it is done before the clock starts)
+
+    from ..reasoning.evaluation import evaluate, resampling  # noqa: F401 (likewise)
+
+    with Meter("resampling", None, unit="resamples", noun="resamples", quiet=quiet) as meter:
+
+        def progress(finished: int, total: int) -> None:
+            meter.add(finished - meter.number, total=total)
+
+        return evaluate(judged, names, resamples=resamples, seed=seed, by_system=by_system, progress=progress)
 
 
 def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str], resamples: int, seed: int) -> dict[str, Any]:
