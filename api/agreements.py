@@ -27,9 +27,10 @@ def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamp
     if any(row.ranking and len(row.ranking.systems) > 1 for row in whole):
         print()
         _show_rankings(whole)
-    if any(row.against for row in whole):
+    compared = [row for row in whole if row.against and row.against.difference["pearson"].value is not None]
+    if compared:
         print()
-        _show_comparisons(whole)
+        _show_comparisons(compared)
 
 
 def _lines(rows: Iterable[Agreement]) -> Iterator[tuple[Any, ...]]:
