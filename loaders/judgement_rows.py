@@ -64,7 +64,7 @@ def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> lis
     """Return the judgements in row ``number``, whose data set is ``dataset`` unless it names its own."""
     if not isinstance(data, dict):
         return JudgementError(number, "not a JSON object; expected history, response and rating", dataset)
-    dataset = _name(data, "dataset", "source" if _is_deco(data) else "dataset") or dataset
+    dataset = _name(data, "dataset") or dataset
     try:
         name = _name(data, "id", "GUID") or str(number)
         if "turn_ratings" in data:

@@ -41,7 +41,8 @@ def read_judgements(
     The forms, as their publishers describe them:
 
     * DECO (Ghazarian et al., ACL 2023): a JSON list; ``</UTT>`` after every turn of ``history``; ``event_cs`` and ``general_cs``
-      from 1 to 5, the mean of three raters each; the data set is ``source``.
+      from 1 to 5, the mean of three raters each. One data set, as in the paper,
+      whatever corpora ``source`` names.
     * GRADE (Huang et al., EMNLP 2020): ``dataset``, ``model``, ``ratings`` of 8 to 11 people from 1 to 5, whose mean counts.
     * ``{"history", "response", "rating"}``; history a list, or a text with a turn a line; optionally ``id``, ``dataset``,
       ``system``, ``reference`` or ``references``, ``ratings``. CSV likewise; a list stands in its cell as JSON.

@@ -268,7 +268,7 @@ def test_decos_two_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     file.write_text(json.dumps(rows))
     base = ["evaluate", file, "--metric", tiny, "--json", "--resamples", 20, "--no-by-system"]
     [event], [general] = tacit(*base).json, tacit(*base, "--rating", "general_cs").json
-    assert event["dataset"] == general["dataset"] == "PersonaChat"
+    assert event["dataset"] == general["dataset"] == "deco"
     assert event["pearson"]["value"] == pytest.approx(-general["pearson"]["value"])
     assert tacit(*base, "--rating", "some_cs").status == 2
 
