@@ -77,7 +77,7 @@ def find_model(model: str | Path, *, also: Sequence[str] = ()) -> ModelFiles:
         raise ModelError(f"there is no model folder {str(model)!r}; give one that transformers saved, or an id of the hub")
     hub = need("huggingface_hub", "neural")
     try:
-        return _whole(ModelFiles(model, Path(hub.snapshot_download(model, local_files_only=True)), model))
+        return _whole(ModelFiles(model, _snapshot(model, hub, also, local_files_only=True), model))
     except (hub.errors.LocalEntryNotFoundError, ModelError):
         return _whole(ModelFiles(model, _fetched(model, hub, also), model))
 
@@ -184,12 +184,17 @@ def _fetched(model: str, hub: Any, also: Sequence[str]) -> Path:
     if answer.status_code >= 400:
         raise ModelError(f"{home} gives no model {model!r} (status {answer.status_code}); check its name, or {way_out}")
     try:
-        folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"]))
-        if not any(folder.glob(_WEIGHTS[0])):
-            hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"])
-        if also:
-            hub.snapshot_download(model, allow_patterns=list(also))
+        return _snapshot(model, hub, also)
     except Exception as error:  # the hub's own errors, httpx's and OSError
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason}); {way_out}") from error
+
+
+def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:
+    """The folder in the local cache that holds what is needed of a model, fetched unless ``how`` forbids it."""
+    folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"], **how))
+    if not any(folder.glob(_WEIGHTS[0])):
+        hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"], **how)
+    if also:
+        hub.snapshot_download(model, allow_patterns=list(also), **how)
     return folder
