@@ -1,0 +1,225 @@
+"""The metric ``grade``: how coherent a response is with its history, in (0, 1), by a network that reads texts and their topics.
+
+The context is the history's last turns, as many as the checkpoint was trained with (two); older turns do not count. A dialogue
+without keywords is judged by its texts alone, an empty history is a context of nothing. Explained, a score names its keywords,
+what each of them changes, and the paths and the attention between them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import InputError, ModelError
+from ...graph.protocol import KnowledgeGraph
+from ..encoder import TextEncoder, open_encoder
+from ..extras import need
+from ..language import Analyser, open_analyser
+from ..linking import Linker
+from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from .checkpoint import Checkpoint, load_checkpoint
+from .dialogue_graph import DialogueGraph, build, edge_weights
+from .keywords import KeywordFinder, Keywords
+from .neighbourhood import Neighbourhood
+from .vectors import ConceptVectors, EncodedVectors, TableVectors, VectorTable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+VERSION = 1
+BATCH = 128
+NO_GRAPH = "the model has no graph branch; the score rests on the texts alone"
+POS = ("ADJ", "NOUN", "PROPN", "VERB")
+NO_MODEL = (
+    "no GRADE checkpoint ships with tacit; make one with: tacit train grade DIALOGUES --graph GRAPH --output FOLDER, "
+    "and name its folder as model"
+)
+
+
+class Grade(BatchScoring):
+    """The metric, over one checkpoint; see :func:`make` for the usual way to make it. Safe to share between threads."""
+
+    name = "grade"
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        graph: KnowledgeGraph,
+        analyser: Analyser,
+        encoder: TextEncoder,
+        vectors: ConceptVectors,
+        *,
+        profile: str | None = None,
+        cache_size: int = 50_000,
+    ) -> None:
+        """Score with ``checkpoint`` over ``graph``; ``profile`` by default as it was trained.
+
+        Raises:
+            InputError: there is no such profile.
+            ModelError: the encoder or the concept vectors are not those that it was trained with.
+        """
+        config = checkpoint.model.config
+        self.profile = profile or config.profile
+        self.weights = edge_weights(self.profile)
+        _check_same("sentence encoder", checkpoint.encoder, encoder.signature)
+        if config.graph:
+            _check_same("concept vectors", checkpoint.vectors, vectors.signature)
+        self.checkpoint = checkpoint
+        self.config = config
+        self.graph = graph
+        self.encoder = encoder
+        linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=cache_size)
+        self.finder = KeywordFinder(linker, checkpoint.idf, threshold=config.threshold, most=config.most, cache_size=cache_size)
+        self.around = Neighbourhood(graph, vectors, limits=config.limits, by=config.neighbours_by)
+        self._tokenizer = _own_tokenizer(checkpoint) if config.utterance == "tuned" else None
+        self._lock = threading.Lock()
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Signature of every score it gives."""
+        parts = (
+            ("graph", self.graph.manifest().digest), ("pipeline", self.finder.linker.analyser.signature),
+            ("checkpoint", self.checkpoint.digest), ("encoder", self.encoder.signature),
+            ("vectors", self.around.vectors.signature if self.config.graph else "none"), ("profile", self.profile),
+            ("k", ",".join(map(str, self.config.limits)) or "0"),
+        )  # fmt: skip
+        return Signature(self.name, parts, VERSION)
+
+    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        """Score many responses; ``explain`` adds the changes, the paths and the attention."""
+        scores: list[Score] = []
+        for start in range(0, len(items), BATCH):
+            scores += self._batch(items[start : start + BATCH], explain)
+        return scores
+
+    def graphs(self, items: Sequence[CheckedItem]) -> list[tuple[Keywords, DialogueGraph]]:
+        """Return the keywords and the dialogue graph of each item: what the graph branch reads, before tensors."""
+        from .tensors import context_of
+
+        contexts = [context_of(item.history, self.config.turns) for item in items]
+        texts = list(dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in (*turns, item.response)))
+        found = dict(zip(texts, self.finder.of_texts(texts), strict=True))
+        made = []
+        for item, turns in zip(items, contexts, strict=True):
+            first = len(item.history) - len(turns)
+            keywords = self.finder.of_dialogue([found[turn] for turn in turns], found[item.response], first)
+            sides = ([one.mention.concept for one in side] for side in (keywords.context, keywords.response))
+            made.append((keywords, build(self.graph, *sides)))
+        return made
+
+    def _batch(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        """Score the items of one batch."""
+        import torch
+
+        from .evidence import examine, note_of, pieces
+        from .tensors import graph_tensors
+
+        model = self.checkpoint.model
+        known = self.graphs(items) if self.config.graph else []
+        with torch.inference_mode(), self._lock:
+            graphs = graph_tensors([graph for _, graph in known], self.weights, self.around.rows) if known else None
+            utterance = model.reading(*self._texts(items))
+            values = model.judge(utterance, model.reason(graphs)[0] if graphs is not None else None).tolist()
+            scores = []
+            for place, value in enumerate(values):
+                if graphs is None:
+                    scores.append(Score(value, Evidence(note=NO_GRAPH), self.signature))
+                    continue
+                keywords, graph = known[place]
+                found: tuple[Piece, ...] = ()
+                if explain:
+                    found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, place))
+                scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), self.signature))
+        return scores
+
+    def _texts(self, items: Sequence[CheckedItem]) -> tuple[Tensor, ...]:
+        """What the utterance branch reads; each distinct turn goes through a frozen encoder once."""
+        from .tensors import context_of, frozen_texts, tuned_texts
+
+        contexts = [context_of(item.history, self.config.turns) for item in items]
+        responses = [item.response for item in items]
+        if self._tokenizer is not None:
+            return tuned_texts(self._tokenizer, contexts, responses, self.encoder_length)
+        texts = list(
+            dict.fromkeys(text for turns, response in zip(contexts, responses, strict=True) for text in (*turns, response))
+        )
+        place = {text: row for row, text in enumerate(texts)}
+        last = [place[turns[-1]] if turns else -1 for turns in contexts]
+        earlier = [[place[turn] for turn in turns[:-1]] for turns in contexts]
+        return frozen_texts(self.encoder.pooled(texts), last, earlier, [place[text] for text in responses])
+
+    @property
+    def encoder_length(self) -> int:
+        """Tokens that a tuned encoder reads at most."""
+        own: Any = self.checkpoint.model.reading
+        return int(getattr(own.encoder.config, "max_position_embeddings", 512))
+
+
+def _check_same(what: str, trained: str, given: str) -> None:
+    """Raise :class:`ModelError` when what is given is not what was trained with, whatever its precision."""
+    if trained.split(";")[0] != given.split(";")[0]:
+        raise ModelError(f"the GRADE checkpoint was trained with other {what} ({trained}, not {given}); give the same again")
+
+
+def _own_tokenizer(checkpoint: Checkpoint) -> Any:
+    from .checkpoint import ENCODER
+
+    assert checkpoint.folder is not None
+    return need("transformers", "neural").AutoTokenizer.from_pretrained(str(checkpoint.folder / ENCODER), local_files_only=True)
+
+
+def make(
+    graph: KnowledgeGraph,
+    *,
+    model: Checkpoint | str | Path | None = None,
+    profile: str | None = None,
+    encoder: TextEncoder | str | Path | None = None,
+    vectors: VectorTable | None = None,
+    vector_cache: str | Path | None = None,
+    pipeline: Analyser | str | Path | None = None,
+    device: str | None = None,
+    cache_size: int = 50_000,
+) -> Grade:
+    """Return the metric over ``graph``.
+
+    Args:
+        model: a checkpoint, or the folder that ``tacit train grade`` wrote.
+        profile: ``paper`` (edges weigh 1/hops) or ``released`` (1/(hops + 1), 1/20 without a path); by default as trained.
+        encoder: the sentence encoder, its folder or an id of the hub; by default the one that the checkpoint names.
+        vectors: concept vectors, for a checkpoint trained with them, e.g. what ``tacit.loaders.open_vectors`` gives; their
+            file's folder on the command line.
+        vector_cache: folder for the encoder's vectors of concepts; by default beside the index.
+        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
+        device: where the sentence encoder runs, when it is not open yet.
+        cache_size: utterances kept in memory.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: no checkpoint is named, or it or the pipeline cannot be opened, or it was trained with another encoder.
+        MissingExtra: torch or transformers is not installed.
+    """
+    if model is None:
+        raise ModelError(NO_MODEL)
+    if profile is not None:
+        edge_weights(profile)
+    if isinstance(vectors, str):
+        raise InputError("vectors are given open; open them with tacit.loaders.open_vectors")
+    checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
+    opened = (
+        encoder if isinstance(encoder, TextEncoder) else open_encoder(encoder or checkpoint.encoder_id or None, device=device)
+    )
+    if vectors is None and checkpoint.vectors.startswith("table:"):
+        raise ModelError("the GRADE checkpoint was trained with a table of concept vectors; give the same table as vectors")
+    of_concepts: ConceptVectors = (
+        EncodedVectors(opened, graph, Path(vector_cache) if vector_cache else None)
+        if vectors is None
+        else TableVectors(vectors, graph)
+    )
+    return Grade(
+        replace(checkpoint, model=checkpoint.model.eval()), graph, open_analyser(pipeline), opened, of_concepts, profile=profile,
+        cache_size=cache_size,
+    )  # fmt: skip

@@ -1,0 +1,182 @@
+"""Vectors of concepts: a table such as Numberbatch where one is given, else the sentence encoder's embedding of their texts.
+
+Embeddings are kept as half-precision numbers beside the index, in the order of its nodes, one file for an encoder; only concepts
+that were needed stand in it. Processes may share the file: a row is marked as there after it was written, and whoever writes it
+writes the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ...graph.names import text_of
+from ...graph.protocol import KnowledgeGraph
+from ..encoder import TextEncoder
+
+Floats = NDArray[np.float32]
+
+
+class ConceptVectors(Protocol):
+    """What gives concepts vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def signature(self) -> str:
+        """Short text that changes whenever the vectors may."""
+
+    def of(self, concepts: Sequence[str]) -> Floats:
+        """Return the vectors of concepts, shape (concepts, dimension); zeros where there is none."""
+
+
+class VectorTable(Protocol):
+    """Vectors in the order of an index's nodes, as :func:`tacit.loaders.open_vectors` opens them."""
+
+    @property
+    def matrix(self) -> NDArray[np.float16]:
+        """Shape (nodes, dimension)."""
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the file that they came from."""
+
+    @property
+    def uris_digest(self) -> str:
+        """Digest of the URIs that they were built for."""
+
+
+class TableVectors:
+    """Vectors of a table, for the graph whose index it was built for."""
+
+    def __init__(self, table: VectorTable, graph: KnowledgeGraph) -> None:
+        """Take ``table``, in which row i belongs to the index's node i.
+
+        Raises:
+            InputError: the graph is no index, or the table was built for another graph.
+        """
+        index: Any = graph
+        if not hasattr(index, "ids") or not hasattr(index, "uris"):
+            raise InputError("vectors stand in the order of an index's nodes; open the graph with tacit.graph.open_index")
+        uris = index.uris()
+        digest = hashlib.sha256("".join(f"{uri}\n" for uri in uris).encode()).hexdigest()[:16]
+        if len(uris) != len(table.matrix) or digest != table.uris_digest:
+            raise InputError("the concept vectors were built for another graph; build them again for this one")
+        self._table = table
+        self._index = index
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._table.matrix.shape[1])
+
+    @property
+    def signature(self) -> str:
+        """Digest of the file that the vectors came from."""
+        return f"table:{self._table.sha256[:12]}"
+
+    def of(self, concepts: Sequence[str]) -> Floats:
+        """See :class:`ConceptVectors`."""
+        rows = np.asarray(self._index.ids(concepts), np.int64)
+        found = np.zeros((len(rows), self.dimension), np.float32)
+        found[rows >= 0] = self._table.matrix[rows[rows >= 0]]
+        return found
+
+
+class EncodedVectors:
+    """The sentence encoder's embeddings of concepts' texts, of unit length, in half precision."""
+
+    def __init__(self, encoder: TextEncoder, graph: KnowledgeGraph, folder: Path | None = None) -> None:
+        """Embed with ``encoder``; of an index, embeddings are kept in ``folder`` (default: the index's own)."""
+        self._encoder = encoder
+        given: Any = graph
+        self._index: Any = given if hasattr(given, "ids") and hasattr(given, "uris") else None
+        self._kept: _Kept | None = None
+        self._memory: dict[str, NDArray[np.float16]] = {}
+        if self._index is not None:
+            place = Path(folder or self._index.directory)
+            name = f"concepts-{encoder.signature.replace(';', '-').replace('=', '-')}"
+            self._kept = _Kept.open(place / name, len(self._index.uris()), encoder.dimension)
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._encoder.dimension
+
+    @property
+    def signature(self) -> str:
+        """The encoder's."""
+        return f"encoder:{self._encoder.signature}"
+
+    def of(self, concepts: Sequence[str]) -> Floats:
+        """See :class:`ConceptVectors`; concepts that the graph does not know are embedded too, and not kept on disk."""
+        distinct = list(dict.fromkeys(concepts))
+        rows = np.full(len(distinct), -1, np.int64) if self._kept is None else np.asarray(self._index.ids(distinct), np.int64)
+        found = np.zeros((len(distinct), self.dimension), np.float16)
+        there = np.zeros(len(distinct), bool) if self._kept is None else self._kept.read(rows, found)
+        for place in np.flatnonzero(~there):
+            vector = self._memory.get(distinct[place])
+            if vector is not None:
+                found[place], there[place] = vector, True
+        missing = np.flatnonzero(~there)
+        if len(missing):
+            fresh = self._embed([text_of(distinct[place]) for place in missing])
+            found[missing] = fresh
+            if self._kept is not None:
+                self._kept.write(rows[missing], fresh)
+            for place, vector in zip(missing, fresh, strict=True):
+                if self._kept is None or rows[place] < 0:
+                    self._memory[distinct[place]] = vector
+        where = {concept: place for place, concept in enumerate(distinct)}
+        return found[[where[concept] for concept in concepts]].astype(np.float32)
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float16]:
+        """Embeddings that do not push utterances out of the encoder's memory."""
+        return self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
+
+
+class _Kept:
+    """Rows on disk with a byte each that says which are there."""
+
+    def __init__(self, matrix: Any, there: Any) -> None:
+        self._matrix = matrix
+        self._there = there
+
+    @classmethod
+    def open(cls, stem: Path, rows: int, dimension: int) -> _Kept | None:
+        """Map the files of ``stem``, made when they are absent; None where nothing can be written."""
+        if not rows:
+            return None
+        matrix, there = stem.with_name(f"{stem.name}.f16"), stem.with_name(f"{stem.name}.there")
+        try:
+            for path, size in ((matrix, rows * dimension * 2), (there, rows)):
+                with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b") as file:
+                    if path.stat().st_size != size:
+                        file.truncate(size)
+            return cls(
+                np.memmap(matrix, np.float16, "r+", shape=(rows, dimension)), np.memmap(there, np.uint8, "r+", shape=(rows,))
+            )
+        except OSError:
+            return None
+
+    def read(self, rows: NDArray[np.int64], into: NDArray[np.float16]) -> NDArray[np.bool_]:
+        """Copy the rows that are there; return which they are."""
+        there = np.zeros(len(rows), bool)
+        there[rows >= 0] = self._there[rows[rows >= 0]] == 1
+        into[there] = self._matrix[rows[there]]
+        return there
+
+    def write(self, rows: NDArray[np.int64], vectors: NDArray[np.float16]) -> None:
+        """Keep rows; those below 0 belong to no node."""
+        inside = rows >= 0
+        self._matrix[rows[inside]] = vectors[inside]
+        self._there[rows[inside]] = 1

@@ -1,0 +1,162 @@
+"""Dialogue graphs and what lies around their concepts: weights by hand, the same from every backend, vectors kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tacit.graph.errors import InputError
+from tacit.graph.index import build_from_rows, open_index_directory
+from tacit.graph.model import Assertion
+from tacit.graph.protocol import KnowledgeGraph
+from tacit.loaders import vectors as loaded
+from tacit.reasoning.grade import dialogue_graph as room
+from tacit.reasoning.grade.neighbourhood import Neighbourhood
+from tacit.reasoning.grade.vectors import EncodedVectors, TableVectors
+
+CONTEXT = ["/c/en/dog", "/c/en/moon"]
+RESPONSE = ["/c/en/bone", "/c/en/dog", "/c/en/home"]
+
+
+class Counted:
+    """Vectors that say which concept they are of, and who was asked for."""
+
+    dimension = 2
+    signature = "counted"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def of(self, concepts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += concepts
+        return np.array([[len(one), one.count("e")] for one in concepts], np.float32)
+
+
+def test_weights_by_hand(graph: KnowledgeGraph) -> None:
+    one = room.build(graph, CONTEXT, RESPONSE)
+    assert one.hops.tolist() == [[1, 0, 2], [-1, -1, -1]]
+    paper = room.batch([one], room.edge_weights("paper"))
+    np.testing.assert_allclose(paper.adjacency[0, :2, 2:], [[1, 1, 1 / 2], [0, 0, 0]])
+    np.testing.assert_allclose(paper.adjacency[0], paper.adjacency[0].T)
+    assert not paper.adjacency[0, :2, :2].any()
+    assert not paper.adjacency[0, 2:, 2:].any()
+    released = room.batch([one], room.edge_weights("released"))
+    np.testing.assert_allclose(released.adjacency[0, :2, 2:], [[1 / 2, 1, 1 / 3], [1 / 20] * 3])
+    assert [paper.concepts[place] for place in paper.nodes[0]] == CONTEXT + RESPONSE
+    assert len(paper.concepts) == 4  # the dog is two nodes and one concept
+
+
+def test_profiles_are_told_and_others_refused() -> None:
+    assert room.describe("paper")["no path"] == 0
+    assert room.describe("released")["2 hops"] == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="no profile 'other'"):
+        room.edge_weights("other")
+
+
+def test_a_batch_is_filled_up_and_masked(oracle: KnowledgeGraph) -> None:
+    graphs = [room.build(oracle, CONTEXT, RESPONSE), room.build(oracle, [], []), room.build(oracle, ["/c/en/cat"], [])]
+    together = room.batch(graphs, room.edge_weights("paper"))
+    assert together.mask.sum(1).tolist() == [5, 0, 1]
+    assert together.adjacency.shape == (3, 5, 5)
+    assert not together.adjacency[1:].any()
+    assert room.batch([], room.edge_weights("paper")).nodes.shape == (0, 1)
+
+
+def test_rows_hold_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
+    vectors = Counted()
+    around = Neighbourhood(graph, vectors, limits=(2, 1))
+    row = around.rows(["/c/en/dog", "/c/en/nothing"])
+    assert around.neighbours("/c/en/dog", 1) == ["/c/en/pet", "/c/en/puppy"]
+    near = np.array([[len("/c/en/pet"), 2], [len("/c/en/puppy"), 1]]).mean(0)
+    far = vectors.of(around.neighbours("/c/en/dog", 2))[0]
+    np.testing.assert_allclose(row[0], [[9, 1], near, far])
+    np.testing.assert_allclose(row[1, 1:], 0)
+    asked = len(vectors.asked)
+    np.testing.assert_array_equal(around.rows(["/c/en/dog"])[0], row[0])
+    assert len(vectors.asked) == asked
+    assert around.rows([]).shape == (0, 3, 2)
+    assert Neighbourhood(graph, vectors, limits=()).rows(["/c/en/dog"]).shape == (1, 1, 2)
+
+
+def test_neighbours_by_likeness(oracle: KnowledgeGraph) -> None:
+    class Alike(Counted):
+        def of(self, concepts: Sequence[str]) -> NDArray[np.float32]:
+            return np.array(
+                [[1, 0] if one in ("/c/en/dog", "/c/en/food", "/c/en/bone") else [0, 1] for one in concepts], np.float32
+            )
+
+    by_likeness = Neighbourhood(oracle, Alike(), limits=(2,), by="similarity")
+    assert by_likeness.neighbours("/c/en/dog", 1) == ["/c/en/bone", "/c/en/food"]  # equals stand by weight
+    with pytest.raises(InputError, match="chosen by"):
+        Neighbourhood(oracle, Alike(), by="luck")
+    with pytest.raises(InputError, match="chosen by"):
+        Neighbourhood(oracle, Alike(), limits=(0,))
+
+
+class TinyEncoder:
+    """Stands in for the sentence encoder: a text's length and its vowels, at length one."""
+
+    signature = "tiny;dtype=float32"
+    dimension = 2
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def pooled(self, texts: Sequence[str], *, keep: bool) -> NDArray[np.float32]:
+        assert not keep
+        self.texts += texts
+        return np.array([[len(text), text.count("e") + 1] for text in texts], np.float32)
+
+    def sentences(self, pooled: NDArray[np.float32]) -> NDArray[np.float32]:
+        unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+
+def test_embeddings_are_kept_beside_the_index(world: list[Assertion], tmp_path: Path) -> None:
+    with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
+        first: Any = TinyEncoder()
+        concepts = ["/c/en/dog", "/c/en/hot_dog", "/c/en/dog", "/c/en/unknown"]
+        found = EncodedVectors(first, index).of(concepts)
+        assert first.texts == ["dog", "hot dog", "unknown"]
+        np.testing.assert_allclose(found[1], np.array([7, 1]) / np.hypot(7, 1), atol=1e-3)
+        np.testing.assert_array_equal(found[0], found[2])
+        again: Any = TinyEncoder()
+        np.testing.assert_array_equal(EncodedVectors(again, index).of(concepts), found)
+        assert again.texts == ["unknown"]  # what the graph does not know has no row on disk
+        assert sorted(path.suffix for path in (tmp_path / "index").glob("concepts-*")) == [".f16", ".there"]
+        elsewhere: Any = TinyEncoder()
+        (tmp_path / "cache").mkdir()
+        EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts)
+        assert len(elsewhere.texts) == 3
+        nowhere: Any = TinyEncoder()
+        np.testing.assert_array_equal(EncodedVectors(nowhere, index, tmp_path / "no" / "folder").of(concepts), found)
+
+
+def test_without_an_index_embeddings_stay_in_memory(oracle: KnowledgeGraph) -> None:
+    encoder: Any = TinyEncoder()
+    vectors = EncodedVectors(encoder, oracle)
+    vectors.of(["/c/en/dog"])
+    vectors.of(["/c/en/dog", "/c/en/cat"])
+    assert encoder.texts == ["dog", "cat"]
+
+
+def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Path, oracle: KnowledgeGraph) -> None:
+    file = tmp_path / "numberbatch.txt"
+    file.write_text("2 3\n/c/en/dog 1 2 3\n/c/en/bone 4 5 6\n", encoding="utf-8")
+    with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
+        loaded.build_vectors(file, index.uris(), tmp_path / "vectors")
+        table = loaded.open_vectors(tmp_path / "vectors")
+        vectors = TableVectors(table, index)
+        assert vectors.dimension == 3
+        assert vectors.signature == f"table:{table.sha256[:12]}"
+        np.testing.assert_array_equal(vectors.of(["/c/en/bone", "/c/en/cat", "/c/en/none"]), [[4, 5, 6], [0, 0, 0], [0, 0, 0]])
+        other: Any = SimpleNamespace(matrix=table.matrix, sha256="", uris_digest="other")
+        with pytest.raises(InputError, match="another graph"):
+            TableVectors(other, index)
+    with pytest.raises(InputError, match="open_index"):
+        TableVectors(table, oracle)
