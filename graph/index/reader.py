@@ -224,6 +224,15 @@ class IndexGraph:
             self._opened = self._given() if callable(self._given) else self._given
         return self._opened
 
+    @property
+    def store(self) -> KnowledgeGraph:
+        """The graph that it was built from.
+
+        Raises:
+            GraphError: none was handed over.
+        """
+        return self._store()
+
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
         return self._store().tails(head, relation, limit)

@@ -1,0 +1,178 @@
+"""The compact model's arrays, and its file: two small towers on sentence embeddings, and a pool of known tails for each
+relation.
+
+A head's embedding and a relation make a query, a tail's embedding and the relation a key; the tails whose keys lie nearest to
+the query are what the model expects. The file is one safetensors: numbers and text only, so opening a stranger's runs nothing.
+Tails are kept as 8-bit numbers along the directions in which tails differ most, so the whole is a few megabytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import ModelError
+
+FILE = "retriever.safetensors"
+FORMAT = "tacit tail retriever"
+VERSION = 1
+
+_KEY = "tacit"
+_LARGEST = 256 * 2**20
+_WEIGHTS = ("in", "bias", "relation", "out")
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Tower:
+    """One hidden layer: ``unit(out @ silu(in @ x + bias + relation[r]))``.
+
+    Attributes:
+        weights: by name: ``in`` (d, hidden), ``bias`` (hidden,), ``relation`` (relations, hidden), ``out`` (hidden, keys).
+    """
+
+    weights: Mapping[str, Vectors]
+
+    def __call__(self, vectors: Vectors, relation: int) -> Vectors:
+        """Return the keys of ``vectors``, shape (n, d), under a relation; shape (n, keys), unit length."""
+        hidden = vectors @ self.weights["in"] + self.weights["bias"] + self.weights["relation"][relation]
+        keys = (hidden / (1.0 + np.exp(-hidden))) @ self.weights["out"]
+        unit: Vectors = keys / np.maximum(np.linalg.norm(keys, axis=1, keepdims=True), 1e-12)
+        return unit
+
+
+@dataclass(frozen=True)
+class Compact:
+    """A retriever that is ready to be asked.
+
+    Attributes:
+        relations: names, by number; texts: all tails of the pool, as :func:`tacit.reasoning.accent.events.tail_form` writes them.
+        members: for each relation the numbers of its tails, ascending.
+        basis: directions along which tails are kept, shape (d, rank), orthonormal; codes: the tails along them, shape
+            (texts, rank), as if they had been of unit length there.
+        query, key: the towers of heads and of tails; encoder: signature of the sentence encoder, and its name.
+        facts: how it was made; digest: 12 hex digits of the file.
+    """
+
+    relations: tuple[str, ...]
+    texts: tuple[str, ...]
+    members: tuple[NDArray[np.int64], ...]
+    basis: Vectors
+    codes: Vectors
+    query: Tower
+    key: Tower
+    encoder: tuple[str, str]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+
+def to_bytes(model: Compact) -> bytes:
+    """Return the file of a model; equal models give equal bytes."""
+    from safetensors.numpy import save
+
+    scale = np.abs(model.codes).max(0) / 127 if len(model.codes) else np.ones(model.basis.shape[1])
+    scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
+    packed = zlib.compress("".join(f"{text}\n" for text in model.texts).encode("utf-8"), 9)
+    arrays: dict[str, Any] = {
+        "codes": np.round(model.codes / scale).astype(np.int8),
+        "scale": scale,
+        "basis": model.basis.astype(np.float16),
+        "members": np.concatenate([*model.members, np.zeros(0, dtype=np.int64)]).astype(np.int32),
+        "sizes": np.array([len(one) for one in model.members], dtype=np.int32),
+        "texts": np.frombuffer(packed, dtype=np.uint8),
+    }
+    for name, tower in (("query", model.query), ("key", model.key)):
+        arrays |= {f"{name}.{part}": tower.weights[part].astype(np.float16) for part in _WEIGHTS}
+    head = {
+        "format": FORMAT, "version": VERSION, "relations": list(model.relations), "encoder": list(model.encoder),
+        "facts": dict(model.facts),
+    }  # fmt: skip
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return bytes(save(arrays, {_KEY: json.dumps(head, sort_keys=True, allow_nan=False)}))
+
+
+def open_compact(path: Path | str | None = None) -> Compact:
+    """Open a retriever's file, or the folder that holds one; by default the one that ships with tacit.
+
+    Raises:
+        ModelError: there is none, or it is no whole model of this kind.
+    """
+    place = Path(path) if path is not None else Path(__file__).parents[1] / "model"
+    file = place / FILE if place.is_dir() else place
+    try:
+        if file.stat().st_size > _LARGEST:
+            raise ModelError(f"{file} is larger than any tail retriever; give one that tacit train retriever wrote")
+        data = file.read_bytes()
+    except FileNotFoundError as error:
+        raise ModelError(f"there is no tail retriever at {place}; make one with: tacit train retriever") from error
+    except (OSError, ValueError) as error:
+        raise ModelError(f"the tail retriever {str(place)!r} cannot be read: {error}") from error
+    return from_bytes(data, str(file))
+
+
+def from_bytes(data: bytes, name: str) -> Compact:
+    """Return the model in a file's bytes; ``name`` is for errors.
+
+    Raises:
+        ModelError: it is no whole model of this kind.
+    """
+    try:
+        size = int.from_bytes(data[:8], "little")
+        head = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
+        if head["format"] != FORMAT or head["version"] != VERSION:
+            raise ValueError("it is of another format or version")
+        return _built(head, _arrays(data), hashlib.sha256(data).hexdigest()[:12])
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, zlib.error) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"{name} is no tail retriever ({reason}); give one that tacit train retriever wrote") from error
+
+
+def _arrays(data: bytes) -> dict[str, Any]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: dict[str, Any] = load(data)
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"its array {name} is not all finite numbers")
+    return arrays
+
+
+def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> Compact:
+    texts = tuple(zlib.decompress(arrays["texts"].tobytes()).decode("utf-8").split("\n")[:-1])
+    relations = tuple(map(str, head["relations"]))
+    basis = arrays["basis"].astype(np.float32)
+    codes = arrays["codes"].astype(np.float32) * arrays["scale"]
+    codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
+    ends = np.cumsum(arrays["sizes"])[:-1]
+    members = tuple(part.astype(np.int64) for part in np.split(arrays["members"], ends))
+    towers = [Tower({part: arrays[f"{name}.{part}"].astype(np.float32) for part in _WEIGHTS}) for name in ("query", "key")]
+    for tower in towers:
+        width, hidden = tower.weights["in"].shape
+        fits = (
+            width == basis.shape[0]
+            and tower.weights["bias"].shape == (hidden,)
+            and tower.weights["relation"].shape == (len(relations), hidden)
+            and tower.weights["out"].shape == (hidden, towers[0].weights["out"].shape[1])
+        )
+        if not fits:
+            raise ValueError("the shapes of its towers do not fit together")
+    inside = all(len(one) and one.min() >= 0 and one.max() < len(texts) for one in members)
+    if codes.shape != (len(texts), basis.shape[1]) or len(members) != len(relations) or not inside:
+        raise ValueError("the shapes of its tails do not fit together")
+    name, signature = head["encoder"]
+    return Compact(
+        relations, texts, members, basis, codes, towers[0], towers[1], (str(name), str(signature)), dict(head["facts"]), digest
+    )

@@ -1,0 +1,27 @@
+"""COMET's loss as a tuple scorer: how likely the model thinks the tail, per token (Ghazarian et al., ACL 2023, table 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..events import tail_form
+from ..tails.comet import Comet
+from ..tails.source import Query
+from .tuplescore import Triple, TupleScore
+
+
+class CometLoss:
+    """The geometric mean of the probabilities that a COMET gives the tail's tokens."""
+
+    def __init__(self, comet: Comet) -> None:
+        """Score by ``comet``."""
+        self.comet = comet
+        self.signature = f"comet-loss({comet.signature})"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return ``exp(-loss)`` of each tuple, in 0..1: 1 for a tail that is certain, near 0 for one out of the blue."""
+        queries = [Query(head, relation) for head, relation, _ in tuples]
+        losses = self.comet.losses(queries, [tail_form(tail, relation) for _, relation, tail in tuples])
+        return [TupleScore(float(value)) for value in np.exp(-losses)]

@@ -1,0 +1,113 @@
+"""Training a KG-BERT (Yao et al., 2019): a classifier learns to tell the triples of a graph from made-up ones.
+
+False triples are true ones whose tail is that of another triple of the same relation, or whose head is; what happens to be in
+the graph is drawn again, a few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import InputError
+from ..accent.scorers.kgbert import MAX_LENGTH, reading
+from ..extras import need
+from ..models import find_model, open_model
+from .comet import Losses
+from .resumable import NOTHING_TO_LEARN, Plan, Progress, check_output, digest_of, fit, write_model
+
+Triple = tuple[str, str, str]
+
+_TRIES = 5
+
+_CARD = """\
+# {name}
+
+A KG-BERT (Yao et al., 2019): it reads `head [SEP] relation [SEP] tail` and says how likely the triple is true (label 1). Made by
+`tacit train kg-bert GRAPH --model {base} --steps {steps} --batch-size {batch} --rate {rate:g} --seed {seed}`.
+
+| | |
+|---|---|
+| began as | {base} |
+| learnt from | {triples:,} triples, graph `{graph}`, digest of the triples `{digest}`; one made-up triple for each |
+| loss | {first:.3f} over the first tenth of the steps, {last:.3f} over the last; on what it learnt from |
+| licence | that of the model it began as, and of the graph's data (ATOMIC-2020: CC BY 4.0, Hwang et al., AAAI 2021) |
+
+Use: `tacit score-tuples FILE.jsonl --graph GRAPH --scorer kg-bert --model FOLDER`.
+"""
+
+
+def train_kgbert(
+    triples: Sequence[Triple],
+    model: str | Path,
+    output: Path,
+    plan: Plan,
+    *,
+    graph: str = "",
+    device: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Train a triple classifier and write it to the folder ``output`` with its card; arguments and errors as
+    :func:`tacit.reasoning.training.comet.train_comet` has them."""
+    plan.check()
+    check_output(output)
+    rows = sorted(dict.fromkeys(triples))
+    if len(rows) < 2:
+        raise InputError(NOTHING_TO_LEARN)
+    torch = need("torch", "neural")
+    files = find_model(model)
+    with torch.random.fork_rng():
+        torch.manual_seed(plan.seed)  # a new head has random weights
+        opened, tokenizer = _opened(files, device)
+    watch = Losses(plan, progress)
+    digest = digest_of(rows)
+    start = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, output, data=digest, progress=watch)
+    base = Path(model).name if Path(model).is_dir() else str(model)
+    card = _CARD.format(
+        name=output.name, base=base, steps=plan.steps, batch=plan.batch_size, rate=plan.rate, seed=plan.seed, triples=len(rows),
+        graph=graph or "not named", digest=digest, first=watch.first, last=watch.last,
+    )  # fmt: skip
+    write_model(opened, tokenizer, card, output)
+    return {"triples": len(rows), "began_at": start, "first_loss": watch.first, "last_loss": watch.last}
+
+
+def _opened(files: Any, device: str | None) -> tuple[Any, Any]:
+    """An encoder with a fresh head for two classes, on its device; its tokenizer."""
+    transformers = need("transformers", "neural")
+    body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
+    config = transformers.AutoConfig.from_pretrained(str(files.folder), num_labels=2, local_files_only=True)
+    model = transformers.AutoModelForSequenceClassification.from_config(config)
+    getattr(model, model.base_model_prefix).load_state_dict(body.state_dict(), strict=False)
+    return model.to(body.device), tokenizer
+
+
+def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:
+    """From the numbers of a batch to the loss of its triples, each beside a made-up one."""
+    torch = need("torch", "neural")
+    known = set(rows)
+    by_relation: dict[str, list[int]] = {}
+    for number, (_, relation, _) in enumerate(rows):
+        by_relation.setdefault(relation, []).append(number)
+
+    def made_up(row: Triple, random: np.random.Generator) -> Triple:
+        like = by_relation[row[1]]
+        head, other = bool(random.integers(2)), row
+        for _ in range(_TRIES):
+            chosen = rows[like[int(random.integers(len(like)))]]
+            other = (chosen[0], row[1], row[2]) if head else (row[0], row[1], chosen[2])
+            if other not in known:
+                break
+        return other
+
+    def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
+        true = [rows[number] for number in batch]
+        texts = [reading(row, tokenizer.sep_token) for row in [*true, *(made_up(row, random) for row in true)]]
+        given = tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
+        labels = torch.tensor([1] * len(true) + [0] * len(true))
+        parts = {name: value.to(model.device) for name, value in given.items()}
+        return model(**parts, labels=labels.to(model.device)).loss
+
+    return loss

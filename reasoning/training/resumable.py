@@ -1,0 +1,193 @@
+"""A plain training loop for models of transformers that can be stopped and taken up again, with the weights it would have had.
+
+Batches are drawn from a seed and the number of the epoch, so the step alone says where the loop is. A checkpoint holds
+weights, optimizer and random state; it lies in a folder beside the output and goes when the output is written. The output
+appears whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import InputError, ModelError
+from ..extras import need
+
+Progress = Callable[[int, int, float], None]
+
+NOTHING_TO_LEARN = "the graph holds no tails of events to learn from; load ATOMIC with: tacit load atomic2020 FILE --into GRAPH"
+
+_STATE = "state.pt"
+_PLAN = "plan.json"
+_CLIP = 1.0
+_WARM_UP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model is trained.
+
+    Attributes:
+        steps: batches to learn from, >= 1; batch_size: examples in each, >= 1.
+        rate: the highest learning rate, reached after a tenth of the steps, from where it falls to 0 in a line.
+        seed: of the order, the dropout and whatever is drawn.
+        keep_every: steps between checkpoints; 0 keeps none.
+    """
+
+    steps: int
+    batch_size: int = 32
+    rate: float = 5e-5
+    seed: int = 0
+    keep_every: int = 500
+
+    def check(self) -> None:
+        """Raise :class:`InputError` when it makes no sense."""
+        if self.steps < 1 or self.batch_size < 1 or not self.rate > 0 or self.seed < 0 or self.keep_every < 0:
+            raise InputError("training takes 1 step or more of 1 example or more, a rate above 0, and a seed from 0")
+
+
+def check_output(output: Path) -> None:
+    """Raise :class:`InputError` unless a model can be written to the folder ``output`` without destroying anything else."""
+    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / "config.json").is_file())):
+        raise InputError(f"{output} holds something other than a model; give a new folder")
+    if not output.resolve().parent.is_dir():
+        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
+
+
+def fit(
+    model: Any,
+    loss_of: Callable[[Sequence[int], np.random.Generator], Any],
+    examples: int,
+    plan: Plan,
+    output: Path,
+    *,
+    data: str,
+    progress: Progress | None = None,
+) -> int:
+    """Train ``model`` in place, from its last checkpoint where there is one of the same plan and data.
+
+    Args:
+        loss_of: from the numbers of a batch's examples, and a generator for what it draws, to the loss, a torch scalar.
+        examples: how many there are.
+        output: the folder that the model will be written to; checkpoints lie beside it.
+        data: stands for the examples: a checkpoint of other data is left aside.
+        progress: told the step, the number of steps and the loss after each.
+
+    Returns:
+        The step that it took up from; 0 for a fresh start.
+    """
+    torch = need("torch", "neural")
+    if not examples:
+        raise InputError("there is nothing to train on")
+    plan.check()
+    torch.manual_seed(plan.seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=plan.rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, plan.steps))
+    keeper = _Checkpoints(output, plan, data)
+    start = keeper.load(model, optimizer, schedule)
+    model.train()
+    for step in range(start, plan.steps):
+        loss = loss_of(_batch(step, examples, plan), np.random.default_rng([plan.seed, 1, step]))
+        if not bool(torch.isfinite(loss)):
+            raise ModelError(f"the loss is no number any more at step {step + 1}; give a lower learning rate")
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), _CLIP)
+        optimizer.step()
+        schedule.step()
+        if plan.keep_every and (step + 1) % plan.keep_every == 0 and step + 1 < plan.steps:
+            keeper.save(step + 1, model, optimizer, schedule)
+        if progress is not None:
+            progress(step + 1, plan.steps, float(loss.detach()))
+    model.eval()
+    return start
+
+
+def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
+    """Write model, tokenizer and card to the folder ``output``, whole or not at all, and let go of its checkpoints."""
+    fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
+    try:
+        model.save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+        (fresh / "README.md").write_text(card, encoding="utf-8")
+        if output.exists():
+            output.rename(old)
+        fresh.rename(output)
+    finally:
+        for folder in (fresh, old):
+            shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(_folder(output), ignore_errors=True)
+
+
+def digest_of(rows: Sequence[Sequence[str]]) -> str:
+    """Return 12 hex digits for examples."""
+    hasher = hashlib.sha256()
+    for row in rows:
+        hasher.update("\t".join(row).encode() + b"\n")
+    return hasher.hexdigest()[:12]
+
+
+class _Checkpoints:
+    """The last state of one plan, beside an output."""
+
+    def __init__(self, output: Path, plan: Plan, data: str) -> None:
+        self._folder = _folder(output)
+        self._plan = json.dumps({**asdict(plan), "data": data}, sort_keys=True)
+
+    def save(self, step: int, model: Any, optimizer: Any, schedule: Any) -> None:
+        torch = need("torch", "neural")
+        self._folder.mkdir(exist_ok=True)
+        fresh = self._folder / f"{_STATE}.{os.getpid()}"
+        torch.save(
+            {
+                "step": step, "plan": self._plan, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                "schedule": {"last_epoch": schedule.last_epoch, "_step_count": schedule._step_count},
+                "random": torch.get_rng_state(),
+            },
+            fresh,
+        )  # fmt: skip
+        fresh.replace(self._folder / _STATE)
+
+    def load(self, model: Any, optimizer: Any, schedule: Any) -> int:
+        """Take up the state, and return its step; 0 when there is none of this plan."""
+        torch = need("torch", "neural")
+        try:
+            state = torch.load(self._folder / _STATE, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, ValueError, EOFError):
+            return 0
+        if not isinstance(state, dict) or state.get("plan") != self._plan:
+            return 0
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        schedule.last_epoch = state["schedule"]["last_epoch"]
+        schedule._step_count = state["schedule"]["_step_count"]
+        torch.set_rng_state(state["random"])
+        return int(state["step"])
+
+
+def _folder(output: Path) -> Path:
+    return output.with_name(f".{output.name}.checkpoint")
+
+
+def _share(step: int, steps: int) -> float:
+    """The share of the highest rate at ``step``."""
+    warm = max(1, round(_WARM_UP * steps))
+    return min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+
+
+def _batch(step: int, examples: int, plan: Plan) -> list[int]:
+    """The examples of a step: every one once an epoch, in an order of that epoch's own."""
+    size = min(plan.batch_size, examples)
+    an_epoch = -(-examples // size)
+    epoch, place = divmod(step, an_epoch)
+    order = np.random.default_rng([plan.seed, 0, epoch]).permutation(examples)
+    chosen: list[int] = order[place * size : (place + 1) * size].tolist()
+    return chosen

@@ -1,0 +1,222 @@
+"""Training the compact model: two towers on frozen sentence embeddings learn which tails belong to which heads.
+
+In every step a batch of triples of one relation is drawn; each head should find its own tail among those of the batch, and
+each tail its head (symmetric InfoNCE; van den Oord et al., 2018). Pairs that share a head or a tail are not held against each
+other. One seed gives one model on one thread. Afterwards the commonest tails of each relation, and others drawn from the rest,
+become the pool that ships with the towers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ..accent.scorers.compact import Compact, Tower
+from ..extras import need
+from .resumable import NOTHING_TO_LEARN, digest_of
+
+Triple = tuple[str, str, str]
+Progress = Callable[[int, int, float], None]
+Vectors = NDArray[np.float32]
+
+_HIDDEN = 512
+_KEYS = 256
+_TEMPERATURE = 0.05
+_DROPOUT = 0.1
+_WARM_UP = 0.1
+_HELD_OUT = 0.02
+_RANKED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a retriever is trained.
+
+    Attributes:
+        steps: batches, >= 1; batch_size: triples in each, >= 2; rate: the highest learning rate.
+        rank: directions along which tails are kept, >= 1; pool: tails kept for each relation at most, >= 1.
+        seed: of weights, batches and the pool.
+    """
+
+    steps: int = 2500
+    batch_size: int = 512
+    rate: float = 1e-3
+    rank: int = 128
+    pool: int = 3000
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise :class:`InputError` when it makes no sense."""
+        if min(self.steps, self.rank, self.pool) < 1 or self.batch_size < 2 or not self.rate > 0 or self.seed < 0:
+            raise InputError("training takes 1 step or more of 2 triples or more, a rate and a pool above 0, and a seed from 0")
+
+
+class _Numbered(NamedTuple):
+    """Triples as numbers: texts, and rows of (head, relation, tail)."""
+
+    texts: list[str]
+    rows: NDArray[np.int64]
+
+
+def train_retriever(
+    triples: Sequence[Triple],
+    relations: Sequence[str],
+    vectors_of: Callable[[Sequence[str]], Vectors],
+    recipe: Recipe,
+    *,
+    encoder: tuple[str, str],
+    facts: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Compact:
+    """Return a model that was trained on ``triples`` (head, relation, form of the tail).
+
+    Args:
+        relations: those that are learnt; triples of others are left out.
+        vectors_of: texts to vectors of unit length, shape (texts, d), asked once; encoder: its name and signature.
+        facts: more to write down in the model beside what is measured here: on triples of heads that were held out, the mean
+            reciprocal rank of the right tail among 200.
+        progress: told the step, the number of steps and the loss.
+
+    Raises:
+        InputError: there are no two triples of a relation, or the recipe makes no sense.
+    """
+    recipe.check()
+    wanted = [name for name in relations if any(relation == name for _, relation, _ in triples)]
+    kept = sorted({one for one in triples if one[1] in wanted})
+    if len(kept) < 2:
+        raise InputError(NOTHING_TO_LEARN)
+    data = _numbered(kept, wanted)
+    vectors = vectors_of(data.texts)
+    held = _held_out(data.rows, recipe.seed)
+    learnt = data.rows[~held]
+    towers = _fit(learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, progress)
+    members = _pool(data.rows, len(wanted), recipe)
+    used = np.unique(np.concatenate(members))
+    basis = _basis(vectors[used], recipe.rank)
+    codes = vectors[used] @ basis
+    codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
+    measured = {
+        "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(used), "data": digest_of(kept),
+        "held_out": int(held.sum()), "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held], recipe.seed),
+        "steps": recipe.steps, "batch_size": recipe.batch_size, "rate": recipe.rate, "seed": recipe.seed,
+    }  # fmt: skip
+    return Compact(
+        tuple(wanted), tuple(data.texts[number] for number in used.tolist()),
+        tuple(np.searchsorted(used, one) for one in members), basis, codes, *towers, encoder, {**(facts or {}), **measured},
+    )  # fmt: skip
+
+
+def _numbered(triples: Sequence[Triple], relations: Sequence[str]) -> _Numbered:
+    texts = sorted({text for head, _, tail in triples for text in (head, tail)})
+    number = {text: place for place, text in enumerate(texts)}
+    place = {name: number for number, name in enumerate(relations)}
+    rows = np.array([(number[head], place[relation], number[tail]) for head, relation, tail in triples], dtype=np.int64)
+    return _Numbered(texts, rows)
+
+
+def _held_out(rows: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+    """Which rows are of heads that are kept for measuring."""
+    heads = np.unique(rows[:, 0])
+    chosen = np.random.default_rng([seed, 2]).permutation(heads)[: int(len(heads) * _HELD_OUT)]
+    return np.isin(rows[:, 0], chosen)
+
+
+def _fit(
+    rows: NDArray[np.int64], vectors: Vectors, relations: int, recipe: Recipe, progress: Progress | None
+) -> tuple[Tower, Tower]:
+    """Train the two towers."""
+    torch = need("torch", "neural")
+    random = np.random.default_rng([recipe.seed, 1])
+    by_relation = [part for number in range(relations) if len(part := rows[rows[:, 1] == number])]
+    weights = np.array([len(part) for part in by_relation], dtype=np.float64) ** 0.75
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe.seed)
+        parts = [_weights(torch, vectors.shape[1], relations) for _ in range(2)]
+        every = [weight for part in parts for weight in part.values()]
+        optimizer = torch.optim.AdamW(every, lr=recipe.rate, weight_decay=0.01)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, recipe.steps))
+        for step in range(recipe.steps):
+            part = by_relation[int(random.choice(len(by_relation), p=weights / weights.sum()))]
+            batch = part[random.choice(len(part), min(recipe.batch_size, len(part)), replace=False)]
+            heads, tails = (
+                _run(torch, one, vectors[batch[:, side]], int(batch[0, 1])) for one, side in zip(parts, (0, 2), strict=True)
+            )
+            same = (batch[:, None, 0] == batch[None, :, 0]) | (batch[:, None, 2] == batch[None, :, 2])
+            np.fill_diagonal(same, False)
+            likeness = (heads @ tails.T / _TEMPERATURE).masked_fill(torch.from_numpy(same), -1e4)
+            right = torch.arange(len(batch))
+            ranked = torch.nn.functional.cross_entropy
+            loss = (ranked(likeness, right) + ranked(likeness.T, right)) / 2
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            if progress is not None:
+                progress(step + 1, recipe.steps, float(loss.detach()))
+    query, key = (Tower({name: weight.detach().numpy().copy() for name, weight in part.items()}) for part in parts)
+    return query, key
+
+
+def _weights(torch: Any, width: int, relations: int) -> dict[str, Any]:
+    """The weights of a fresh tower."""
+    shapes = {"in": (width, _HIDDEN), "bias": (_HIDDEN,), "relation": (relations, _HIDDEN), "out": (_HIDDEN, _KEYS)}
+    spreads = {"in": width**-0.5, "bias": 0.0, "relation": 0.02, "out": _HIDDEN**-0.5}
+    return {name: (torch.randn(shape) * spreads[name]).requires_grad_() for name, shape in shapes.items()}
+
+
+def _run(torch: Any, weights: dict[str, Any], vectors: Vectors, relation: int) -> Any:
+    """A tower as :class:`tacit.reasoning.accent.scorers.compact.Tower` has it, with dropout."""
+    hidden = torch.from_numpy(vectors) @ weights["in"] + weights["bias"] + weights["relation"][relation]
+    hidden = torch.nn.functional.dropout(torch.nn.functional.silu(hidden), _DROPOUT)
+    return torch.nn.functional.normalize(hidden @ weights["out"], dim=-1)
+
+
+def _share(step: int, steps: int) -> float:
+    """The share of the highest rate at ``step``: up in a line, down along a cosine."""
+    warm = max(1, round(_WARM_UP * steps))
+    return (step + 1) / warm if step < warm else 0.5 * (1 + np.cos(np.pi * (step - warm) / max(1, steps - warm)))
+
+
+def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArray[np.int64]]:
+    """For each relation the tails that are kept: half of them the commonest, the others drawn from the rest."""
+    random = np.random.default_rng([recipe.seed, 3])
+    chosen = []
+    for number in range(relations):
+        counts = Counter(rows[rows[:, 1] == number, 2].tolist())
+        ranked = sorted(counts, key=lambda tail: (-counts[tail], tail))
+        first = ranked[: -(-recipe.pool // 2)]
+        rest = np.array(ranked[len(first) :], dtype=np.int64)
+        drawn = random.permutation(rest)[: recipe.pool - len(first)]
+        chosen.append(np.sort(np.concatenate([np.array(first, dtype=np.int64), drawn])))
+    return chosen
+
+
+def _basis(vectors: Vectors, rank: int) -> Vectors:
+    """The ``rank`` directions that hold most of ``vectors``, shape (d, rank)."""
+    wide = vectors.astype(np.float64)
+    _, axes = np.linalg.eigh(wide.T @ wide)
+    basis: Vectors = axes[:, ::-1][:, :rank].astype(np.float32)
+    # The sign of a direction is the library's whim; the largest part of each is made positive.
+    turned: Vectors = basis * np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
+    return turned
+
+
+def _quality(towers: tuple[Tower, Tower], vectors: Vectors, rows: NDArray[np.int64], seed: int) -> float | None:
+    """The mean reciprocal rank of a triple's tail among 200 of the same relation; None when there are too few."""
+    random = np.random.default_rng([seed, 4])
+    ranks = []
+    for relation in np.unique(rows[:, 1]).tolist():
+        part = random.permutation(rows[rows[:, 1] == relation])[:1000]
+        if len(part) < _RANKED:
+            continue
+        queries, keys = (tower(vectors[part[:, side]], relation) for tower, side in zip(towers, (0, 2), strict=True))
+        for place, query in enumerate(queries):
+            others = random.choice(len(part), _RANKED - 1, replace=False)
+            ranks.append(1 + int((keys[others] @ query > keys[place] @ query).sum()))
+    return round(float(np.mean(1 / np.array(ranks))), 4) if ranks else None
