@@ -31,7 +31,7 @@ _LOCK = "graph.lock"
 _DRAFT = "graph.lbug.loading"
 _BATCH = 50_000
 _DOUBLINGS = 2
-_COPY = 500_000  # rows that usually fit into LOAD_MEMORY; the engine takes a table the faster the fewer parts it comes in
+_COPY = 250_000  # rows at a time; more save the engine no time and cost it memory
 
 
 def create(folder: Path) -> None:

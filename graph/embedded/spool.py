@@ -115,7 +115,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 
 
 def _read(path: Path, size: int) -> Iterator[pa.Table]:
-    with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as batches:
+    with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             if waiting and sum(map(len, waiting)) + len(batch) > size:
