@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,18 @@ def test_the_signature_follows_the_files(gpt2: Path, tmp_path: Path) -> None:
     (again / "README.md").write_text("a card")
     assert open_causal(gpt2).signature == open_causal(again).signature
     assert open_causal(gpt2, dtype="bfloat16").signature == open_causal(gpt2).signature + ";dtype=bfloat16"
+
+
+def test_older_files_open_too(gpt2: Path, tmp_path: Path) -> None:
+    import torch
+
+    model = open_causal(gpt2)
+    torch.save(model.model.state_dict(), tmp_path / "pytorch_model.bin")
+    bpe = json.loads((gpt2 / "tokenizer.json").read_text())["model"]  # DialoGPT has these files and no others
+    (tmp_path / "vocab.json").write_text(json.dumps(bpe["vocab"]))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "\n".join(map(" ".join, bpe["merges"])) + "\n")
+    (tmp_path / "config.json").write_text((gpt2 / "config.json").read_text())
+    np.testing.assert_allclose(open_causal(tmp_path).losses(DIALOGUES), model.losses(DIALOGUES), rtol=0, atol=1e-6)
 
 
 def test_half_precision_only_when_asked_for(gpt2: Path) -> None:
