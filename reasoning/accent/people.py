@@ -65,9 +65,12 @@ def phrase_of(text: str, speaker: Speaker) -> list[str | Participant]:
     return [participant(word, speaker) or word for word in _WORD.findall(text)]
 
 
-def name_people(phrases: Iterable[Phrase]) -> list[str]:
-    """Return the phrases of one tuple as texts: whoever is named first in all of them is PersonX, then PersonY, then PersonZ."""
-    names: dict[str, str] = {}
+def name_people(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[str]:
+    """Return the phrases of one tuple as texts: whoever is named first in all of them is PersonX, then PersonY, then PersonZ.
+
+    ``first`` names participants who come before all others.
+    """
+    names = dict(zip(dict.fromkeys(first), NAMES, strict=False))
     texts = []
     for phrase in phrases:
         words = []

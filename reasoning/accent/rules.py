@@ -1,0 +1,143 @@
+"""The extractor ``rules``: event tuples from clauses and cues over a dependency parse, with no model but the shipped pipeline.
+
+Clauses become events with their people named (:mod:`.clauses`, :mod:`.people`), cues relate them (:mod:`.cues`), and a candidate
+becomes a tuple when its relation and its people agree: relations in x keep their subject, those in o change it. Which cues count
+was decided on one half of DECO's training dialogues; see docs/accent-extraction.md for what they are worth on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ...graph.errors import InputError
+from ..cache import LruCache
+from ..parsing import Parser, open_parser
+from ..score import CheckedItem
+from .clauses import Clause, clauses_of
+from .cues import Candidate
+from .cues_between_turns import pair
+from .cues_in_turn import single
+from .events import head_form
+from .people import Participant, Speaker, name_people
+from .phrases import Words
+from .third_persons import resolved
+from .tuples import EventTuple, Kind, Where, in_order
+
+VERSION = 1
+CUES = ("default", "marked", "all")
+
+_OTHER: Speaker = 0
+_OWN: Speaker = 1
+
+# On the tuning half these were seen eight times or more, and right no oftener than the relation's name alone would be.
+_IDLE = frozenset(
+    {
+        ("advice", "xNeed"), ("advice", "xWant"), ("asked", "HasSubEvent"), ("next", "isAfter"), ("other reply", "oEffect"),
+        ("same reply", "xEffect"), ("thinks reply", "oEffect"), ("to", "xNeed"),
+    }
+)  # fmt: skip
+_UNMARKED = frozenset(("next", "is next", "is before", "likes next", "same reply", "other reply", "asked", "advice", "and"))
+
+
+class RuleExtractor:
+    """The extractor over one parser; remembers the clauses of the turns that it saw last."""
+
+    def __init__(self, parser: Parser, *, cues: str = "default", cache_size: int = 20_000) -> None:
+        """Extract with the parses of ``parser``.
+
+        Args:
+            cues: ``default``, ``all`` (those that were found idle too), or ``marked``: only cues that a word in the text gives,
+                such as a connective or a judgement, none that rest on the order of events alone.
+            cache_size: distinct turns whose clauses are kept in memory.
+
+        Raises:
+            InputError: ``cues`` is none of these.
+        """
+        if cues not in CUES:
+            raise InputError(f"there are no cues {cues!r}; choose from {', '.join(CUES)}")
+        self.parser = parser
+        self.cues = cues
+        self._clauses: LruCache[tuple[str, Speaker], list[Clause]] = LruCache(cache_size)
+
+    @property
+    def signature(self) -> str:
+        """Version of the rules, their cues when they are not the default, and the pipeline."""
+        cues = "" if self.cues == "default" else f";cues={self.cues}"
+        return f"rules-{VERSION}{cues};pipeline={self.parser.signature}"
+
+    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+        """Return the tuples of each item; the distinct responses and last turns of all items are parsed together."""
+        turns = dict.fromkeys((text, speaker) for item in items for text, speaker in _turns(item))
+        fresh = [turn for turn in turns if self._clauses.get(turn) is None]
+        for (text, speaker), parse in zip(fresh, self.parser.parse_batch([text for text, _ in fresh]), strict=True):
+            self._clauses.put((text, speaker), clauses_of(parse, speaker))
+        return [in_order(self._tuples(item)) for item in items]
+
+    def candidates(self, item: CheckedItem) -> Iterator[tuple[Kind, Candidate]]:
+        """Yield what every cue finds, whether it counts or not; for those who weigh cues."""
+        before = self._turn(item.history[-1], _OTHER) if item.history else []
+        before, reply = resolved(before, self._turn(item.response, _OWN))
+        for candidate in single(reply, _OWN):
+            yield Kind.SINGLE, candidate
+        for candidate in pair(before, reply, _OWN):
+            yield Kind.PAIR, candidate
+
+    def _tuples(self, item: CheckedItem) -> Iterator[EventTuple]:
+        for kind, candidate in self.candidates(item):
+            idle = self.cues != "all" and (candidate.cue, candidate.relation) in _IDLE
+            if idle or (self.cues == "marked" and candidate.cue in _UNMARKED):
+                continue
+            found = as_tuple(candidate, kind, len(item.history) - 1 if kind is Kind.PAIR else None)
+            if found is not None:
+                yield found
+
+    def _turn(self, text: str, speaker: Speaker) -> list[Clause]:
+        """The clauses of a turn, from memory where they are there."""
+        found = self._clauses.get((text, speaker))
+        if found is None:
+            found = clauses_of(self.parser.parse_batch([text])[0], speaker)
+            self._clauses.put((text, speaker), found)
+        return found
+
+
+def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple | None:
+    """Return a candidate as a tuple, its head in ``turn`` (None: the response); None where people and relation do not agree."""
+    who, other = _subject(candidate.head), _subject(candidate.tail)
+    side = candidate.relation[0]
+    if side in "xo" and (not who or not other or (who == other) != (side == "x")):
+        return None
+    leaders = (who, other) if side == "o" else ()
+    head, tail = (head_form(text) for text in name_people((candidate.head, candidate.tail), leaders))
+    if not head or not tail or head == tail:
+        return None
+    first, second = candidate.head_from, candidate.tail_from
+    return EventTuple(
+        head, candidate.relation, tail, kind, Where(turn, first.start, first.end), Where(None, second.start, second.end)
+    )
+
+
+def make(*, pipeline: Parser | str | Path | None = None, cues: str = "default", cache_size: int = 20_000) -> RuleExtractor:
+    """Return the extractor.
+
+    Args:
+        pipeline: a parser, or the name or folder of a spaCy pipeline with one; the shipped one by default.
+        cues, cache_size: see :class:`RuleExtractor`.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: the pipeline cannot be opened, or has no parser that names Universal Dependencies.
+    """
+    return RuleExtractor(open_parser(pipeline), cues=cues, cache_size=cache_size)
+
+
+def _turns(item: CheckedItem) -> Iterator[tuple[str, Speaker]]:
+    """The turns that the rules read, and who says them."""
+    if item.history:
+        yield item.history[-1], _OTHER
+    yield item.response, _OWN
+
+
+def _subject(words: Words) -> str:
+    """Who the subject of an event is; empty when that is no person."""
+    return words[0].who if words and isinstance(words[0], Participant) and not words[0].possessive else ""

@@ -1,0 +1,204 @@
+"""The extractor ``rules``: golden tuples by hand, edge cases, and what must hold over real dialogues."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning.accent.events import head_form
+from tacit.reasoning.accent.rules import RuleExtractor, make
+from tacit.reasoning.accent.tuples import RELATIONS, EventTuple, Kind, Where
+from tacit.reasoning.parsing import Parser, open_parser
+from tacit.reasoning.score import CheckedItem, check_item
+
+
+@pytest.fixture(scope="module")
+def rules() -> RuleExtractor:
+    return make()
+
+
+def triples(rules: RuleExtractor, response: str, *history: str) -> set[tuple[str, str, str]]:
+    """Head, relation and tail of every tuple of a response."""
+    return {one[:3] for one in rules.extract_batch([check_item(history, response)])[0]}
+
+
+@pytest.mark.parametrize(
+    ("history", "response", "wanted"),
+    [
+        ("", "I am moving to Paris to marry my boyfriend.",
+         ("PersonX moves to paris", "xIntent", "PersonX marries PersonX's boyfriend")),
+        ("", "I don't eat cheese because I am sick.", ("PersonX eats cheese", "HinderedBy", "PersonX is sick")),
+        ("", "He was tired so he went home.", ("PersonX is tired", "xEffect", "PersonX goes home")),
+        ("", "If you pass the test, I will buy you a car.", ("PersonX passes the test", "oEffect", "PersonY buys PersonX a car")),
+        ("", "You can get a job if you finish school.", ("PersonX gets a job", "xNeed", "PersonX finishes school")),
+        ("", "I brushed my teeth and then I went to bed.", ("PersonX goes to bed", "isAfter", "PersonX brushes PersonX's teeth")),
+        ("", "I bought the house before I met her.", ("PersonX meets PersonY", "isAfter", "PersonX buys the house")),
+        ("", "I listen to music when I work.", ("PersonX listens to music", "HasSubEvent", "PersonX works")),
+        ("", "I'm glad that you came.", ("PersonX comes", "oReact", "PersonY feels glad")),
+        ("i found a hole in my sock", "Oh, that is awful!",
+         ("PersonX finds a hole in PersonX's sock", "oReact", "PersonY feels awful")),
+        ("I found a hole in the sheet.", "May I see the invoice?",
+         ("PersonX finds a hole in the sheet", "oWant", "PersonY sees the invoice")),
+        ("I made you a cake.", "Thank you so much!", ("PersonX makes PersonY a cake", "oEffect", "PersonY thanks PersonX")),
+        ("Why are you so late?", "I missed the bus.", ("PersonX is so late", "xIntent", "PersonX misses the bus")),
+        ("Do you go to concerts?", "I would but I have a farm.",
+         ("PersonX goes to concerts", "HinderedBy", "PersonX has a farm")),
+        ("My brother won the lottery.", "He is a lucky man.", ("PersonX wins the lottery", "xAttr", "PersonX is a lucky man")),
+    ],
+)  # fmt: skip
+def test_cues_become_tuples(rules: RuleExtractor, history: str, response: str, wanted: tuple[str, str, str]) -> None:
+    assert wanted in triples(rules, response, *([history] if history else []))
+
+
+def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
+    item = check_item(["Hello.", "I made you a cake."], "Thank you! I will eat it because I am hungry.")
+    found = rules.extract_batch([item])[0]
+    thanks = next(one for one in found if one.tail == "PersonY thanks PersonX")
+    assert (thanks.kind, thanks.head_at) == (Kind.PAIR, Where(1, 0, 17))
+    eats = next(one for one in found if one.head == "PersonX is hungry" and one.kind is Kind.SINGLE)
+    assert eats.head_at is not None
+    assert item.response[eats.head_at.start : eats.head_at.end] == "I am hungry"
+    assert thanks.to_dict()["head_at"] == {"turn": 1, "start": 0, "end": 17}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "",
+        "   ",
+        "...",
+        "😀 😀",
+        "😀" * 500,
+        "(" * 3000,
+        "Das ist ein sehr schöner Hund.",
+        "私は犬が好きです。",
+        "asdf qwer zxcv",
+        "\n\n \t",
+        "never",
+    ],
+)
+@pytest.mark.parametrize("history", [[], [""], ["😀"], ["我喜欢狗。", "   "]])
+def test_any_text_is_read_and_most_noise_gives_nothing(rules: RuleExtractor, response: str, history: list[str]) -> None:
+    for one in rules.extract_batch([check_item(history, response)])[0]:
+        assert one.relation in RELATIONS
+
+
+@pytest.mark.parametrize("response", ["", "   ", "...", "😀 😀", "Hello!", "Yes."])
+def test_no_event_no_tuple(rules: RuleExtractor, response: str) -> None:
+    assert rules.extract_batch([check_item(["I like dogs."], response)]) == [[]]
+    assert rules.extract_batch([check_item([], response)]) == [[]]
+
+
+def test_no_item_no_tuples(rules: RuleExtractor) -> None:
+    assert rules.extract_batch([]) == []
+
+
+@pytest.mark.parametrize("unit", ["i went home because she was sad and ", "she said that ", "go and ", "a. ", "no ! "])
+def test_ten_thousand_words_are_read(rules: RuleExtractor, unit: str) -> None:
+    response = " ".join((unit * 10_000).split()[:10_000])
+    found = rules.extract_batch([check_item(["I like dogs."], response)])[0]
+    assert all(len(one.tail.split()) < 40 for one in found)
+
+
+def test_what_a_batch_gives_is_what_each_item_gives(rules: RuleExtractor) -> None:
+    items = [
+        check_item(["I lost my dog."], "I'm sorry to hear that. I will help you look for him."),
+        check_item([], "I want to go home because I am tired."),
+        check_item(["Do you swim?", "I lost my dog."], "That's terrible!"),
+    ]
+    together = rules.extract_batch(items)
+    assert any(together)
+    fresh = RuleExtractor(Parser(rules.parser.nlp, rules.parser.digest))
+    assert [fresh.extract_batch([item])[0] for item in items[::-1]] == together[::-1]
+
+
+def test_a_turn_is_parsed_once(rules: RuleExtractor, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = Parser._words
+
+    def count(self: Parser, doc: object, offsets: list[int] | None) -> object:
+        parsed.append(str(doc))
+        return parse(self, doc, offsets)
+
+    monkeypatch.setattr(Parser, "_words", count)
+    extractor = RuleExtractor(Parser(rules.parser.nlp, "0"))
+    parsed.clear()
+    items = [check_item(["We met in a far town."], "I liked it there."), check_item(["We met in a far town."], "So did I.")]
+    extractor.extract_batch(items)
+    extractor.extract_batch(items)
+    assert sorted(parsed) == ["I liked it there.", "So did I.", "We met in a far town."]
+
+
+def test_fewer_cues_give_fewer_tuples(rules: RuleExtractor, data_dir: Path) -> None:
+    items = deco(data_dir)[:60]
+    found = {cues: RuleExtractor(rules.parser, cues=cues).extract_batch(items) for cues in ("marked", "default", "all")}
+    for marked, default, every in zip(*found.values(), strict=True):
+        assert {one[:3] for one in marked} <= {one[:3] for one in default} <= {one[:3] for one in every}
+    sizes = [sum(map(len, tuples)) for tuples in found.values()]
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
+def test_signatures_name_what_moves_the_tuples(rules: RuleExtractor) -> None:
+    assert rules.signature.startswith("rules-1;pipeline=")
+    assert "cues=marked" in RuleExtractor(rules.parser, cues="marked").signature
+
+
+def test_wrong_options_are_named(rules: RuleExtractor, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no cues 'some'; choose from default, marked, all"):
+        RuleExtractor(rules.parser, cues="some")
+    with pytest.raises(ModelError, match="no spaCy pipeline can be opened"):
+        make(pipeline=tmp_path)
+
+
+def test_a_pipeline_without_a_parser_is_refused(tmp_path: Path) -> None:
+    import spacy
+
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(ModelError, match="en_pipeline has no parser that names Universal Dependencies"):
+        open_parser(tmp_path / "blank")
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.text(max_size=40), max_size=2), st.text(max_size=80))
+def test_no_text_breaks_it(history: list[str], response: str) -> None:
+    found = make().extract_batch([CheckedItem(tuple(history), response)])[0]
+    assert all(one.head and one.tail for one in found)
+
+
+def test_tuples_of_real_dialogues_suit_their_relations(rules: RuleExtractor, data_dir: Path) -> None:
+    items = deco(data_dir)
+    found = rules.extract_batch(items)
+    assert 1 < sum(map(len, found)) / len(items) < 6
+    for item, tuples in zip(items, found, strict=True):
+        assert [RELATIONS.index(one.relation) for one in tuples] == sorted(RELATIONS.index(one.relation) for one in tuples)
+        assert len({one[:3] for one in tuples}) == len(tuples)
+        for one in tuples:
+            _check(one, item)
+
+
+def _check(one: EventTuple, item: CheckedItem) -> None:
+    assert one.head == head_form(one.head)
+    assert one.tail == head_form(one.tail)
+    if one.relation[0] in "xo":
+        assert one.head.startswith("PersonX ")
+        assert one.tail.startswith("PersonX " if one.relation[0] == "x" else "PersonY ")
+    assert one.head_at is not None
+    assert one.tail_at is not None
+    assert one.tail_at.turn is None
+    assert one.head_at.turn == (len(item.history) - 1 if one.kind is Kind.PAIR else None)
+    text = item.response if one.head_at.turn is None else item.history[one.head_at.turn]
+    assert 0 <= one.head_at.start < one.head_at.end <= len(text)
+    assert 0 <= one.tail_at.start < one.tail_at.end <= len(item.response)
+
+
+def deco(data_dir: Path) -> list[CheckedItem]:
+    """The dialogues of DECO's training set."""
+    with gzip.open(data_dir / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
+        rows = json.load(file)
+    turns = [tuple(turn.strip() for turn in row["history"].split("</UTT>") if turn.strip()) for row in rows]
+    return [check_item(history, row["response"].strip()) for history, row in zip(turns, rows, strict=True)]
