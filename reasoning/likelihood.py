@@ -25,6 +25,7 @@ DEFAULT_MODEL = "microsoft/DialoGPT-large"
 
 _POSITIONS = 2048  # for models that name no limit
 _LOGITS = 1 << 24  # numbers held at once when the vocabulary is asked, 64 MiB in float32
+_WHOLE_LOGITS = 1 << 28  # the same for a model that has to be asked as a whole
 _CLOSE = {"float32": 1e-4, "bfloat16": 0.1, "float16": 0.02}
 
 
@@ -66,6 +67,8 @@ class CausalModel:
         self._end = int(end)
         self._begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self._end
         self._body, self._head = self._parts(_CLOSE[dtype])
+        if self._body is model:
+            self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
 
     @cached_property
     def signature(self) -> str:
@@ -227,8 +230,8 @@ def open_causal(
     Args:
         model: a folder that transformers saved, or an id of the hub.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        batch_tokens: tokens run together, padding included; changes speed and memory alone. By default 1,024 on a processor,
-            16,384 elsewhere.
+        batch_tokens: tokens run together at most, padding included; changes speed and memory alone. By default 1,024 on a
+            processor, 16,384 elsewhere.
         max_length: most tokens of a sequence, of which the end is kept; by default the model's positions.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on some devices and less exact.
 
