@@ -1,4 +1,4 @@
-"""The command ``train``: makes the language pipeline that ships with tacit, or one like it, from a treebank."""
+"""The command ``train``: makes what ships with tacit, or the like of it, from data: the language pipeline, metrics."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..graph.errors import InputError
+from .commonsense_training import commonsense
 from .options import Group, Json, Quiet
 from .progress import Meter
 
@@ -52,6 +53,9 @@ def pipeline(
         return
     scores = [(f"{name} on the test split", value) for name, value in evaluation.summary().items()]
     show(facts([("pipeline", str(output)), ("card", str(output / "README.md")), *scores]))
+
+
+train.command()(commonsense)
 
 
 def split(treebank: Path, name: str) -> Path:

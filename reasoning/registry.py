@@ -41,6 +41,9 @@ class MetricKind:
 KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
     {
         "grounding": MetricKind("grounding:make", "how near the response's concepts are to the history's", graph=True),
+        "commonsense": MetricKind(
+            "commonsense.metric:make", "how people would rate it, from triples, length and losses", graph=True
+        ),
         "length": MetricKind("baselines.length:make", "how many words the response has"),
         "bleu": MetricKind("baselines.overlap:make_bleu", "runs of words shared with references", reference=True),
         "chrf": MetricKind("baselines.overlap:make_chrf", "runs of characters shared with references", reference=True),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ...graph.errors import InputError
 from ..commonsense.regressor import Matrix, Regressor, transform
 
 BACKGROUND = 100
-FEWEST = 20
+FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Recipe:
         validation: share of the training part that early stopping watches.
     """
 
-    hidden: tuple[int, ...] = (8,)
+    hidden: tuple[int, ...] = (4,)
     alpha: float = 1.0
     members: int = 5
     activation: str = "tanh"
@@ -46,6 +46,10 @@ class Recipe:
     epochs: int = 500
     patience: int = 20
     validation: float = 0.1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
         values: untransformed features, shape (n, k); ratings: shape (n,), not all equal.
 
     Raises:
-        InputError: there are fewer than twenty items, a number is not finite, or all ratings are equal.
+        InputError: there are fewer than ten items, a number is not finite, or all ratings are equal.
     """
     if len(ratings) < FEWEST:
         raise InputError(f"{len(ratings)} judgements are too few to learn from; give at least {FEWEST}, better hundreds")
@@ -85,7 +89,7 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
         network = MLPRegressor(
             hidden_layer_sizes=recipe.hidden, activation=recipe.activation, alpha=recipe.alpha, early_stopping=True,
             learning_rate_init=recipe.learning_rate, max_iter=recipe.epochs, n_iter_no_change=recipe.patience,
-            validation_fraction=recipe.validation, batch_size=_batch(len(ratings)),
+            validation_fraction=max(recipe.validation, 2 / len(ratings)), batch_size=_batch(len(ratings)),
             random_state=int(np.random.SeedSequence([seed, member]).generate_state(1)[0] >> 1),
         )  # fmt: skip
         pipeline = Pipeline([

@@ -1,0 +1,245 @@
+"""Training the commonsense regressor on judged responses, and measuring it on responses that it has not seen.
+
+The measured scores are those of models that were fitted without the response at hand, and by default without any response of its
+conversation; the model that is kept is fitted to everything. :func:`contrast` makes judgements out of dialogues that nobody
+judged: each response once after its own history, rated 1, and once after another's, rated 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...graph.errors import InputError
+from ..commonsense.features import FeatureExtractor
+from ..commonsense.regressor import Matrix, Regressor
+from ..evaluation import Agreement, Judged, evaluate
+from ..score import CheckedItem
+from .fitting import Recipe, fit, to_regressor
+from .folds import Places, Round, conversations, k_folds, random_splits
+
+FEWEST = 30
+RESAMPLES = 10_000
+
+Progress = Callable[[str, int, int], None]
+
+_BATCH = 256
+_PACKAGES = ("tacit", "scikit-learn", "numpy", "spacy")
+
+
+class Rated(Protocol):
+    """A response with a rating, as :class:`tacit.loaders.Judgement` is one."""
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """Turns before the response, oldest first."""
+
+    @property
+    def response(self) -> str:
+        """The utterance that was rated."""
+
+    @property
+    def rating(self) -> float:
+        """Of people; finite."""
+
+    @property
+    def dataset(self) -> str:
+        """Name of what it is part of."""
+
+
+class Contrasted(NamedTuple):
+    """A response after its own history (rating 1) or after one that it was not said to (rating 0)."""
+
+    history: tuple[str, ...]
+    response: str
+    rating: float
+    dataset: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model is measured.
+
+    Attributes:
+        folds: of a cross-validation in which every response is tested once; None for random splits.
+        shares: of random splits: parts for training, for early stopping and for testing.
+        rounds: random splits; the predictions for a response that is tested in several of them are averaged.
+        grouped: responses of one conversation never stand on both sides (see :mod:`tacit.reasoning.training.folds`).
+    """
+
+    folds: int | None = 10
+    shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    rounds: int = 10
+    grouped: bool = True
+
+    def divide(self, items: Sequence[tuple[Sequence[str], str]], seed: int) -> tuple[Places, list[Round]]:
+        """Return the conversation of each item and the rounds.
+
+        Raises:
+            InputError: the shares make no sense, or there are too few conversations.
+        """
+        groups = conversations(items)
+        units = groups if self.grouped else np.arange(len(items), dtype=np.int64)
+        if self.folds is not None:
+            return groups, k_folds(units, self.folds, seed)
+        if min(self.shares) <= 0 or abs(sum(self.shares) - 1) > 1e-6 or self.rounds < 1:
+            raise InputError(f"a split into {self.shares} in {self.rounds} rounds makes no sense; give e.g. 0.8/0.1/0.1")
+        return groups, random_splits(units, self.shares[2], self.rounds, seed)
+
+    def recipe(self, recipe: Recipe) -> Recipe:
+        """Return ``recipe`` with the part for early stopping that the shares ask for."""
+        if self.folds is not None:
+            return recipe
+        return replace(recipe, validation=self.shares[1] / (self.shares[0] + self.shares[1]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        kind: dict[str, Any] = {"folds": self.folds} if self.folds else {"shares": list(self.shares), "rounds": self.rounds}
+        return {**kind, "grouped": self.grouped}
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model with what was measured: ``rows`` say how far predictions for unseen responses agree with people, by data set."""
+
+    model: Regressor
+    rows: list[Agreement]
+    predictions: Matrix
+    conversations: int
+
+
+def train_commonsense(
+    rated: Sequence[Rated],
+    features: FeatureExtractor,
+    *,
+    plan: Plan | None = None,
+    recipe: Recipe | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Measure and train a regressor.
+
+    Args:
+        rated: responses with finite ratings on one scale, at least thirty.
+        features: what the model reads.
+        plan: how it is measured: ten folds by conversation by default.
+        recipe: how networks are fitted.
+        seed: of folds, networks, background sample and resamples; one seed, one model.
+        resamples: for the 95% bootstrap intervals.
+        facts: what the model's file shall say beside what is known here, plain values for JSON.
+        progress: told what is being done, how much of it is done, and how much there is.
+
+    Raises:
+        InputError: there are too few responses, a rating is no finite number, all are equal, or the plan cannot be kept.
+        ModelError: a language model gives no number.
+    """
+    plan, recipe = plan or Plan(), recipe or Recipe()
+    tell: Progress = progress or (lambda *_: None)
+    ratings = np.array([one.rating for one in rated], dtype=np.float64)
+    check_ratings(ratings)
+    groups, rounds = plan.divide([(one.history, one.response) for one in rated], seed)
+    values = _values([CheckedItem(tuple(one.history), one.response) for one in rated], features, tell)
+    predictions = out_of_fold(values, ratings, rounds, features.features, plan.recipe(recipe), seed, tell)
+    judged = [
+        Judged(one.dataset, None, one.rating, {"commonsense": prediction})
+        for one, prediction in zip(rated, predictions.tolist(), strict=True)
+    ]
+    rows = evaluate(
+        judged, ["commonsense"], resamples=resamples, seed=seed, by_system=False,
+        progress=lambda done, total: tell("resampling", done, total),
+    )  # fmt: skip
+    model = to_regressor(fit(values, ratings, features.features, seed, recipe), values, ratings, features.features, seed)
+    known = {
+        "judgements": len(rated), "conversations": int(groups.max()) + 1, "seed": seed, "recipe": recipe.to_dict(),
+        "plan": plan.to_dict(), "resamples": resamples, "scores": [row.to_dict() for row in rows], **_sources(features),
+        "versions": {name: version(name) for name in _PACKAGES}, **(facts or {}),
+    }  # fmt: skip
+    return Trained(replace(model, facts=known), rows, predictions, known["conversations"])
+
+
+def check_ratings(ratings: Matrix) -> None:
+    """Raise :class:`InputError` when there is nothing to learn from ``ratings``."""
+    if len(ratings) < FEWEST:
+        raise InputError(f"{len(ratings)} judgements are too few to learn from; give at least {FEWEST}, better hundreds")
+    if not np.isfinite(ratings).all():
+        raise InputError(f"the rating of judgement {int(np.flatnonzero(~np.isfinite(ratings))[0]) + 1} is no finite number")
+    if np.ptp(ratings) == 0:
+        raise InputError(f"all ratings are {ratings[0]:g}, so there is nothing to learn; give judgements that differ")
+
+
+def out_of_fold(
+    values: Matrix,
+    ratings: Matrix,
+    rounds: Sequence[Round],
+    features: Sequence[str],
+    recipe: Recipe,
+    seed: int,
+    tell: Progress = lambda *_: None,
+) -> Matrix:
+    """Return a prediction for each item by models that did not see it, shape (n,); NaN where no round tests it."""
+    sums, times = np.zeros(len(ratings)), np.zeros(len(ratings))
+    for number, (train, test) in enumerate(rounds):
+        if np.ptp(ratings[train]) == 0:
+            sums[test] += ratings[train][0]
+        else:
+            fitted = fit(values[train], ratings[train], features, seed, recipe)
+            sums[test] += to_regressor(fitted, values[train], ratings[train], features, seed).predict(values[test])
+        times[test] += 1
+        tell("cross-validation", number + 1, len(rounds))
+    found: Matrix = np.where(times > 0, sums / np.maximum(times, 1), np.nan)
+    return found
+
+
+def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str = "") -> list[Contrasted]:
+    """Return each ``(history, response)`` twice: with the response that was given there, and with one from another conversation.
+
+    Args:
+        items: of dialogues that people wrote; those with an empty history or response are left out.
+        seed: of the choice of the other responses.
+
+    Raises:
+        InputError: all items are of one conversation.
+    """
+    own = [(tuple(history), response) for history, response in items if history and response.strip()]
+    groups = conversations(own)
+    if len(set(groups.tolist())) < 2:
+        raise InputError("responses cannot be contrasted within one conversation; give a file of several dialogues")
+    rng = np.random.default_rng(seed)
+    found = []
+    for place, (history, response) in enumerate(own):
+        other = place
+        while groups[other] == groups[place]:
+            other = int(rng.integers(len(own)))
+        found += [Contrasted(history, response, 1.0, dataset), Contrasted(history, own[other][1], 0.0, dataset)]
+    return found
+
+
+def _values(items: Sequence[CheckedItem], features: FeatureExtractor, tell: Progress) -> Matrix:
+    """Return the features of all items, batch by batch."""
+    parts = []
+    for start in range(0, len(items), _BATCH):
+        parts.append(features.values(items[start : start + _BATCH]))
+        tell("features", min(start + _BATCH, len(items)), len(items))
+    values: Matrix = np.concatenate(parts)
+    return values
+
+
+def _sources(features: FeatureExtractor) -> dict[str, Any]:
+    """Return where the features come from, as the model's file says it."""
+    known = dict(features.triples.signature_parts) if features.triples else {}
+    found: dict[str, Any] = {
+        "graph": known.pop("graph", None), "pipeline": known.pop("pipeline", None), "count": known.pop("count", None),
+        "linking": known, "language_model": None,
+    }  # fmt: skip
+    model = features.language_model
+    if model is not None:
+        local = Path(model.files.given).is_dir()
+        found["language_model"] = {"signature": model.signature, "id": None if local else model.files.name}
+    return found
