@@ -61,7 +61,7 @@ class HopAttention(nn.Module):
             neighbours and itself, and to 0 beyond the mask.
         """
         b, n, _ = nodes.shape
-        projected = self.node(nodes).view(b, n, self.heads, -1)
+        projected = self.node(nodes).view(b, n, self.heads, self.asks.shape[1])
         asks = (projected * self.asks).sum(-1).transpose(1, 2)
         answers = (projected * self.answers).sum(-1).transpose(1, 2)
         logits = nn.functional.leaky_relu(asks[..., :, None] + answers[..., None, :], 0.2)
@@ -71,7 +71,7 @@ class HopAttention(nn.Module):
         joined = (looped > 0) & mask[:, :, None] & mask[:, None, :]
         # A row beyond the mask has nobody to attend to: a softmax over it would be no number.
         attention = torch.softmax(logits.masked_fill(~joined[:, None], -1e9), dim=-1) * joined[:, None]
-        mixed = torch.einsum("bhij,bjhw->bihw", attention, projected).reshape(b, n, -1)
+        mixed = torch.einsum("bhij,bjhw->bihw", attention, projected).flatten(2)
         after: Tensor = nn.functional.elu(self.own(nodes) + mixed) * mask[..., None]
         return after, attention
 

@@ -22,7 +22,7 @@ DIALOGUES = [
 ]
 
 
-def tiny_checkpoint(graph: KnowledgeGraph, analyser: Analyser, encoder: TextEncoder, **settings: Any) -> Any:
+def tiny_checkpoint(world: KnowledgeGraph, analyser: Analyser, encoder: TextEncoder, **settings: Any) -> Any:
     """Return a checkpoint with weights as torch draws them under seed 0; ``settings`` are those of its configuration."""
     import torch
     from tacit.reasoning.grade.checkpoint import Checkpoint
@@ -32,7 +32,7 @@ def tiny_checkpoint(graph: KnowledgeGraph, analyser: Analyser, encoder: TextEnco
 
     given: dict[str, Any] = {"limits": (2, 2), "hidden": 16, "pair": 8} | settings
     config = GradeConfig(text_width=3 * encoder.width, concept_dimension=encoder.dimension, **given)
-    linker = Linker(graph, analyser, pos=POS, max_words=1)
+    linker = Linker(world, analyser, pos=POS, max_words=1)
     idf = IdfTable.count(linker.link_batch([turn for dialogue in DIALOGUES for turn in dialogue]))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
