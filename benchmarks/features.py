@@ -1,0 +1,179 @@
+"""How fast the symbolic features of the commonsense regressor are: responses a second on one core, beside spaCy and networkx.
+
+    python benchmarks/features.py GRAPH DIALOGUES.jsonl[.gz] [--limit N] [--rounds 5] [--cypher 60] [--json]
+
+Every turn from the second on is a response; its features are the one-hop and two-hop pairs of concepts between all turns before
+it and itself. "fresh" links every turn and counts, "linking remembered" only counts, from the texts; "counting alone" starts
+from the concepts. Beside them: the bare spaCy pipeline over the distinct turns, as ``spacy.load`` gives it; networkx, which
+looks at the two neighbourhoods of every pair; and the embedded engine's own queries, on some of the responses. All engines must
+give equal counts before anything is timed. The process keeps to one core and to one thread, time is that which it had on its
+core (so that other work on the machine does not count), and each rate is the median of ``--rounds`` rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import networkx as nx
+import spacy
+from support.engines import links
+from tacit.graph import KnowledgeGraph, open_graph, open_index
+from tacit.graph.counting import count_triples_many
+from tacit.graph.index import IndexGraph
+from tacit.reasoning.commonsense.triples import TripleFeatures
+from tacit.reasoning.language import SHIPPED, load_pipeline
+from tacit.reasoning.score import CheckedItem, check_item
+from threadpoolctl import threadpool_limits
+
+BATCH = 256
+NEVER_NEEDED = ["parser", "senter", "ner", "tagger"]
+
+Sides = tuple[tuple[str, ...], tuple[str, ...]]
+Row = tuple[str, float, str, float | None]
+
+
+def responses(path: Path, limit: int | None) -> list[CheckedItem]:
+    """The responses of a dialogue file with their histories."""
+    found = []
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        for line in file:
+            turns = json.loads(line)["turns"]
+            found += [check_item(turns[:number], turns[number]) for number in range(1, len(turns))]
+    return found[:limit]
+
+
+def batched(items: Sequence[CheckedItem], features: TripleFeatures) -> list[list[float]]:
+    """Count as a metric does, a batch at a time."""
+    rows: list[list[float]] = []
+    for start in range(0, len(items), BATCH):
+        rows += features.counts(items[start : start + BATCH]).tolist()
+    return rows
+
+
+def counted(graph: KnowledgeGraph, sides: Sequence[Sides]) -> list[list[int]]:
+    """One-hop and two-hop pairs by a graph's own count."""
+    one, two = (count_triples_many(graph, sides, hops)[:, 0].tolist() for hops in (1, 2))
+    return [list(pair) for pair in zip(one, two, strict=True)]
+
+
+class Networkx:
+    """The concept graph in networkx, its neighbourhoods as Python's own sets, which is the fastest that it can be asked."""
+
+    def __init__(self, index: IndexGraph) -> None:
+        names = index.uris()
+        graph: nx.Graph[str] = nx.Graph()
+        graph.add_nodes_from(names)
+        owners, others = links(index)
+        graph.add_edges_from(zip(map(names.__getitem__, owners.tolist()), map(names.__getitem__, others.tolist()), strict=True))
+        self._around = {name: set(near) for name, near in nx.to_dict_of_lists(graph).items()}
+
+    def counted(self, sides: Sequence[Sides]) -> list[list[int]]:
+        """One-hop and two-hop pairs."""
+        around = self._around
+        rows = []
+        for history, response in sides:
+            one = two = 0
+            for source, target in product(history, response):
+                if source != target:
+                    one += target in around[source]
+                    two += not around[source].isdisjoint(around[target])
+            rows.append([one, two])
+        return rows
+
+
+def rate(work: Callable[[], Any], answers: int, rounds: int, before: Callable[[], Any] = lambda: None) -> float:
+    """Return answers a second: the median of ``rounds`` rounds; ``before`` runs before each of them, untimed."""
+    rates = []
+    for _ in range(rounds):
+        before()
+        begun = time.process_time()
+        work()
+        rates.append(answers / (time.process_time() - begun))
+    return median(rates)
+
+
+def measure(store: KnowledgeGraph, index: IndexGraph, items: list[CheckedItem], rounds: int, cypher: int) -> list[Row]:
+    """Return the table: a name, responses a second, what it is compared with, and the ratio to it."""
+    turns = list(dict.fromkeys(text for item in items for text in (*item.history, item.response)))
+    plain = spacy.load(SHIPPED, exclude=NEVER_NEEDED)
+    analyser = load_pipeline()
+    features = TripleFeatures(index, analyser, cache_size=2 * len(turns))
+    expected = batched(items, features)
+    sides = features._sides(items)
+    other = Networkx(index)
+    some = sides[:: max(len(sides) // cypher, 1)][:cypher] if cypher else []
+    for name, got, want in (
+        ("the index", counted(index, sides), expected),
+        ("networkx", other.counted(sides), expected),
+        ("the embedded engine", counted(store, some), counted(index, some)),
+    ):
+        if got != want:
+            raise SystemExit(f"{name} counts otherwise")
+
+    def renew() -> None:
+        nonlocal features
+        features = TripleFeatures(index, analyser, cache_size=2 * len(turns))
+
+    def forget_counts() -> None:
+        features._counts = type(features._counts)(2 * len(turns))
+
+    def tag() -> None:
+        for _ in plain.pipe(turns, batch_size=BATCH):
+            pass
+
+    number = len(items)
+    bare = rate(tag, number, rounds)
+    fresh = rate(lambda: batched(items, features), number, rounds, renew)
+    linked = rate(lambda: batched(items, features), number, rounds, forget_counts)
+    known = rate(lambda: batched(items, features), number, rounds)
+    rivals = rate(lambda: other.counted(sides), number, rounds)
+    alone = rate(lambda: counted(index, sides), number, rounds)
+    rows: list[Row] = [
+        ("bare spaCy pipeline, no counting", bare, "", None),
+        ("fresh: linking and counting", fresh, "bare spaCy", fresh / bare),
+        ("linking remembered", linked, "bare spaCy", linked / bare),
+        ("all remembered", known, "bare spaCy", known / bare),
+        ("counting alone, networkx", rivals, "", None),
+        ("counting alone, index", alone, "networkx", alone / rivals),
+    ]
+    if some:
+        asked = rate(lambda: counted(store, some), len(some), 1)
+        rows.append(("counting alone, embedded engine's Cypher", asked, "networkx", asked / rivals))
+    return rows
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph")
+    parser.add_argument("dialogues", type=Path)
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cypher", type=int, default=60, help="responses that the embedded engine counts for; 0: none")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    items = responses(arguments.dialogues, arguments.limit)
+    with threadpool_limits(1), open_graph(arguments.graph) as store, open_index(store) as index:
+        rows = measure(store, index, items, arguments.rounds, arguments.cypher)
+        counts = index.counts()
+    if arguments.json:
+        print(json.dumps([dict(zip(("name", "responses/s", "beside", "ratio"), row, strict=True)) for row in rows]))
+        return
+    print(f"{counts.concepts:,} concepts, {counts.assertions:,} assertions; {len(items):,} responses; one core")
+    for name, value, beside, ratio in rows:
+        print(f"{name:42}{value:12,.0f} responses/s" + (f"{ratio:10,.2f} x {beside}" if ratio is not None else ""))
+
+
+if __name__ == "__main__":
+    main()
