@@ -104,6 +104,7 @@ def open_metrics(
     """
     from ..reasoning.registry import load_metric, metric_kind
 
+    options = {name: _with_vectors(options[name]) for name in names}
     needing = [name for name in names if metric_kind(name).graph]
     if not needing:
         yield [load_metric(name, None, **options[name]) for name in names]
@@ -112,6 +113,15 @@ def open_metrics(
         raise InputError(f"the metric {needing[0]} reasons over a graph; name one with --graph")
     with open_engine(address, engine, quiet=quiet) as graph:
         yield [load_metric(name, graph, **options[name]) for name in names]
+
+
+def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:
+    """Open the concept vectors that an option names by their folder: metrics take them open, only loaders read files."""
+    if not isinstance(options.get("vectors"), str):
+        return options
+    from ..loaders import open_vectors
+
+    return options | {"vectors": open_vectors(options["vectors"])}
 
 
 def address_of(graph: str | None, user: str | None, password: str | None, database: str | None) -> Address | None:

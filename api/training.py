@@ -11,6 +11,7 @@ from ..graph.errors import InputError
 from .commonsense_training import commonsense
 from .options import Group, Json, Quiet
 from .progress import Meter
+from .training_grade import grade
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
 
@@ -56,6 +57,7 @@ def pipeline(
 
 
 train.command()(commonsense)
+train.command()(grade)
 
 
 def split(treebank: Path, name: str) -> Path:

@@ -44,6 +44,9 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
         "commonsense": MetricKind(
             "commonsense.metric:make", "how people would rate it, from triples, length and losses", graph=True
         ),
+        "grade": MetricKind(
+            "grade.metric:make", "coherence, by a trained network over the graph of topics", graph=True, model=True
+        ),
         "length": MetricKind("baselines.length:make", "how many words the response has"),
         "bleu": MetricKind("baselines.overlap:make_bleu", "runs of words shared with references", reference=True),
         "chrf": MetricKind("baselines.overlap:make_chrf", "runs of characters shared with references", reference=True),
