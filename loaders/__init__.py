@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .atomic import Query, read_atomic, read_queries
     from .conceptnet import read_conceptnet
-    from .dialogues import Item, ItemError, read_items
+    from .dialogues import Dialogue, Item, ItemError, read_dialogues, read_items
     from .download import fetch
+    from .event_tuples import HumanTuple, TupleRow, read_event_tuples
     from .judgement_rows import Judgement, JudgementError
     from .judgements import read_judgements
     from .numberbatch import Vector, read_numberbatch
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 _NAMES = {
     "atomic": ("Query", "read_atomic", "read_queries"),
     "conceptnet": ("read_conceptnet",),
-    "dialogues": ("Item", "ItemError", "read_items"),
+    "dialogues": ("Dialogue", "Item", "ItemError", "read_dialogues", "read_items"),
     "download": ("fetch",),
+    "event_tuples": ("HumanTuple", "TupleRow", "read_event_tuples"),
     "judgement_rows": ("Judgement", "JudgementError"),
     "judgements": ("read_judgements",),
     "numberbatch": ("Vector", "read_numberbatch"),
@@ -39,6 +41,7 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "HumanTuple",
     "Item",
     "ItemError",
     "Judgement",
@@ -48,6 +51,7 @@ __all__ = [
     "Reject",
     "Report",
     "Source",
+    "TupleRow",
     "Vector",
     "Vectors",
     "all_sources",
@@ -57,6 +61,7 @@ __all__ = [
     "open_vectors",
     "read_atomic",
     "read_conceptnet",
+    "read_event_tuples",
     "read_items",
     "read_judgements",
     "read_numberbatch",

@@ -1,0 +1,283 @@
+"""Fine-tuning a sequence-to-sequence model to extract event tuples, as ACCENT's authors do it from DECO's human tuples.
+
+Every human tuple is an example: the prompt of its relation, and the tuple as answer. For every relation a few dialogues in which
+nobody found it are examples of the answer ``None``. AdamW with a linear decay, batches of four, fifty passes; the seed decides
+the ``None`` examples, the order and the dropout, so one seed on one machine gives one model.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ...graph.errors import InputError, ModelError
+from ..accent.prompts import LEAST_LENGTH, NONE, answer, prompt, within
+from ..accent.tuples import RELATIONS
+from ..extras import need
+from ..models import find_model, open_model
+from ..score import CheckedItem, check_item
+
+RECORD = "accent.json"
+
+Progress = Callable[[int, int, float], object]
+
+_CARD = """\
+# An extractor of event tuples for ACCENT
+
+Answers "Extract event1 and event2 from the text where …" with `event1: …; event2: …` or `None`, for twelve relations of
+ATOMIC-2020 (Ghazarian et al., ACL 2023). `tacit evaluate-tuples … --extractor t5 --option model=FOLDER` measures it.
+
+| | |
+|---|---|
+| fine-tuned from | {model} |
+| command | `{command}` |
+| examples | {tuples} tuples and {nones} answers `None` ({per_relation} a relation), of {dialogues} dialogues |
+| passes, batch, learning rate | {epochs}, {batch_size}, {learning_rate:g}, decaying linearly to 0 |
+| seed | {seed} |
+| mean loss a token, last pass | {loss:.4f} |
+
+Nothing was held out: these numbers say that training worked, not how well it extracts.
+
+## Data
+
+{data}
+
+The model can be used as far as the licences of {model} and of the data allow.
+"""
+
+
+class Row(Protocol):
+    """A response with the tuples that people found in it: head, relation, tail, and whatever follows."""
+
+    @property
+    def history(self) -> Sequence[str]: ...
+    @property
+    def response(self) -> str: ...
+    @property
+    def tuples(self) -> Sequence[Sequence[str]]: ...
+
+
+class Example(NamedTuple):
+    """What a model is asked, and what it should answer."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What was trained, as its record says.
+
+    Attributes:
+        model: what it was fine-tuned from; dialogues, tuples, nones: numbers of examples.
+        loss: mean negative log-likelihood of the answers' tokens over the last pass, in nats.
+        digest: of the weights, configuration and tokenizer.
+    """
+
+    model: str
+    dialogues: int
+    tuples: int
+    nones: int
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    seed: int
+    loss: float
+    digest: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def examples_of(
+    rows: Sequence[Row], *, nones: int = 5, seed: int = 42, fit: Callable[[CheckedItem], CheckedItem] = lambda item: item
+) -> list[Example]:
+    """Return the examples by relation: the tuples of all dialogues, then ``nones`` dialogues without one of the relation.
+
+    Fewer where there are fewer such dialogues; relations beyond the twelve are left aside. ``fit`` shortens what is too long.
+
+    Raises:
+        InputError: ``nones`` is negative, a dialogue cannot be read, or there is no tuple.
+    """
+    if nones < 0:
+        raise InputError(f"{nones} examples of the answer None make no sense; give 0 or more")
+    items = [fit(check_item(row.history, row.response)) for row in rows]
+    rng = random.Random(seed)
+    found = []
+    for relation in RELATIONS:
+        without = []
+        for row, item in zip(rows, items, strict=True):
+            own = [one for one in row.tuples if one[1] == relation]
+            found += [Example(prompt(relation, item), answer(one[0], one[2])) for one in own]
+            if not own:
+                without.append(item)
+        drawn = rng.sample(without, min(nones, len(without)))
+        found += [Example(prompt(relation, item), NONE) for item in drawn]
+    if all(example.target == NONE for example in found):
+        raise InputError("there is no event tuple to learn from; give rows with tuples")
+    return found
+
+
+def train_extractor(
+    rows: Sequence[Row],
+    model: str | Path,
+    output: Path | str,
+    *,
+    nones: int = 5,
+    epochs: int = 50,
+    batch_size: int = 4,
+    learning_rate: float = 5e-5,
+    max_length: int = 512,
+    seed: int = 42,
+    device: str | None = None,
+    data: Sequence[str] = (),
+    command: str = "tacit train accent",
+    progress: Progress | None = None,
+) -> Trained:
+    """Fine-tune ``model`` on the tuples of ``rows`` and write it to ``output``, whole or not at all, with its card.
+
+    Args:
+        model: a folder or an id of the hub; any sequence-to-sequence model of transformers.
+        output: folder to write; an existing one is replaced when it is empty or holds such a model.
+        nones: examples of the answer ``None`` a relation, >= 0; epochs, batch_size: >= 1; learning_rate: > 0, at the start.
+        max_length: tokens of a prompt that are read, as :func:`~tacit.reasoning.accent.prompts.within` keeps them.
+        data: lines of the card on the files that the rows come from; command: the line that makes it again.
+        progress: told after every batch the batches done, all of them, and the loss.
+
+    Raises:
+        InputError: an option makes no sense, ``output`` holds something else, or there is no tuple.
+        ModelError: the model cannot be opened, or its loss is no number.
+        MissingExtra: torch or transformers is not installed.
+    """
+    place = check_output(Path(output))
+    if epochs < 1 or batch_size < 1 or max_length < LEAST_LENGTH or not learning_rate > 0:
+        raise InputError(
+            f"{epochs} passes over batches of {batch_size} at {learning_rate:g} train nothing; give more than 0 of each"
+        )
+    torch = need("torch", "neural")
+    files = find_model(model)
+    opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")
+
+    def size(text: str) -> int:
+        return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    examples = examples_of(rows, nones=nones, seed=seed, fit=lambda item: within(item, size, max_length))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        loss = _fit(opened, tokenizer, examples, epochs, batch_size, learning_rate, seed, progress)
+    opened.eval()
+    empty = sum(example.target == NONE for example in examples)
+    trained = Trained(
+        files.name, len(rows), len(examples) - empty, empty, epochs, batch_size, learning_rate, seed, loss, digest=""
+    )  # fmt: skip
+    return _save(place, opened, tokenizer, trained, nones, data, command)
+
+
+def check_output(output: Path) -> Path:
+    """Return ``output`` when writing there destroys nothing but such a model.
+
+    Raises:
+        InputError: it holds something else, or lies in no folder.
+    """
+    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / RECORD).is_file())):
+        raise InputError(f"{output} holds something other than an extractor; give a new folder for --output")
+    if not output.resolve().parent.is_dir():
+        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
+    return output
+
+
+def _fit(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[Example],
+    epochs: int,
+    batch_size: int,
+    learning_rate: float,
+    seed: int,
+    progress: Progress | None,
+) -> float:
+    """Train ``model`` and return the mean loss of a token over the last pass."""
+    torch = need("torch", "neural")
+    encoded = _encoded(tokenizer, examples)
+    rng = random.Random(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
+    total = epochs * -(-len(encoded) // batch_size)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / total))
+    model.train()
+    done, summed, tokens = 0, 0.0, 0
+    for _ in range(epochs):
+        summed, tokens = 0.0, 0
+        for batch in _batches(encoded, batch_size, rng):
+            inputs = {name: value.to(model.device) for name, value in _padded(batch, tokenizer, torch).items()}
+            loss = model(**inputs).loss
+            value = loss.item()
+            if value != value:
+                raise ModelError("the loss is no number, so nothing is learnt; try a lower --learning-rate")
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            size = sum(len(target) for _, target in batch)
+            done, summed, tokens = done + 1, summed + value * size, tokens + size
+            if progress is not None:
+                progress(done, total, value)
+    return summed / tokens
+
+
+def _encoded(tokenizer: Any, examples: Sequence[Example]) -> list[tuple[list[int], list[int]]]:
+    """Tokens of the prompts and of the answers."""
+    sources = tokenizer([example.source for example in examples], verbose=False)["input_ids"]
+    targets = tokenizer(text_target=[example.target for example in examples], verbose=False)["input_ids"]
+    return list(zip(sources, targets, strict=True))
+
+
+def _batches(
+    encoded: Sequence[tuple[list[int], list[int]]], size: int, rng: random.Random
+) -> Iterator[list[tuple[list[int], list[int]]]]:
+    """Every example once, in an order of its own."""
+    order = list(range(len(encoded)))
+    rng.shuffle(order)
+    for first in range(0, len(order), size):
+        yield [encoded[place] for place in order[first : first + size]]
+
+
+def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch: Any) -> dict[str, Any]:
+    """A batch as tensors; what fills up an answer counts for nothing."""
+    longest, widest = (max(len(pair[side]) for pair in batch) for side in (0, 1))
+    fill = tokenizer.pad_token_id
+    return {
+        "input_ids": torch.tensor([source + [fill] * (longest - len(source)) for source, _ in batch]),
+        "attention_mask": torch.tensor([[1] * len(source) + [0] * (longest - len(source)) for source, _ in batch]),
+        "labels": torch.tensor([target + [-100] * (widest - len(target)) for _, target in batch]),
+    }
+
+
+def _save(
+    output: Path, model: Any, tokenizer: Any, trained: Trained, per_relation: int, data: Sequence[str], command: str
+) -> Trained:
+    """Write model, card and record beside ``output`` and swap them in."""
+    fresh, old = (output.with_name(f".{output.name}.{state}") for state in ("new", "old"))
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        model.save_pretrained(fresh)
+        tokenizer.save_pretrained(fresh)
+        values = trained.to_dict() | {"digest": find_model(fresh).digest}
+        (fresh / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+        lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
+        card = _CARD.format(**values, per_relation=per_relation, data=lines, command=command)
+        (fresh / "README.md").write_text(card, encoding="utf-8")
+        shutil.rmtree(old, ignore_errors=True)
+        if output.exists():
+            output.rename(old)
+        fresh.rename(output)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    return Trained(**values)
