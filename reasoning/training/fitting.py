@@ -7,6 +7,7 @@ part that early stopping watches); their mean is the model.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -84,12 +85,13 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
     mean, scale = float(ratings.mean()), float(ratings.std())
     seen = transform(values, features)
     edges = {"a_min": seen.min(axis=0), "a_max": seen.max(axis=0)}
+    validation = max(recipe.validation, 2 / len(ratings))
     pipelines = []
     for member in range(recipe.members):
         network = MLPRegressor(
             hidden_layer_sizes=recipe.hidden, activation=recipe.activation, alpha=recipe.alpha, early_stopping=True,
             learning_rate_init=recipe.learning_rate, max_iter=recipe.epochs, n_iter_no_change=recipe.patience,
-            validation_fraction=max(recipe.validation, 2 / len(ratings)), batch_size=_batch(len(ratings)),
+            validation_fraction=validation, batch_size=_batch(len(ratings), validation),
             random_state=int(np.random.SeedSequence([seed, member]).generate_state(1)[0] >> 1),
         )  # fmt: skip
         pipeline = Pipeline([
@@ -123,6 +125,6 @@ def to_regressor(fitted: Fitted, values: Matrix, ratings: Matrix, features: Sequ
     )  # fmt: skip
 
 
-def _batch(items: int) -> int:
+def _batch(items: int, validation: float) -> int:
     """Items in a batch: few for small files, so that there are steps enough; more for large ones, for speed."""
-    return int(np.clip(items // 10, 16, 512))
+    return min(int(np.clip(items // 10, 16, 512)), items - math.ceil(items * validation))

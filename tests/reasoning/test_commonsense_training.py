@@ -1,0 +1,219 @@
+"""Training the commonsense regressor: honest predictions for unseen responses, contrasted dialogues, cards, bad ratings."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError
+from tacit.reasoning.commonsense.features import FeatureExtractor
+from tacit.reasoning.commonsense.modelfile import from_bytes, to_bytes
+from tacit.reasoning.commonsense.regressor import Matrix
+from tacit.reasoning.score import CheckedItem
+from tacit.reasoning.training.commonsense import Plan, contrast, out_of_fold, train_commonsense
+from tacit.reasoning.training.commonsense_card import card
+from tacit.reasoning.training.fitting import Recipe
+from tacit.reasoning.training.folds import Round
+
+QUICK = Recipe(members=1, epochs=30)
+LENGTH = ("length",)
+
+
+@dataclass(frozen=True)
+class One:
+    """A rated response."""
+
+    history: tuple[str, ...]
+    response: str
+    rating: float
+    dataset: str = "made-up"
+
+
+class Lengths(FeatureExtractor):
+    """Reads the length alone, which needs no graph."""
+
+    def __init__(self) -> None:
+        super().__init__(LENGTH)
+
+
+def rated(number: int = 120, seed: int = 0, noise: float = 0.3) -> list[One]:
+    """Return responses that are rated the better the longer they are, three to a history."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 30, number)
+    ratings = np.log1p(lengths) + rng.normal(0, noise, number)
+    return [
+        One((f"history {place // 3}",), "la " * int(length), float(rating), "ab"[place % 2])
+        for place, (length, rating) in enumerate(zip(lengths, ratings, strict=True))
+    ]
+
+
+def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
+    told: list[tuple[str, int, int]] = []
+    trained = train_commonsense(
+        rated(), Lengths(), plan=Plan(5), recipe=QUICK, resamples=200, progress=lambda *said: told.append(said)
+    )
+    assert [row.dataset for row in trained.rows] == ["a", "b"]
+    for row in trained.rows:
+        assert row.n == 60
+        assert row.pearson.value is not None
+        assert row.pearson.low is not None
+        assert row.pearson.high is not None
+        assert 0.5 < row.pearson.low < row.pearson.value < row.pearson.high
+    assert trained.conversations == 40
+    assert np.isfinite(trained.predictions).all()
+    facts = trained.model.facts
+    assert facts["judgements"] == 120
+    assert facts["plan"] == {"folds": 5, "grouped": True}
+    assert facts["scores"][0]["pearson"]["value"] == trained.rows[0].pearson.value
+    assert facts["count"] is facts["graph"] is facts["language_model"] is None
+    assert set(facts["versions"]) == {"tacit", "scikit-learn", "numpy", "spacy"}
+    stages = list(dict.fromkeys(stage for stage, _, _ in told))
+    assert stages == ["features", "cross-validation", "resampling"]
+    assert all(said[1] == said[2] for said in (next(s for s in reversed(told) if s[0] == stage) for stage in stages))
+
+
+def test_where_nothing_can_be_learnt_nothing_is_found() -> None:
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        noise = [replace(one, rating=float(rng.normal()), dataset="x") for one in rated(200, seed)]
+        found.append(train_commonsense(noise, Lengths(), plan=Plan(5), recipe=QUICK, resamples=1).rows[0].pearson.value or 0.0)
+    assert abs(np.mean(found)) < 0.2
+
+
+def test_one_seed_one_model_and_one_measure() -> None:
+    files = []
+    for seed in (0, 0, 1):
+        trained = train_commonsense(rated(60), Lengths(), plan=Plan(3), recipe=QUICK, resamples=50, seed=seed)
+        files.append(to_bytes(trained.model))
+    assert files[0] == files[1] != files[2]
+
+
+def test_no_prediction_comes_from_a_model_that_saw_the_response() -> None:
+    values = np.arange(60.0)[:, None]
+    ratings = np.zeros(60)
+    ratings[7] = 1000.0
+    rounds = [Round(np.array([place for place in range(60) if place != left]), np.array([left])) for left in (7, 8)]
+    found = out_of_fold(values, ratings, rounds, LENGTH, QUICK, 0)
+    assert found[7] == 0.0  # all the others are rated 0
+    assert 0.0 <= found[8] <= 1000.0
+    assert np.isnan(np.delete(found, [7, 8])).all()
+
+
+def test_random_splits_average_what_is_predicted_twice() -> None:
+    trained = train_commonsense(rated(), Lengths(), plan=Plan(None, (0.6, 0.2, 0.2), rounds=4), recipe=QUICK, resamples=50)
+    tested = np.isfinite(trained.predictions)
+    assert 24 <= tested.sum() < 120
+    assert sum(row.n for row in trained.rows) == tested.sum()
+    assert sum(row.unscored for row in trained.rows) == 120 - tested.sum()
+    assert trained.model.facts["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 4, "grouped": True}
+    for wrong in ((0.8, 0.1, 0.2), (0.9, 0.1, 0.0), (1.1, -0.05, -0.05)):
+        with pytest.raises(InputError, match="makes no sense"):
+            train_commonsense(rated(), Lengths(), plan=Plan(None, wrong), recipe=QUICK)
+    assert Plan(None, (0.8, 0.1, 0.1)).recipe(QUICK).validation == pytest.approx(1 / 9)
+    assert Plan().recipe(QUICK) is QUICK
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_conversations_stay_together_unless_asked_otherwise(grouped: bool) -> None:
+    items = [((one.history), one.response) for one in rated()]
+    groups, rounds = Plan(10, grouped=grouped).divide(items, 0)
+    shared = [set(groups[train]) & set(groups[test]) for train, test in rounds]
+    assert any(shared) is not grouped
+
+
+@pytest.mark.parametrize(
+    ("ratings", "said"),
+    [
+        ([3.0] * 50, r"all ratings are 3, so there is nothing to learn"),
+        ([1.0] * 40 + [float("nan")], "the rating of judgement 41 is no finite number"),
+        ([1.0] * 40 + [float("-inf")], "the rating of judgement 41 is no finite number"),
+        ([1.0, 2.0] * 10, "20 judgements are too few"),
+        ([], "0 judgements are too few"),
+    ],
+)
+def test_ratings_that_teach_nothing(ratings: list[float], said: str) -> None:
+    items = [One((f"h {place}",), "x", rating) for place, rating in enumerate(ratings)]
+    with pytest.raises(InputError, match=said):
+        train_commonsense(items, Lengths())
+
+
+def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warning() -> None:
+    items = [One((f"h {place}",), "x " * place, float(place == 3)) for place in range(30)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trained = train_commonsense(items, Lengths(), plan=Plan(2), resamples=50)
+    assert np.isfinite(trained.predictions).all()
+
+
+def test_one_conversation_cannot_be_divided() -> None:
+    items = [One(("h",), "x " * place, float(place)) for place in range(40)]
+    with pytest.raises(InputError, match="1 conversations cannot be divided into 10 folds"):
+        train_commonsense(items, Lengths())
+    assert train_commonsense(items, Lengths(), plan=Plan(grouped=False), recipe=QUICK, resamples=10).conversations == 1
+
+
+def test_dialogues_are_contrasted_with_each_other() -> None:
+    items = [((f"a{place}", "b"), f"c{place}") for place in range(50)] + [
+        ((f"a{place}", "b", f"c{place}"), "d") for place in range(50)
+    ]
+    found = contrast([*items, ((), "alone"), (("x",), " ")], 0, "name")
+    assert len(found) == 200
+    own, other = found[::2], found[1::2]
+    assert [(one.history, one.response, one.rating) for one in own] == [(history, response, 1.0) for history, response in items]
+    assert [one.history for one in other] == [history for history, _ in items]
+    assert {one.rating for one in other} == {0.0}
+    assert {one.dataset for one in found} == {"name"}
+    taken = dict(items)
+    for one in other[:50]:
+        assert one.response == "d" or one.response != taken[one.history]
+    assert contrast(items, 0) == contrast(items, 0) != contrast(items, 1)
+    with pytest.raises(InputError, match="within one conversation"):
+        contrast([(("a",), "b"), (("a", "b"), "c")], 0)
+    with pytest.raises(InputError, match="within one conversation"):
+        contrast([], 0)
+
+
+class Related(FeatureExtractor):
+    """Counts the words that history and response share as one-hop triples, so that own responses can be told from others."""
+
+    def __init__(self) -> None:
+        super().__init__(LENGTH)
+        self.features = ("one_hop",)
+
+    def values(self, items: Sequence[CheckedItem]) -> Matrix:
+        return np.array([[float(len({*item.history[-1].split()} & {*item.response.split()}))] for item in items])
+
+
+def test_a_contrasted_model_tells_own_responses_from_others() -> None:
+    items = [((f"word{place} dog",), f"word{place} cat") for place in range(60)]
+    trained = train_commonsense(contrast(items, 0), Related(), plan=Plan(5), recipe=QUICK, resamples=50)
+    assert trained.rows[0].pearson.value == pytest.approx(1.0, abs=0.01)
+    low, high = trained.model.predict(np.array([[0.0], [1.0]]))
+    assert 0 <= low < 0.2 < 0.8 < high <= 1
+
+
+def test_the_card_says_what_was_measured_and_from_what() -> None:
+    facts: dict[str, Any] = {
+        "licence": "CC0", "command": "tacit train commonsense a",
+        "data": [{"file": "a.jsonl", "judgements": 60, "sha256": "ab" * 32}],
+    }  # fmt: skip
+    trained = train_commonsense(rated(60), Lengths(), plan=Plan(3), recipe=QUICK, resamples=50, facts=facts)
+    model = from_bytes(to_bytes(trained.model), "m")
+    assert json.loads(json.dumps(dict(model.facts))) == json.loads(json.dumps(dict(trained.model.facts)))
+    text = card(model, path="folder")
+    pearson = trained.rows[0].pearson
+    assert pearson.value is not None
+    assert f"| a | 30 | {pearson.value:.3f}".replace("0.", ".") in text
+    for part in ("CC0", "ab" * 32, model.digest, "3-fold cross-validation, conversations kept together", "a.jsonl", "60 ratings"):
+        assert part in text
+    contrasted = card(replace(model, facts={**model.facts, "contrast": True}), path="folder")
+    assert "nobody rated" in contrasted
+    split = {**model.facts, "plan": {"shares": [0.8, 0.1, 0.1], "rounds": 3, "grouped": False}}
+    assert "3 random splits into 0.8/0.1/0.1" in card(replace(model, facts=split), path="folder")
+    assert "on both sides" in card(replace(model, facts=split), path="folder")
