@@ -29,6 +29,7 @@ _NOUNS = {"encoding turns": "turns", "keywords": "turns", "false responses": "re
 class Negatives(Enum):
     """Which false responses."""
 
+    BALANCED = "balanced"
     HARD = "hard"
     RANDOM = "random"
 
@@ -93,9 +94,9 @@ def grade(
     pairs: Annotated[
         int | None, typer.Option("--pairs", metavar="N", min=20, show_default=False, help="Learn from about this many.")
     ] = None,
-    negatives: Annotated[Negatives, typer.Option(help="False responses: like the true one in words and meaning, or any.")] = (
-        Negatives.HARD
-    ),
+    negatives: Annotated[
+        Negatives, typer.Option(help="False responses: like the true one, each as often true as false; or not so; or any.")
+    ] = (Negatives.BALANCED),
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave the graph branch out.")] = False,
     neighbours: Annotated[
         str, typer.Option(metavar="N1,N2", help="Neighbours averaged at one hop, at two, …; 0 for none.")

@@ -24,16 +24,18 @@ def explain_value(score: Score) -> str:
 def explain_piece(piece: Piece) -> list[str]:
     """Return the lines for one piece, the pieces it rests on below it, two blanks deeper.
 
-    A concept reads ``+0.250 "bone" rests on "dog" (turn 1), 1 hop: dog -Desires-> bone``; a part has no share to show.
+    A concept reads ``+0.250 "bone" rests on "dog" (turn 1), 1 hop: dog -Desires-> bone``; a part has no share to show,
+    an edge shows the attention on it instead.
     """
-    line = _what(piece) if piece.kind == "part" else f"{piece.share:+.3f} {_what(piece)}"
+    line = _what(piece) if piece.kind in ("part", "edge") else f"{piece.share:+.3f} {_what(piece)}"
+    line = f"{piece.name} {piece.value:.2f}: {line}" if piece.kind == "edge" else line
     return [line, *(f"  {deeper}" for part in piece.rests_on for deeper in explain_piece(part))]
 
 
 def _what(piece: Piece) -> str:
     """What a piece is, in words."""
     if piece.response is None:
-        return piece.name if piece.kind in ("base", "word") else f"{piece.name} {piece.value:g}"
+        return piece.name if piece.kind in ("base", "word", "keyword") else f"{piece.name} {piece.value:g}"
     what = f'"{piece.response.text}"'
     name = text_of(piece.response.concept)
     if name != piece.response.text.lower():

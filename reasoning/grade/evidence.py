@@ -62,7 +62,7 @@ def pieces(
     found = [Piece("base", findings.without_any, findings.without_any, name="the texts without any keyword")]
     for place, (keyword, change) in enumerate(zip(nodes, changes.tolist(), strict=True)):
         found.append(_keyword(graph, keywords, hops, place, keyword, change, findings.attention))
-    found.append(Piece("feature", together, together, name="keywords together"))
+    found.append(Piece("keyword", together, together, name="keywords together"))
     return tuple(found)
 
 
@@ -78,7 +78,7 @@ def _keyword(
     """The piece for one keyword; its edges stand with the response's, so that none stands twice."""
     split = len(keywords.context)
     if keyword.turn is not None:
-        name = f'without "{keyword.mention.text}" (turn {keyword.turn + 1}): change'
+        name = f'keyword "{keyword.mention.text}" (turn {keyword.turn + 1})'
         return Piece("keyword", change, change, turn=keyword.turn, history=keyword.mention, name=name)
     column = place - split
     edges = [
@@ -87,7 +87,7 @@ def _keyword(
         if attention[place, row] > 0
     ]
     edges.sort(key=lambda piece: (-round(piece.value, 6), piece.turn or 0, piece.history.start if piece.history else 0))
-    name = f'without "{keyword.mention.text}" (response): change'
+    name = f'keyword "{keyword.mention.text}" (response)'
     return Piece("keyword", change, change, name=name, rests_on=tuple(edges))
 
 
@@ -98,9 +98,7 @@ def _edge(graph: KnowledgeGraph, keyword: Keyword, other: Keyword, hops: int, at
         found = graph.paths(other.mention.concept, keyword.mention.concept, max_hops=max(hops, 1), limit=1)
         path = next(iter(found), None)
     known = hops if hops >= 0 else None
-    return Piece(
-        "part", attention, 0.0, keyword.mention, other.turn, other.mention, known, path, name=f"attention {attention:.2f}"
-    )
+    return Piece("edge", attention, 0.0, keyword.mention, other.turn, other.mention, known, path, name="attention")
 
 
 def note_of(keywords: Keywords, hops: NDArray[np.int8]) -> str:

@@ -42,7 +42,7 @@ metric = load_metric("grade", graph=graph, model="{path}")
 ## How well it ranks
 
 On the development pairs, margin ranking loss {loss:.4f}; a true response scores higher than the first false one in {first:.1%} of
-the pairs, than the second in {second:.1%}.
+the pairs, than the second in {second:.1%}; without seeing the context, in {blind_first:.1%} and {blind_second:.1%}.
 
 ## Data
 
@@ -54,6 +54,7 @@ Systems*, EMNLP.
 
 _UTTERANCE = {"frozen": "frozen encoder, every turn by itself", "tuned": "encoder trained along (in `encoder/`)"}
 _NEGATIVES = {
+    "balanced": "like the true one in words (BM25) or meaning (embeddings), every second comparison turned round",
     "hard": "one like the true one in words (BM25), one like it in meaning (embeddings)",
     "random": "two at random",
 }
@@ -78,6 +79,7 @@ def card(checkpoint: Checkpoint, *, path: str) -> str:
         best_step=facts["best_step"], command=facts.get("command", "tacit train grade"),
         versions=", ".join(f"{name} {number}" for name, number in sorted(facts["versions"].items())), path=path,
         loss=facts["dev"]["dev_loss"], first=facts["dev"]["dev_wins_1"], second=facts["dev"]["dev_wins_2"],
+        blind_first=facts["blind"]["dev_wins_1"], blind_second=facts["blind"]["dev_wins_2"],
         data="\n".join(_data(facts.get("data", []))),
     )  # fmt: skip
 

@@ -30,6 +30,7 @@ class Material:
     Attributes:
         candidates: rows of :attr:`Pairs.texts`, shape (pairs, 1 + false ones).
         vectors: of the texts by :attr:`text_rows`, for a frozen encoder; tokenizer: for a tuned one, of ``length`` tokens.
+        blind: show no context, to see how far responses give themselves away.
         keywords: of each text. graphs: by pair and candidate, worked out when first asked for.
     """
 
@@ -44,6 +45,7 @@ class Material:
     text_rows: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
     tokenizer: Any = None
     length: int = 512
+    blind: bool = False
     graphs: dict[tuple[int, int], DialogueGraph] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -54,6 +56,8 @@ class Material:
         width = self.candidates.shape[1]
         rows = self.candidates[places].reshape(-1)
         context = np.repeat(self.pairs.context[places], width, axis=0)
+        if self.blind:
+            context = np.full_like(context, -1)
         if self.tokenizer is not None:
             said = self.pairs.texts
             turns = [[said[row] for row in before[::-1] if row >= 0] for before in context]
@@ -84,12 +88,14 @@ class Material:
 
     def _graph_of(self, place: int, column: int) -> DialogueGraph:
         key = (place, column)
-        found = self.graphs.get(key)
+        found = None if self.blind else self.graphs.get(key)
         if found is None:
-            turns = [self.keywords[row] for row in self.pairs.context[place][::-1] if row >= 0]
+            turns = [] if self.blind else [self.keywords[row] for row in self.pairs.context[place][::-1] if row >= 0]
             both = self.finder.of_dialogue(turns, self.keywords[self.candidates[place, column]])
             sides = ([one.mention.concept for one in side] for side in (both.context, both.response))
-            found = self.graphs[key] = build(self.graph, *sides)
+            found = build(self.graph, *sides)
+            if not self.blind:
+                self.graphs[key] = found
         return found
 
 

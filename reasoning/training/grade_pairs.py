@@ -55,7 +55,8 @@ class Pairs:
     Attributes:
         texts: the distinct turns. context: rows of a context's turns in it, the last first, shape (pairs, turns), -1 for none.
         response: rows of the responses, shape (pairs,). dialogue: which dialogue each pair is of.
-        dialogues_of: for each text, the dialogues it stands in. dev: which pairs are for development.
+        dialogues_of: for each text, the dialogues it stands in. responses: rows of texts that are a response.
+        dev: which pairs are for development.
     """
 
     texts: list[str]
@@ -63,6 +64,7 @@ class Pairs:
     response: Rows
     dialogue: Rows
     dialogues_of: list[frozenset[int]]
+    responses: frozenset[int]
     dev: NDArray[np.bool_]
 
 
@@ -101,7 +103,8 @@ def make_pairs(
             dev.append(held_out)
     pairs = Pairs(
         list(places), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
-        [frozenset(one) for one in members], np.array(dev, bool),
+        [frozenset(one) for one in members],
+        frozenset(response), np.array(dev, bool),
     )  # fmt: skip
     if len(pairs.response) < 20 or not pairs.dev.any() or pairs.dev.all():
         raise InputError(

@@ -41,7 +41,7 @@ def test_weights_by_hand(graph: KnowledgeGraph) -> None:
     one = room.build(graph, CONTEXT, RESPONSE)
     assert one.hops.tolist() == [[1, 0, 2], [-1, -1, -1]]
     paper = room.batch([one], room.edge_weights("paper"))
-    np.testing.assert_allclose(paper.adjacency[0, :2, 2:], [[1, 1, 1 / 2], [0, 0, 0]])
+    np.testing.assert_allclose(paper.adjacency[0, :2, 2:], [[1.0, 1.0, 0.5], [0.0, 0.0, 0.0]])
     np.testing.assert_allclose(paper.adjacency[0], paper.adjacency[0].T)
     assert not paper.adjacency[0, :2, :2].any()
     assert not paper.adjacency[0, 2:, 2:].any()

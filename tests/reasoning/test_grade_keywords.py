@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
+from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.grade.keywords import IdfTable, Keyword, KeywordFinder
 from tacit.reasoning.grade.metric import POS
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.linking import Linker, Mention
 
-from ..oracle import OracleGraph
-
 
 @pytest.fixture
-def linker(oracle: OracleGraph, analyser: SpacyAnalyser) -> Linker:
+def linker(oracle: KnowledgeGraph, analyser: SpacyAnalyser) -> Linker:
     return Linker(oracle, analyser, pos=POS, max_words=1)
 
 

@@ -120,8 +120,9 @@ def test_an_explanation_adds_up_and_names_paths(metric: Grade) -> None:
     assert edge.path.text() == "dog -Desires-> bone"
     assert 0 < edge.value < 1
     shown = explain(score)
-    assert 'without "dog" (turn 2)' in shown
+    assert 'keyword "dog" (turn 2)' in shown
     assert "1 hop: dog -Desires-> bone" in shown
+    assert f'attention {edge.value:.2f}: "bone" rests on "dog" (turn 2)' in shown
     json.dumps(score.to_dict())
 
 

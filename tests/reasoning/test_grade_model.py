@@ -66,7 +66,7 @@ def test_nodes_start_from_their_neighbours_by_hand() -> None:
     torch.manual_seed(4)
     start = NeighbourAggregation(4, 2)
     concepts = torch.randn(2, 3, 4)
-    first, second = (one.weight for one in start.weights)
+    first, second = (one.state_dict()["weight"] for one in start.weights)
     expected = 2 * (concepts[:, 0] + concepts[:, 1] @ first.T + concepts[:, 2] @ second.T) + start.bias  # 2 = root of 4
     torch.testing.assert_close(start(concepts), expected)
 

@@ -18,19 +18,19 @@ pytest.importorskip("bm25s")
 
 from tacit.reasoning.encoder import TextEncoder, open_encoder
 from tacit.reasoning.grade.checkpoint import load_checkpoint, save_checkpoint
+from tacit.reasoning.grade.layers import drop_edges
 from tacit.reasoning.grade.metric import make
 from tacit.reasoning.grade.model import GradeConfig
 from tacit.reasoning.grade.vectors import EncodedVectors
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.training import grade as training
 from tacit.reasoning.training.grade_card import card
-from tacit.reasoning.training.grade_negatives import embedding_negatives, lexical_negatives, random_negatives
+from tacit.reasoning.training.grade_negatives import balanced, embedding_negatives, lexical_negatives, random_negatives
 from tacit.reasoning.training.grade_pairs import Pairs, make_pairs, plain, without_judged
 from tacit.reasoning.training.grade_run import Sources, Trained, train_grade
 from tacit.reasoning.training.grade_state import forget
 from tacit.reasoning.training.grade_turns import TurnVectors
 
-from ..oracle import OracleGraph
 from .tiny_encoder import save_tiny_encoder
 from .tiny_grade import DIALOGUES
 
@@ -48,7 +48,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> TextEncoder:
 
 
 @pytest.fixture(scope="module")
-def sources(oracle: OracleGraph, analyser: SpacyAnalyser, encoder: TextEncoder) -> Sources:
+def sources(oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder) -> Sources:
     return Sources(oracle, analyser, encoder, "", EncodedVectors(encoder, oracle))
 
 
@@ -101,6 +101,7 @@ def test_false_responses_are_of_other_dialogues_and_repeatable(pairs: Pairs, kin
     for place, row in enumerate(found.tolist()):
         assert int(pairs.dialogue[place]) not in pairs.dialogues_of[row]
         assert plain(pairs.texts[row]) != plain(pairs.texts[pairs.response[place]])
+        assert row in set(pairs.response.tolist())
     if kind != "lexical":
         assert found.tolist() != draw(2).tolist()
 
@@ -115,6 +116,23 @@ def test_lexical_ones_share_words_and_near_ones_are_near(pairs: Pairs) -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     near = embedding_negatives(pairs, vectors, 0)
     assert float((vectors[pairs.response] * vectors[near]).sum(1).mean()) > 0.8
+
+
+def test_balanced_comparisons_do_not_tell_true_from_false_by_their_text(pairs: Pairs) -> None:
+    false = np.stack([lexical_negatives(pairs, 0), random_negatives(pairs, 0)], axis=1)
+    made, candidates = balanced(pairs, false, 0)
+    assert candidates.shape == (2 * len(pairs.response), 2)
+    assert (candidates[:, 0] == made.response).all()
+    turned = 0
+    for place, (true, other) in enumerate(candidates.tolist()):
+        kind, at = divmod(place, len(pairs.response))
+        assert {true, other} == {int(pairs.response[at]), int(false[at, kind])}
+        assert bool(made.dev[place]) == bool(pairs.dev[at])
+        turned += true != int(pairs.response[at])
+        said = pairs.context[(pairs.response == true)].tolist()
+        assert made.context[place].tolist() in said
+    assert 0.3 < turned / len(candidates) < 0.6
+    assert balanced(pairs, false, 0)[1].tolist() == candidates.tolist()
 
 
 def test_turns_are_encoded_once_and_a_cut_file_is_mended(encoder: TextEncoder, tmp_path: Path, monkeypatch: Any) -> None:
@@ -201,10 +219,14 @@ def test_every_ablation_trains(sources: Sources, tmp_path: Path, settings: dict[
 
 
 def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    modes = []
-    drop = training.drop_edges
-    monkeypatch.setattr(training, "drop_edges", lambda *given: modes.append(True) or drop(*given))
-    steps = []
+    modes: list[bool] = []
+    steps: list[str] = []
+
+    def drop(adjacency: Any, *given: Any) -> Any:
+        modes.append(True)
+        return drop_edges(adjacency, *given)
+
+    monkeypatch.setattr(training, "drop_edges", drop)
     monkeypatch.setattr(training, "look", lambda *_: {"dev_loss": float(len(steps)), "dev_wins_1": 0.0, "dev_wins_2": 0.0})
 
     def told(stage: str, *_: int) -> None:
