@@ -41,6 +41,7 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "Dialogue",
     "HumanTuple",
     "Item",
     "ItemError",
@@ -61,6 +62,7 @@ __all__ = [
     "open_vectors",
     "read_atomic",
     "read_conceptnet",
+    "read_dialogues",
     "read_event_tuples",
     "read_items",
     "read_judgements",

@@ -1,4 +1,4 @@
-"""Dialogue files: JSON lines of ``{"history": …, "response": …}`` or ``{"turns": […]}`` as items to be scored.
+"""Dialogue files: JSON lines of ``{"history": …, "response": …}`` or ``{"turns": […]}`` as items to be scored, or whole.
 
 A history may be a list or one newline-separated string. Of a dialogue's turns, every turn from the second on is an item whose
 history is what was said before it. A line that is neither comes out as an :class:`ItemError` in its place.
@@ -7,15 +7,17 @@ history is what was said before it. A line that is neither comes out as an :clas
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from ..graph.errors import InputError
 from .lines import decode, lines
 from .source import ByteSource
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,15 @@ class ItemError:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A whole dialogue: its line's number from 1, its turns, and everything that the line holds, ``turns`` included."""
+
+    line: int
+    turns: tuple[str, ...]
+    record: dict[str, Any]
+
+
 def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Item | ItemError]:
     """Yield the items of a dialogue file (gzip or plain; ``-`` reads standard input) in its order.
 
@@ -55,21 +66,51 @@ def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterato
     return _items(ByteSource(path), strict)
 
 
+def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Dialogue | ItemError]:
+    """Yield the dialogues of a file of ``{"turns": […], …}`` lines, as :func:`read_items` yields items."""
+    return _dialogues(ByteSource(path), strict)
+
+
 def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
+    for number, items in _parsed(source, strict, parse_items):
+        if isinstance(items, str):
+            yield ItemError(number, items)
+        else:
+            yield from items
+
+
+def _dialogues(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemError]:
+    for number, record in _parsed(source, strict, _parse_dialogue):
+        if isinstance(record, str):
+            yield ItemError(number, record)
+        else:
+            yield Dialogue(number, tuple(record["turns"]), record)
+
+
+def _parsed(source: ByteSource, strict: bool, parse: Callable[[str, str], T | str]) -> Iterator[tuple[int, T | str]]:
+    """Yield each line's number and what ``parse`` makes of it; of a line that cannot be used, why; blank lines are left out."""
     try:
         for line in lines(source):
             text, reason = decode(line)
             if reason is None and not text.strip():
                 continue
-            items: list[Item] | str = reason if reason is not None else parse_items(text, str(line.number))
-            if not isinstance(items, str):
-                yield from items
-            elif strict:
-                raise InputError(f"{source.path}:{line.number}: {items}")
-            else:
-                yield ItemError(line.number, items)
+            found = reason if reason is not None else parse(text, str(line.number))
+            if strict and isinstance(found, str):
+                raise InputError(f"{source.path}:{line.number}: {found}")
+            yield line.number, found
     finally:
         source.close()
+
+
+def _parse_dialogue(text: str, _: str) -> dict[str, Any] | str:
+    """Return the object in one JSON line, or why it is no dialogue."""
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return f"not JSON ({error.msg})"
+    if not isinstance(data, dict) or "turns" not in data:
+        return "not a JSON object with turns"
+    return data if _texts(data["turns"]) else "turns is not a list of texts"
 
 
 def parse_items(text: str, default_id: str) -> list[Item] | str:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from tacit.graph.errors import InputError
-from tacit.loaders import Item, ItemError, read_items
+from tacit.loaders import Dialogue, Item, ItemError, read_dialogues, read_items
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,21 @@ def test_mutated_lines_never_raise(tmp_path: Path) -> None:
     assert len(errors) > 1000
     assert len(rows) - len(errors) > 1000
     assert [error.line for error in errors] == sorted({error.line for error in errors})
+
+
+def test_whole_dialogues_keep_all_that_their_lines_hold(tmp_path: Path) -> None:
+    lines = [
+        '{"id": [7], "turns": ["a", "b"], "mood": {"x": null}, "ratings": [1.5, 2]}', "not json", "", '{"turns": []}',
+        '{"history": ["a"], "response": "b"}', '{"turns": "a"}', '{"turns": ["a", 1]}', "[]", '{"turns": ["\\ud800"]}',
+    ]  # fmt: skip
+    path = tmp_path / "d.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    found = list(read_dialogues(path))
+    assert found[0] == Dialogue(1, ("a", "b"), json.loads(lines[0]))
+    assert found[2] == Dialogue(4, (), {"turns": []})
+    assert [row.line for row in found] == [1, 2, 4, 5, 6, 7, 8, 9]
+    assert [isinstance(row, ItemError) for row in found] == [False, True, False, True, True, True, True, True]
+    with pytest.raises(InputError, match=f"{path}:2: not JSON"):
+        list(read_dialogues(path, strict=True))
+    with pytest.raises(InputError):
+        read_dialogues(tmp_path / "nowhere.jsonl")

@@ -1,0 +1,152 @@
+"""The dialogue filter: which dialogues hold commonsense, as triples of the graph between turns that follow one another.
+
+After Zhou et al., "Commonsense-Focused Dialogues for Response Generation" (SIGDIAL 2021), section 3.1: a dialogue is kept when a
+concept of one turn and a concept of the next are the two ends of at least one triple, in either direction. Concepts are those of
+the regressor's features (:mod:`tacit.reasoning.commonsense.triples`): single words that are nouns, verbs or adjectives and no
+stop words, as written or as their lemma. A concept that both turns mention makes no triple by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from math import sqrt
+from typing import Any
+
+from ..graph.counting import COUNTS, Count, count_triples_many, counted_chains
+from ..graph.errors import InputError
+from ..graph.model import Assertion
+from ..graph.names import check_relation
+from ..graph.protocol import KnowledgeGraph
+from .commonsense.triples import concept_linker
+from .grounding import first_mentions
+from .language import Analyser
+from .linking import Mention
+from .score import Signature, check_item
+
+VERSION = 1
+
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A triple between two turns that follow one another.
+
+    Attributes:
+        turn: number of the earlier turn, from 0; the other is the next.
+        assertion: the strongest of those that say the triple.
+        earlier, later: where its two ends stand first in the one turn and in the other.
+    """
+
+    turn: int
+    assertion: Assertion
+    earlier: Mention
+    later: Mention
+
+
+class TripleFilter:
+    """Finds the triples between the turns of dialogues; remembers the utterances that it saw last."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        analyser: Analyser,
+        *,
+        count: Count = "triples",
+        relations: Collection[str] | None = None,
+        excluded: Collection[str] = (),
+        cache_size: int = 20_000,
+    ) -> None:
+        """Look in ``graph`` for triples between concepts that ``analyser`` finds.
+
+        Args:
+            count: ``triples`` gives every triple, ``pairs`` the strongest of each pair of concepts.
+            relations: the only ones that count; None for all.
+            excluded: relations that do not count.
+            cache_size: distinct utterances kept in memory.
+
+        Raises:
+            InputError: there is no such count, or a relation's name is malformed.
+        """
+        if count not in COUNTS:
+            raise InputError(f"there is no count {count!r} of triples; choose from {', '.join(COUNTS)}")
+        self.graph = graph
+        self.count: Count = count
+        self.linker = concept_linker(graph, analyser, cache_size)
+        self._only = None if relations is None else frozenset(map(check_relation, relations))
+        self._excluded = frozenset(map(check_relation, excluded))
+        self.signature = Signature(
+            "filter",
+            (
+                ("graph", graph.manifest().digest),
+                ("pipeline", analyser.signature),
+                ("count", count),
+                *((("relations", "+".join(sorted(self._only))),) if self._only is not None else ()),
+                *((("excluded", "+".join(sorted(self._excluded))),) if self._excluded else ()),
+                *sorted(self.linker.options.items()),
+            ),
+            VERSION,
+        )
+
+    def matches(self, dialogues: Sequence[Sequence[str]]) -> list[tuple[Match, ...]]:
+        """Return the triples in each dialogue, by turn and then strongest first; a dialogue with none is not to be kept.
+
+        All distinct turns are linked together, and each distinct pair of turns is looked at once.
+
+        Raises:
+            InputError: a dialogue is no sequence of texts, or a turn is too long.
+        """
+        checked = [check_turns(turns) for turns in dialogues]
+        turns = list(dict.fromkeys(chain.from_iterable(checked)))
+        mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
+        pairs = list(dict.fromkeys(pair for turns in checked for pair in pairwise(turns)))
+        concepts = {turn: [mention.concept for mention in first_mentions(found)] for turn, found in mentions.items()}
+        counts = count_triples_many(self.graph, [(concepts[one], concepts[two]) for one, two in pairs], 1)
+        joined = {
+            pair: tuple(self._between(mentions[pair[0]], mentions[pair[1]]))
+            for pair, number in zip(pairs, counts[:, 0].tolist(), strict=True)
+            if number
+        }
+        return [
+            tuple(Match(turn, *found) for turn, pair in enumerate(pairwise(turns)) for found in joined.get(pair, ()))
+            for turns in checked
+        ]
+
+    def _between(self, one: Sequence[Mention], two: Sequence[Mention]) -> Iterator[tuple[Assertion, Mention, Mention]]:
+        """Yield the triples between two turns that count, strongest first, each with the mentions of its two ends."""
+        earlier, later = ({mention.concept: mention for mention in first_mentions(found)} for found in (one, two))
+        seen: set[tuple[str, str]] = set()
+        for path in counted_chains(self.graph, list(earlier), list(later), 1, "triples"):
+            (assertion,), ends = path.assertions, (path.nodes[0], path.nodes[-1])
+            if not self._counts(assertion.relation) or (self.count == "pairs" and ends in seen):
+                continue
+            seen.add(ends)
+            yield assertion, earlier[ends[0]], later[ends[1]]
+
+    def _counts(self, relation: str) -> bool:
+        return (self._only is None or relation in self._only) and relation not in self._excluded
+
+
+def check_turns(turns: Any) -> tuple[str, ...]:
+    """Return the turns of a dialogue as they can be searched.
+
+    Raises:
+        InputError: they are one text or no sequence, or one of them is no text or longer than 200,000 characters.
+    """
+    return check_item(turns, "").history
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """Return the 95% interval of a share after Wilson, "Probable inference, the law of succession, …" (JASA 1927), equation 4.
+
+    It stays within 0..1 and holds for few trials and for shares near 0 or 1; without any trial it is all of 0..1.
+    """
+    if not trials:
+        return 0.0, 1.0
+    square = _NORMAL_95**2
+    share = successes / trials
+    middle = (share + square / (2 * trials)) / (1 + square / trials)
+    reach = _NORMAL_95 * sqrt(share * (1 - share) / trials + square / (4 * trials**2)) / (1 + square / trials)
+    return max(middle - reach, 0.0), min(middle + reach, 1.0)
