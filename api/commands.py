@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import asking, demonstrating, evaluating, exploring, exporting, fetching, graphs, loading, scoring, training
+from . import (
+    asking,
+    demonstrating,
+    evaluating,
+    evaluating_tuples,
+    exploring,
+    exporting,
+    fetching,
+    graphs,
+    loading,
+    scoring,
+    training,
+)
 from .options import Group
 
 if TYPE_CHECKING:
@@ -21,7 +33,10 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "neighbours": asking.neighbours, "hops": asking.hops, "paths": asking.paths, "triples": asking.triples,
         "tails": asking.tails, "heads": asking.heads, "cypher": exploring.cypher,
     },
-    "Score dialogues": {"score": scoring.score, "evaluate": evaluating.evaluate, "train": training.train},
+    "Score dialogues": {
+        "score": scoring.score, "evaluate": evaluating.evaluate, "evaluate-tuples": evaluating_tuples.evaluate_tuples,
+        "train": training.train,
+    },
     "See it work": {"demo": demonstrating.demo},
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from ..graph.errors import InputError
 from .commonsense_training import commonsense
 from .options import Group, Json, Quiet
 from .progress import Meter
+from .training_accent import accent
 from .training_grade import grade
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
@@ -58,6 +59,7 @@ def pipeline(
 
 train.command()(commonsense)
 train.command()(grade)
+train.command()(accent)
 
 
 def split(treebank: Path, name: str) -> Path:

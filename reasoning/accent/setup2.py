@@ -181,7 +181,7 @@ def _pairs(
 def _bleu_of(own: list[str], other: list[str]) -> float:
     """BLEU-2 of texts with the same references for each, unsmoothed, within 0..1."""
     bleu = need("sacrebleu", "baselines").metrics.BLEU(max_ngram_order=2, smooth_method="none")
-    return float(bleu.corpus_score(own, [[text] * len(own) for text in other]).score) / 100
+    return min(1.0, float(bleu.corpus_score(own, [[text] * len(own) for text in other]).score) / 100)
 
 
 def _cosine_by(
