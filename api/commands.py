@@ -14,6 +14,7 @@ from . import (
     exploring,
     exporting,
     fetching,
+    filtering,
     graphs,
     loading,
     scoring,
@@ -34,7 +35,8 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "tails": asking.tails, "heads": asking.heads, "cypher": exploring.cypher,
     },
     "Score dialogues": {
-        "score": scoring.score, "evaluate": evaluating.evaluate, "evaluate-tuples": evaluating_tuples.evaluate_tuples,
+        "score": scoring.score, "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
+        "evaluate-tuples": evaluating_tuples.evaluate_tuples,
         "train": training.train,
     },
     "See it work": {"demo": demonstrating.demo},

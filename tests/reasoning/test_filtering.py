@@ -1,4 +1,4 @@
-"""The dialogue filter: triples worked out by hand over every backend, relations left out, and Wilson's interval beside scipy's."""
+"""The dialogue filter: triples found by hand over every backend, relations left out, and Wilson's interval beside scipy's."""
 
 from __future__ import annotations
 
