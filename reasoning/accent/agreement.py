@@ -35,7 +35,7 @@ def third_person(base: str) -> str:
     """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay."""
     if base in _THIRD:
         return _THIRD[base]
-    if not base.isalpha() or not base.islower() or base in INVARIABLE or is_past(base) or is_third_person(base):
+    if len(base) < 2 or not base.isalpha() or not base.islower() or base in INVARIABLE or is_past(base) or is_third_person(base):
         return base
     if base.endswith("y") and base[-2:-1] not in ("a", "e", "i", "o", "u", ""):
         return base[:-1] + "ies"

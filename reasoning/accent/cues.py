@@ -34,7 +34,10 @@ class Candidate(NamedTuple):
 def event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
     """The clause as subject and verb phrase; ``denied`` overrides whether it is denied, ``aim`` drops the modality of wanting."""
     denial = clause.denied if denied is None else denied
-    verb, *rest = clause.aim if aim else clause.phrase
+    phrase = clause.aim if aim else clause.phrase
+    if not phrase:
+        return clause.subject
+    verb, *rest = phrase
     if clause.person or not clause.subject or not isinstance(verb, str):  # whose verb agrees once the people have names
         return (*clause.subject, *(("not",) if denial else ()), verb, *rest)
     finite = verb if clause.plural else third_person(verb)

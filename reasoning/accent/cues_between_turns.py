@@ -103,7 +103,7 @@ def _asked_words(clause: Clause) -> Words:
 
 
 def _finite(clause: Clause) -> Words:
-    verb, *rest = clause.phrase
-    if not isinstance(verb, str):
+    if not clause.phrase or not isinstance(clause.phrase[0], str):
         return clause.phrase
+    verb, *rest = clause.phrase
     return ("does", "not", verb, *rest) if clause.denied and verb != "be" else (third_person(verb), *rest)

@@ -98,7 +98,7 @@ def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] =
             break
         dropped |= {one for one in kept if words[one].relation in optional and one != place}
         kept = tree.below(place, dropped, apart)
-    kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one > place]
+    kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one >= place]
     copula = tree.child(place, "cop") is not None
     verb = place if words[place].pos in ("VERB", "AUX") and not copula else None
     rendered = rendered_words(tree, kept, speaker, verb=verb)[:LONGEST]

@@ -181,6 +181,22 @@ def test_tuples_of_real_dialogues_suit_their_relations(rules: RuleExtractor, dat
             _check(one, item)
 
 
+def test_questions_without_a_verb_are_read(rules: RuleExtractor) -> None:
+    for question in ("What ?", "Who ?", "Why not ?", "You what ?", "And him ?", "How about you ?"):
+        rules.extract_batch(
+            [check_item([question], "I like dogs because they are nice."), check_item(["I like dogs."], question)]
+        )
+
+
+def test_a_thousand_real_responses_are_read(rules: RuleExtractor, data_dir: Path) -> None:
+    with gzip.open(data_dir / "dialogues" / "dailydialog-test.jsonl.gz", "rt", encoding="utf-8") as file:
+        dialogues = [json.loads(line)["turns"] for line in file][:150]
+    items = [check_item(turns[:number], turns[number]) for turns in dialogues for number in range(1, len(turns))][:1000]
+    for item, tuples in zip(items, rules.extract_batch(items), strict=True):
+        for one in tuples:
+            _check(one, item)
+
+
 def _check(one: EventTuple, item: CheckedItem) -> None:
     assert one.head == head_form(one.head)
     assert one.tail == head_form(one.tail)

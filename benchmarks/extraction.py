@@ -1,0 +1,133 @@
+"""How fast event tuples are extracted: responses a second on one core, by rules, beside a bare parse and one text at a time.
+
+    python benchmarks/extraction.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH] [--limit 3000] [--rounds 3] [--json]
+
+Every turn from the second on is a response to the turns before it. "fresh" parses every distinct turn; "turns remembered" has met
+them before; "one at a time" gives the extractor one response after the other, as a program without batches would. The bare parse
+is the shipped pipeline as ``spacy.load`` gives it, over the same distinct turns. With a graph, the tails of every distinct head
+are looked up too, and the extractor ``cskb`` runs. The process keeps to one core and one thread, time is that which it had on its
+core, and each rate is the median of ``--rounds`` rounds. Without DIALOGUES it reads DailyDialog's test split in TACIT_TEST_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import spacy
+from tacit.graph import KnowledgeGraph, open_graph
+from tacit.reasoning.accent.events import head_forms
+from tacit.reasoning.accent.keywords import make as make_keywords
+from tacit.reasoning.accent.rules import RuleExtractor
+from tacit.reasoning.accent.tuples import EventTuple, Extractor
+from tacit.reasoning.language import SHIPPED
+from tacit.reasoning.parsing import Parser, open_parser
+from tacit.reasoning.score import CheckedItem, check_item
+from threadpoolctl import threadpool_limits
+
+BATCH = 256
+DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+Row = tuple[str, float, float | None]
+
+
+def responses(path: Path, limit: int) -> list[CheckedItem]:
+    """The responses of a dialogue file with their histories."""
+    found = []
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        for line in file:
+            turns = json.loads(line)["turns"]
+            found += [check_item(turns[:number], turns[number]) for number in range(1, len(turns))]
+    return found[:limit]
+
+
+def extracted(extractor: Extractor, items: Sequence[CheckedItem], size: int = BATCH) -> list[list[EventTuple]]:
+    """The tuples of all items, a batch at a time."""
+    found = []
+    for start in range(0, len(items), size):
+        found += extractor.extract_batch(items[start : start + size])
+    return found
+
+
+def rate(work: Callable[[Any], object], answers: int, rounds: int, before: Callable[[], Any] = lambda: None) -> float:
+    """Return answers a second: the median of ``rounds`` rounds; what ``before`` makes, untimed, is given to each of them."""
+    rates = []
+    for _ in range(rounds):
+        made = before()
+        begun = time.process_time()
+        work(made)
+        rates.append(answers / (time.process_time() - begun))
+    return median(rates)
+
+
+def measure(items: list[CheckedItem], graph: KnowledgeGraph | None, rounds: int) -> list[Row]:
+    """Return the table: what ran, responses a second, and the ratio to the rules one response at a time."""
+    nlp, digest = open_parser().nlp, open_parser().digest
+
+    def fresh() -> RuleExtractor:
+        return RuleExtractor(Parser(nlp, digest, cache_size=10**6), cache_size=10**6)
+
+    turns = list(dict.fromkeys(text for item in items for text in (*item.history[-1:], item.response)))
+    plain = spacy.load(SHIPPED)
+    warm = fresh()
+    tuples = extracted(warm, items)
+    if extracted(fresh(), items, 1) != tuples:
+        raise SystemExit("one at a time gives other tuples")
+    alone = rate(lambda one: extracted(one, items, 1), len(items), 1, fresh)
+    rows: list[Row] = [
+        ("rules, one at a time", alone, None),
+        ("rules, fresh", rate(lambda one: extracted(one, items), len(items), rounds, fresh), alone),
+        ("rules, turns remembered", rate(lambda _: extracted(warm, items), len(items), rounds), alone),
+        ("bare parse by spaCy", rate(lambda _: sum(len(doc) for doc in plain.pipe(turns)), len(items), rounds), alone),
+    ]
+    if graph is not None:
+
+        def with_tails(extractor: RuleExtractor) -> None:
+            heads = {one.head for found in extracted(extractor, items) for one in found}
+            for form in sorted({form for head in heads for form in head_forms(head)}):
+                graph.tails(form)
+
+        keywords = make_keywords(graph)
+        extracted(keywords, items[:1])
+        rows.append(("rules, fresh, and tails of the store", rate(with_tails, len(items), 1, fresh), alone))
+        rows.append(("cskb, graph read before", rate(lambda _: extracted(keywords, items), len(items), 1), alone))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dialogues", nargs="?", type=Path, default=DATA / "dialogues" / "dailydialog-test.jsonl.gz")
+    parser.add_argument("--graph")
+    parser.add_argument("--limit", type=int, default=3000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.dialogues.exists():
+        print(f"extraction is not measured: there is no {arguments.dialogues}; name a dialogue file")
+        return
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    items = responses(arguments.dialogues, arguments.limit)
+    with threadpool_limits(1):
+        if arguments.graph:
+            with open_graph(arguments.graph) as graph:
+                rows = measure(items, graph, arguments.rounds)
+        else:
+            rows = measure(items, None, arguments.rounds)
+    if arguments.json:
+        print(json.dumps([{"what": what, "responses_a_second": found, "against": against} for what, found, against in rows]))
+        return
+    print(f"{len(items):,} responses of {arguments.dialogues.name}, one core\n")
+    print(f"{'':38}{'responses/s':>12}{'ratio':>8}")
+    for what, found, against in rows:
+        print(f"{what:38}{found:12,.0f}" + ("" if against is None else f"{found / against:8.1f}"))
+
+
+if __name__ == "__main__":
+    main()
