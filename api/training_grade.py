@@ -29,8 +29,8 @@ _NOUNS = {"encoding turns": "turns", "keywords": "turns", "false responses": "re
 class Negatives(Enum):
     """Which false responses."""
 
-    BALANCED = "balanced"
     HARD = "hard"
+    BALANCED = "balanced"
     RANDOM = "random"
 
 
@@ -95,8 +95,12 @@ def grade(
         int | None, typer.Option("--pairs", metavar="N", min=20, show_default=False, help="Learn from about this many.")
     ] = None,
     negatives: Annotated[
-        Negatives, typer.Option(help="False responses: like the true one, each as often true as false; or not so; or any.")
-    ] = (Negatives.BALANCED),
+        Negatives | None,
+        typer.Option(
+            show_default="random, hard with --tune",
+            help="False responses: like the true one; the same, each as often true as false; or any.",
+        ),
+    ] = None,
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave the graph branch out.")] = False,
     neighbours: Annotated[
         str, typer.Option(metavar="N1,N2", help="Neighbours averaged at one hop, at two, …; 0 for none.")
@@ -153,13 +157,14 @@ def grade(
     )  # fmt: skip
     recipe = Recipe(seed, epochs, batch_size, rate or (2e-5 if tune else 1e-3), margin=margin, drop_edge=drop_edge)
     recipe.check()
+    drawn = negatives or (Negatives.HARD if tune else Negatives.RANDOM)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     work = output.with_name(f"{output.name}.training")
     facts = {"data": files, "licence": licence, "command": _command(dialogues)}
     with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened, _Stages(quiet) as stages:
         sources = _sources(opened, encoder, vectors, cache, pipeline, where, dtype.value, model if tune else None)
         trained = train_grade(
-            read, sources, config, recipe, work, stages.tell, negatives=negatives.value, most=pairs, turn_cache=cache,
+            read, sources, config, recipe, work, stages.tell, negatives=drawn.value, most=pairs, turn_cache=cache,
             device=where, facts=facts,
         )  # fmt: skip
     text = card(trained.checkpoint, path=output.name)
