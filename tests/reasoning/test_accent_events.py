@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
 from tacit.reasoning.accent.agreement import base_form, third_person
 from tacit.reasoning.accent.events import comparison_key, head_form, head_forms, normalise, tail_form
 from tacit.reasoning.accent.people import name_people, phrase_of
 from tacit.reasoning.accent.tuples import RELATIONS
+
+from ..conftest import GraphOf
 
 VERBS = (
     ("buy", "buys"), ("go", "goes"), ("try", "tries"), ("play", "plays"), ("watch", "watches"), ("miss", "misses"),
@@ -187,3 +190,15 @@ def test_all_human_tuples_of_deco(data_dir: Path) -> None:
         own = "PersonY" if relation in ("oWant", "oReact", "oEffect") else "PersonX"
         if tail.startswith(f"{own} ") and relation not in ("HinderedBy", "isAfter"):
             assert not tail_form(tail, relation).startswith("Person")
+
+
+def test_a_graph_answers_for_heads_in_a_dialogues_wording(graph_of: GraphOf) -> None:
+    known = ("PersonX gets a dog", "PersonX does n't find one", "PersonX is afraid of ___", "drink alcohol")
+    graph = graph_of(
+        Assertion(event_uri(head), "HasSubEvent" if head[0] == "d" else "xWant", event_uri("to sleep"), source="atomic2020")
+        for head in known
+    )
+    said = ("PersonX get a dog .", "PersonX not finds one", "PersonX be afraid of ____", "PersonX drinks alcohol")
+    for head in said:
+        assert any(graph.tails(form) for form in head_forms(head)), head
+    assert not any(graph.tails(form) for form in head_forms("PersonX gets a cat"))
