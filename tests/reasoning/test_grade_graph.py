@@ -133,6 +133,10 @@ def test_embeddings_are_kept_beside_the_index(world: list[Assertion], tmp_path: 
         (tmp_path / "cache").mkdir()
         EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts)
         assert len(elsewhere.texts) == 3
+        with open_index_directory(build_from_rows(world[:9], tmp_path / "less")) as less:
+            EncodedVectors(TinyEncoder(), less, tmp_path / "cache").of(["/c/en/dog"])  # type: ignore[arg-type]
+        np.testing.assert_array_equal(EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts), found)
+        assert len(elsewhere.texts) == 4  # the unknown one again
         nowhere: Any = TinyEncoder()
         np.testing.assert_array_equal(EncodedVectors(nowhere, index, tmp_path / "no" / "folder").of(concepts), found)
 
