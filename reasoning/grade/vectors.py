@@ -1,8 +1,8 @@
 """Vectors of concepts: a table such as Numberbatch where one is given, else the sentence encoder's embedding of their texts.
 
-Embeddings are kept as half-precision numbers beside the index, in the order of its nodes, one file for a graph and an encoder; only
-concepts that were needed stand in it. Processes may share the file: a row is marked as there after it was written, and whoever
-writes it writes the same.
+Embeddings are kept as half-precision numbers beside the index, in the order of its nodes, one file for a graph and an encoder;
+only concepts that were needed stand in it. Processes may share the file: a row is marked as there after it was written, and
+whoever writes it writes the same.
 """
 
 from __future__ import annotations
