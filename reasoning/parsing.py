@@ -28,6 +28,7 @@ _COLUMNS = ("ORTH", "LEMMA", "POS", "TAG", "DEP", "HEAD", "SENT_START", "IDX", "
 _HEAD = _COLUMNS.index("HEAD")
 _BATCH = 256
 _FORGET_AFTER = 200_000
+_KEPT_WORDS = 50_000
 _TRIAL = "She gave him the book because he asked."
 CACHE_SIZE = 20_000
 
@@ -77,7 +78,8 @@ class Parser:
         self._strings: dict[int, str] = {}
         self._lock = threading.Lock()
         self._zone = ExitStack()
-        self._words_in_zone = _FORGET_AFTER
+        self._in_zone = False
+        self._words_in_zone = 0
         if not {"nsubj", "obj", "iobj"} <= {word.relation for word in self.parse_batch([_TRIAL])[0]}:
             name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
             raise ModelError(f"the spaCy pipeline {name} has no parser that names Universal Dependencies; choose another")
@@ -103,8 +105,11 @@ class Parser:
         return [parse for text in texts if (parse := found[text]) is not None]
 
     def _forget(self) -> None:
-        """Let spaCy forget the words that it met, once they are many: its vocabulary would grow with every new one."""
-        if self._words_in_zone >= _FORGET_AFTER:
+        """Let spaCy forget words once they are many, since its vocabulary would grow with every new one; the first ones stay."""
+        if not self._in_zone and len(self.nlp.vocab) < _KEPT_WORDS:
+            return
+        if not self._in_zone or self._words_in_zone >= _FORGET_AFTER:
+            self._in_zone = True
             self._strings.clear()
             self._zone.close()
             self._zone.enter_context(self.nlp.memory_zone())

@@ -103,7 +103,9 @@ def _asked_words(clause: Clause) -> Words:
 
 
 def _finite(clause: Clause) -> Words:
-    if not clause.phrase or not isinstance(clause.phrase[0], str):
+    """The phrase of a clause with its verb in the third person, denied where the clause is."""
+    verb = clause.phrase[0] if clause.phrase else ""
+    if not isinstance(verb, str) or not verb:
         return clause.phrase
-    verb, *rest = clause.phrase
+    rest = clause.phrase[1:]
     return ("does", "not", verb, *rest) if clause.denied and verb != "be" else (third_person(verb), *rest)
