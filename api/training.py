@@ -12,6 +12,7 @@ from .commonsense_training import commonsense
 from .options import Group, Json, Quiet
 from .progress import Meter
 from .training_accent import accent
+from .training_coherence import coherence
 from .training_grade import grade
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
@@ -60,6 +61,7 @@ def pipeline(
 train.command()(commonsense)
 train.command()(grade)
 train.command()(accent)
+train.command()(coherence)
 
 
 def split(treebank: Path, name: str) -> Path:

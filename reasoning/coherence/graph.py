@@ -1,0 +1,125 @@
+"""Which term of a turn calls for which term of the next: a weighted graph of ``FollowedBy`` edges, as memory-mapped arrays.
+
+An edge's weight is the pointwise mutual information (Church & Hanks, 1990), in nats, of its first term in a turn and its second
+in the turn after it: how much more often they stand so than by chance. Only edges that are well above chance are kept. They lie
+as compressed sparse rows, a term's successors in order; terms are numbered by a static trie. The files are mapped, so processes
+share the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import ModelError
+
+RELATION = "FollowedBy"
+TERMS = "terms.marisa"
+ARRAYS: Mapping[str, tuple[type, ...]] = {
+    "offsets": (np.uint32,), "targets": (np.uint16, np.uint32), "weights": (np.float16,),
+}  # fmt: skip
+FILES = (TERMS, *(f"{name}.npy" for name in ARRAYS))
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
+
+
+class AssociationGraph:
+    """A graph on disk, opened for reading; safe to share between threads.
+
+    Args:
+        folder: holds :data:`FILES`.
+
+    Raises:
+        ModelError: it is not whole.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
+            self._trie = self._open_trie(folder / TERMS)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"the associations in {str(folder)!r} cannot be read ({error}); train or fetch them again"
+            ) from error
+        self._offsets, self._targets, self._weights = (arrays[name] for name in ARRAYS)
+        if not self._fits(arrays):
+            raise ModelError(f"the associations in {str(folder)!r} do not fit together; train or fetch them again")
+
+    @staticmethod
+    def _open_trie(path: Path) -> Any:
+        import marisa_trie
+
+        return marisa_trie.Trie().mmap(str(path))
+
+    def _fits(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether the arrays have the shapes and types that they should have."""
+        typed = all(array.ndim == 1 and array.dtype.type in ARRAYS[name] for name, array in arrays.items())
+        rows = len(self._trie) + 1
+        return typed and len(self._offsets) == rows and len(self._targets) == len(self._weights) == int(self._offsets[-1])
+
+    def __len__(self) -> int:
+        """Number of terms."""
+        return len(self._trie)
+
+    @property
+    def edges(self) -> int:
+        """Number of edges."""
+        return len(self._targets)
+
+    def ids(self, terms: Sequence[str]) -> Ids:
+        """Return the number of each term, -1 for one that is unknown."""
+        return np.array([self._trie.get(term, -1) for term in terms], dtype=np.int64)
+
+    def name(self, number: int) -> str:
+        """Return the term with a number."""
+        return str(self._trie.restore_key(int(number)))
+
+    def between(self, sources: Ids, targets: Ids) -> Floats:
+        """Return the weight of the edge from each source to each target, 0 where there is none, shape (sources, targets)."""
+        found = np.zeros((len(sources), len(targets)), dtype=np.float32)
+        for row, source in enumerate(sources.tolist()):
+            start, end = int(self._offsets[source]), int(self._offsets[source + 1])
+            successors = self._targets[start:end]
+            if not len(successors):
+                continue
+            places = np.minimum(np.searchsorted(successors, targets.astype(successors.dtype)), len(successors) - 1)
+            there = successors[places] == targets
+            found[row, there] = self._weights[start:end][places[there]]
+        return found
+
+    def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
+        """Return the terms that ``term`` calls for most, with the weights of the edges, strongest first."""
+        number = self._trie.get(term, -1)
+        if number < 0:
+            return []
+        span = slice(int(self._offsets[number]), int(self._offsets[number + 1]))
+        edges = zip(self._weights[span].tolist(), (self.name(target) for target in self._targets[span]), strict=True)
+        return [(name, weight) for weight, name in sorted(edges, key=lambda edge: (-edge[0], edge[1]))[:limit]]
+
+
+def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats]) -> None:
+    """Write a graph of ``terms`` into ``folder``, which exists.
+
+    Args:
+        terms: distinct.
+        edges: sources and targets as places in ``terms``, and weights; no edge twice.
+    """
+    import marisa_trie
+
+    trie = marisa_trie.Trie(list(terms))
+    number = np.array([trie[term] for term in terms], dtype=np.int64)
+    sources, targets = number[edges[0]], number[edges[1]]
+    order = np.lexsort((targets, sources))
+    offsets = np.zeros(len(terms) + 1, dtype=np.uint32)
+    np.cumsum(np.bincount(sources, minlength=len(terms)), out=offsets[1:])
+    small = np.uint16 if len(terms) <= 1 << 16 else np.uint32
+    trie.save(str(folder / TERMS))
+    arrays = (offsets, targets[order].astype(small), edges[2][order].astype(np.float16))
+    for name, array in zip(ARRAYS, arrays, strict=True):
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)

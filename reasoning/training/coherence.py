@@ -1,0 +1,206 @@
+"""Training the metric ``coherence`` on dialogues: counting associations, training the selection head, weighing the parts.
+
+A tenth of the dialogues is held out of counting and of the head; on these the parts are weighed
+(:mod:`tacit.reasoning.training.weighing`). A head tells the responses of its own corpora from others better than those of corpora
+that it has not seen, and a metric is asked about both: so where there are several corpora, half of the weighing is done, by
+default, with parts that were trained without the corpus that they are asked about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..coherence.association import Association
+from ..coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, VERSION
+from ..coherence.graph import FILES, AssociationGraph, write_graph
+from ..coherence.head import SelectionHead
+from ..coherence.parts import Part
+from ..coherence.repetition import Repetition
+from ..coherence.selection import Selection
+from ..coherence.similarity import Similarity
+from ..encoder import TextEncoder
+from .associations import EDGES, TERMS, count_associations
+from .corpora import Dialogue, hold_out
+from .selection import HeadSettings, train_head
+from .weighing import COPIES, areas, contrasts, measure, weigh
+
+#: Told the name of the step at hand, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], object]
+
+MAX_PAIRS = 75_000
+
+_CHUNK = 1_024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How coherence is trained.
+
+    Attributes:
+        terms, edges: sizes of the graph of associations.
+        max_pairs: pairs of turns that the head learns from; of more, a random choice.
+        head: how the head is trained.
+        copies: near copies of recent turns for each true response, where the parts are weighed.
+        elsewhere: half of the weighing is done with parts that have not seen the corpus, where there are several.
+    """
+
+    terms: int = TERMS
+    edges: int = EDGES
+    max_pairs: int = MAX_PAIRS
+    head: HeadSettings = field(default_factory=HeadSettings)
+    copies: float = COPIES
+    elsewhere: bool = True
+
+
+def _silent(step: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def train_coherence(
+    corpora: Mapping[str, Sequence[Dialogue]],
+    encoder: TextEncoder,
+    folder: Path,
+    *,
+    encoder_id: str | None = None,
+    seed: int = 0,
+    settings: Settings | None = None,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress = _silent,
+) -> dict[str, Any]:
+    """Train and write a checkpoint into ``folder``, which exists and is empty; return its header.
+
+    Args:
+        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
+        encoder_id: what the encoder is opened by, None for the default one.
+        seed: of the head's weights, of order and of choices.
+        facts: what the header is to say of the data.
+
+    Raises:
+        InputError: a corpus has too few dialogues to hold some out.
+    """
+    settings = settings or Settings()
+    random = np.random.default_rng(seed)
+    splits = hold_out(corpora, random)
+    turns = _Turns({name: split.learnt for name, split in splits.items()}, encoder, settings.max_pairs, random, progress)
+    trainer = _Trainer(turns, encoder, seed, settings, progress)
+    parts, sums = trainer.parts(list(splits), folder, "")
+    asked = {name: contrasts(split.held, settings.copies, random) for name, split in splits.items()}
+
+    def told(done: int, total: int) -> None:
+        progress("weighing the parts", done, total)
+
+    near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
+    far = []
+    for name, found in asked.items() if settings.elsewhere and len(asked) > 1 else ():
+        with tempfile.TemporaryDirectory() as scratch:
+            others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
+            far.append(measure(found, others, 1 / len(asked), told))
+    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
+    graph = AssociationGraph(folder / ASSOCIATIONS)
+    header = {
+        "format": FORMAT, "version": VERSION, "encoder": {"id": encoder_id, "signature": encoder.signature}, "files": sums,
+        "weights": weigh([*near, *far]),
+        "facts": {
+            **(facts or {}), "seed": seed, "settings": asdict(settings), "corpora": counts, "terms": len(graph),
+            "edges": graph.edges, "contrasts": sum(len(found.items) for found in asked.values()), "areas": areas(near),
+            "areas of parts trained without the corpus": areas(far) if far else None,
+        },
+    }  # fmt: skip
+    (folder / HEADER).write_text(json.dumps(header, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+    return header
+
+
+class _Turns:
+    """The turns that heads learn from: pooled vectors in half precision, and the pairs of each corpus as rows of them."""
+
+    def __init__(
+        self,
+        learnt: Mapping[str, Sequence[Dialogue]],
+        encoder: TextEncoder,
+        most: int,
+        random: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self.dialogues = learnt
+        places = [(name, turns, number) for name, of in learnt.items() for turns in of for number in range(1, len(turns))]
+        if len(places) > most:
+            places = [places[place] for place in np.sort(random.choice(len(places), most, replace=False)).tolist()]
+        texts: dict[str, int] = {}
+        rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
+        for name, turns, number in places:
+            before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
+            last, response = (texts.setdefault(turns[place], len(texts)) for place in (number - 1, number))
+            rows[name].append((last, before, response))
+        self.rows = {name: np.array(found, dtype=np.int64).reshape(-1, 3) for name, found in rows.items()}
+        self.vectors = encoded(list(texts), encoder, progress)
+
+
+class _Trainer:
+    """Trains the parts on some of the corpora."""
+
+    def __init__(self, turns: _Turns, encoder: TextEncoder, seed: int, settings: Settings, progress: Progress) -> None:
+        self._turns, self._encoder, self._seed, self._settings, self._progress = turns, encoder, seed, settings, progress
+
+    def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
+        """Train on the corpora ``names``, write what was learnt into ``folder``; return the parts, and its files' sha256."""
+        settings = self._settings
+        pairs = [pair for name in names for turns in self._turns.dialogues[name] for pair in pairwise(turns)]
+        counted = count_associations(
+            pairs, terms=settings.terms, edges=settings.edges,
+            progress=lambda done, total: self._progress("counting" + label, done, total),
+        )  # fmt: skip
+        (folder / ASSOCIATIONS).mkdir()
+        write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges)
+        rows = np.concatenate([self._turns.rows[name] for name in names])
+        head = train_head(
+            self._turns.vectors, rows, seed=self._seed, settings=settings.head,
+            progress=lambda done, total: self._progress("training the head" + label, done, total),
+        )  # fmt: skip
+        (folder / HEAD).write_bytes(head.to_bytes())
+        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in FILES)]
+        kept = _as_kept(head)
+        parts: dict[str, Part] = {
+            "similarity": Similarity(self._encoder), "association": Association(AssociationGraph(folder / ASSOCIATIONS), ""),
+            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
+        }  # fmt: skip
+        return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+
+
+def _as_kept(head: SelectionHead) -> SelectionHead:
+    """The head with the numbers that its file of half precision gives back."""
+    halves = {name: getattr(head, name).astype(np.float16).astype(np.float32) for name in ("context", "response")}
+    return replace(head, **halves)
+
+
+def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:
+    """Return pooled vectors in half precision, shape (texts, 3 * width).
+
+    Texts of like length go together, so that little is padding; long and short come mixed, so that the time left can be told.
+    """
+    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+    vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
+    done = 0
+
+    def told(number: int) -> None:
+        nonlocal done
+        done += number
+        progress("encoding", done, len(texts))
+
+    for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
+        places = order[start : start + _CHUNK]
+        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=told)
+    return vectors
+
+
+def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:
+    return {"dialogues": len(dialogues), "pairs": sum(len(turns) - 1 for turns in dialogues)}
