@@ -9,7 +9,7 @@ TYPES := build/types/tacit
 DATA := $(or $(TACIT_TEST_DATA),../shared/data)
 REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
 # Programs that measure by themselves; the files named here write their input, or are given it below.
-BENCHMARKS = $(filter-out %/synthetic_graph.py %/conceptnet_file.py %/scoring.py,$(wildcard benchmarks/*.py))
+BENCHMARKS = $(filter-out %/synthetic_graph.py %/conceptnet_file.py %/scoring.py %/commonsense_table.py,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench clean again
@@ -41,6 +41,7 @@ ifneq ($(REAL),)
 	@mkdir -p build
 	@"$(BIN)/tacit" load conceptnet $(REAL) --into build/bench-graph
 	@"$(BIN)/python" benchmarks/scoring.py build/bench-graph $(DATA)/dialogues/dailydialog-test.jsonl.gz
+	@"$(BIN)/python" benchmarks/commonsense_table.py build/bench-graph $(DATA)/judgements/*.jsonl.gz $(DATA)/judgements/deco-*.json.gz
 else
 	@echo "scoring is not measured: there is no conceptnet/assertions-en.csv.gz in $(DATA); set TACIT_TEST_DATA"
 endif

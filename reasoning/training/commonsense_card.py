@@ -42,7 +42,7 @@ _CARD = """\
 ```python
 from tacit.reasoning import load_metric
 
-metric = load_metric("commonsense", graph=graph, model="{path}"{more})
+metric = load_metric("commonsense", graph=graph{path}{more})
 ```
 
 It may score over another graph than it was trained on; the counts are then other counts, and the signature names the graph.
@@ -75,7 +75,7 @@ def card(model: Regressor, *, path: str, extra: str = "") -> str:
 
     Args:
         model: with the facts that training gave it and the digest of its file.
-        path: what the card calls the model's file or folder.
+        path: what the card calls the model's file or folder; empty for the one that ships.
         extra: Markdown that follows the scores.
     """
     facts = model.facts
@@ -94,7 +94,7 @@ def card(model: Regressor, *, path: str, extra: str = "") -> str:
         pipeline=facts.get("pipeline") or "none", language_model=f"`{language_model['signature']}`" if language_model else "none",
         command=facts.get("command", "tacit train commonsense"), seed=facts["seed"],
         versions=", ".join(f"{name} {number}" for name, number in sorted(facts["versions"].items())), digest=model.digest,
-        path=path,
+        path=f', model="{path}"' if path else "",
         more=', language_model="…"' if language_model and not language_model["id"] else "", background=len(model.background),
         scores="\n".join(_scores(facts)) + (f"\n\n{extra}" if extra else ""),
         data="\n".join(_data(facts.get("data", []))), remarks=_remarks(facts),
