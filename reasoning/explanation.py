@@ -7,6 +7,13 @@ from math import isnan
 from ..graph.names import text_of
 from .score import Piece, Score
 
+_TAILS = {
+    "graph-tail": 'which {source} says of "{head}"',
+    "nearest-tail": 'which {source} says of "{head}", an event like it',
+    "comet-tail": 'which {source} generated for "{head}"',
+    "model-tail": "which {source} expects of it",
+}
+
 
 def explain(score: Score) -> str:
     """Return the score, its pieces with their shares, and its signature, one line each, without colours or a final newline."""
@@ -34,6 +41,12 @@ def explain_piece(piece: Piece) -> list[str]:
 
 def _what(piece: Piece) -> str:
     """What a piece is, in words."""
+    if piece.kind == "tuple":
+        return f"{piece.name} ({piece.value:.2f})"
+    if piece.kind in _TAILS and piece.path is not None:
+        (assertion,) = piece.path.assertions
+        known = _TAILS[piece.kind].format(head=text_of(assertion.head), source=assertion.source)
+        return f'like "{piece.name}" ({piece.value:.2f}), {known}'
     if piece.response is None:
         return piece.name if piece.kind in ("base", "word", "keyword") else f"{piece.name} {piece.value:g}"
     what = f'"{piece.response.text}"'

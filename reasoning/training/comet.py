@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..accent.tails.comet import GENERATE, MAX_LENGTH
+from ..accent.tails.comet import GENERATE, MAX_LENGTH, missing_end
 from ..extras import need
-from ..models import find_model, open_model
+from ..models import find_model, open_model, quiet
 from .resumable import NOTHING_TO_LEARN, Plan, Progress, check_output, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
@@ -77,7 +77,8 @@ def train_comet(
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", find_model(model), device=device, dtype="float32")
     relations = sorted({relation for _, relation, _ in rows})
     if tokenizer.add_tokens([token for token in (GENERATE, *relations) if len(tokenizer.tokenize(token)) > 1]):
-        opened.resize_token_embeddings(len(tokenizer))
+        with quiet():
+            opened.resize_token_embeddings(len(tokenizer))
     watch = Losses(plan, progress)
     digest = digest_of(rows)
     start = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, output, data=digest, progress=watch)
@@ -121,12 +122,14 @@ class Losses:
 def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:
     """From the numbers of a batch to the loss of its tails."""
 
+    end = missing_end(tokenizer)
+
     def encoded(**texts: list[str]) -> Any:
         return tokenizer(**texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
 
     def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
         given = encoded(text=[f"{rows[number][0]} {rows[number][1]} {GENERATE}" for number in batch])
-        wanted = encoded(text_target=[rows[number][2] for number in batch])
+        wanted = encoded(text_target=[rows[number][2] + end for number in batch])
         labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, _IGNORED)
         parts = {name: given[name].to(model.device) for name in ("input_ids", "attention_mask")}
         return model(**parts, labels=labels.to(model.device)).loss

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...graph.errors import InputError, ModelError
 from ..extras import need
+from ..models import quiet
 
 Progress = Callable[[int, int, float], None]
 
@@ -115,8 +116,9 @@ def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
     """Write model, tokenizer and card to the folder ``output``, whole or not at all, and let go of its checkpoints."""
     fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
     try:
-        model.save_pretrained(fresh)
-        tokenizer.save_pretrained(fresh)
+        with quiet():
+            model.save_pretrained(fresh)
+            tokenizer.save_pretrained(fresh)
         (fresh / "README.md").write_text(card, encoding="utf-8")
         if output.exists():
             output.rename(old)

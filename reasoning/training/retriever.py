@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
-from ..accent.scorers.compact import Compact, Tower
+from ..accent.scorers.compact import Compact, Scale, Tower, from_bytes, to_bytes
+from ..accent.scorers.quantise import quantise
+from ..accent.scorers.retriever import Retriever
 from ..extras import need
 from .resumable import NOTHING_TO_LEARN, digest_of
 
@@ -26,12 +28,13 @@ Progress = Callable[[int, int, float], None]
 Vectors = NDArray[np.float32]
 
 _HIDDEN = 512
-_KEYS = 256
+_KEYS = 128
 _TEMPERATURE = 0.05
-_DROPOUT = 0.1
+_DROPOUT = 0.2
 _WARM_UP = 0.1
 _HELD_OUT = 0.02
 _RANKED = 200
+_BACKGROUND = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +43,23 @@ class Recipe:
 
     Attributes:
         steps: batches, >= 1; batch_size: triples in each, >= 2; rate: the highest learning rate.
-        rank: directions along which tails are kept, >= 1; pool: tails kept for each relation at most, >= 1.
+        parts: bytes that each tail is kept in, >= 1; pool: tails kept for each relation at most, >= 1.
         seed: of weights, batches and the pool.
     """
 
     steps: int = 2500
     batch_size: int = 512
     rate: float = 1e-3
-    rank: int = 128
-    pool: int = 3000
+    parts: int = 48
+    pool: int = 20_000
     seed: int = 0
 
     def check(self) -> None:
         """Raise :class:`InputError` when it makes no sense."""
-        if min(self.steps, self.rank, self.pool) < 1 or self.batch_size < 2 or not self.rate > 0 or self.seed < 0:
-            raise InputError("training takes 1 step or more of 2 triples or more, a rate and a pool above 0, and a seed from 0")
+        if min(self.steps, self.parts, self.pool) < 1 or self.batch_size < 2 or not self.rate > 0 or self.seed < 0:
+            raise InputError(
+                "training takes 1 step or more of 2 triples or more, a rate, parts and a pool above 0, and a seed from 0"
+            )
 
 
 class _Numbered(NamedTuple):
@@ -98,18 +103,24 @@ def train_retriever(
     towers = _fit(learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, progress)
     members = _pool(data.rows, len(wanted), recipe)
     used = np.unique(np.concatenate(members))
-    basis = _basis(vectors[used], recipe.rank)
-    codes = vectors[used] @ basis
-    codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
+    basis = _basis(vectors[used], recipe.parts)
+    along = vectors[used] @ basis
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    tails = quantise(along.astype(np.float32), min(recipe.parts, along.shape[1]), recipe.seed)
     measured = {
         "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(used), "data": digest_of(kept),
         "held_out": int(held.sum()), "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held], recipe.seed),
         "steps": recipe.steps, "batch_size": recipe.batch_size, "rate": recipe.rate, "seed": recipe.seed,
     }  # fmt: skip
-    return Compact(
+    query, key = towers
+    model = Compact(
         tuple(wanted), tuple(data.texts[number] for number in used.tolist()),
-        tuple(np.searchsorted(used, one) for one in members), basis, codes, *towers, encoder, {**(facts or {}), **measured},
+        tuple(np.searchsorted(used, one) for one in members), basis, tails, query, key, encoder, {},
+        {**(facts or {}), **measured},
     )  # fmt: skip
+    model = from_bytes(to_bytes(model), "the model")  # with the rounding of its file
+    scales = _scales(model, vectors, data.rows, used, vectors_of, recipe.seed)
+    return from_bytes(to_bytes(replace(model, scales=scales)), "the model")
 
 
 def _numbered(triples: Sequence[Triple], relations: Sequence[str]) -> _Numbered:
@@ -197,14 +208,45 @@ def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArr
     return chosen
 
 
-def _basis(vectors: Vectors, rank: int) -> Vectors:
-    """The ``rank`` directions that hold most of ``vectors``, shape (d, rank)."""
+def _basis(vectors: Vectors, parts: int) -> Vectors:
+    """The directions that hold most of ``vectors``, shape (d, rank), in such an order that all parts of a row hold alike."""
     wide = vectors.astype(np.float64)
     _, axes = np.linalg.eigh(wide.T @ wide)
-    basis: Vectors = axes[:, ::-1][:, :rank].astype(np.float32)
+    parts = min(parts, axes.shape[1])
+    basis = axes[:, ::-1][:, : parts * (axes.shape[1] // parts)]
     # The sign of a direction is the library's whim; the largest part of each is made positive.
-    turned: Vectors = basis * np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
+    basis = basis * np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
+    order = np.arange(basis.shape[1]).reshape(-1, parts).T.ravel()
+    turned: Vectors = basis[:, order].astype(np.float16).astype(np.float32)
     return turned
+
+
+def _scales(
+    model: Compact, vectors: Vectors, rows: NDArray[np.int64], used: NDArray[np.int64], embed: Any, seed: int
+) -> dict[str, dict[str, Scale]]:
+    """Mean and spread of what heads and tails get that are put together at random, by score and relation.
+
+    ``known`` is equation 1 over a head's own tails, ``closeness`` and ``place`` are the model's; a tail counts as new to all.
+    """
+    random = np.random.default_rng([seed, 5])
+    retriever = Retriever(model, embed, encoder=model.encoder[1])
+    number = {int(text): place for place, text in enumerate(used.tolist())}
+    found: dict[str, dict[str, Scale]] = {"known": {}, "closeness": {}, "place": {}}
+    for relation, name in enumerate(model.relations):
+        part = rows[rows[:, 1] == relation]
+        values: dict[str, list[float]] = {score: [] for score in found}
+        for head, tail in zip(random.choice(part[:, 0], _BACKGROUND), random.choice(part[:, 2], _BACKGROUND), strict=True):
+            closeness, place, *_ = retriever.measure(vectors[head], relation, vectors[tail], number.get(int(tail), -1))
+            own = part[part[:, 0] == head, 2]
+            own = own[own != tail]
+            values["closeness"].append(closeness)
+            values["place"].append(place)
+            if len(own):
+                values["known"].append(max(float((vectors[own] @ vectors[tail]).max()), 0.0))
+        for score, numbers in values.items():
+            spread = float(np.std(numbers)) if numbers else 0.0
+            found[score][name] = Scale(round(float(np.mean(numbers or [0.0])), 4), round(max(spread, 0.01), 4))
+    return found
 
 
 def _quality(towers: tuple[Tower, Tower], vectors: Vectors, rows: NDArray[np.int64], seed: int) -> float | None:

@@ -35,7 +35,7 @@ def world() -> list[Assertion]:
 
 
 class WordEncoder:
-    """An encoder without a model: a text is the sum of its words, each a random direction of its own.
+    """An encoder without a model: a text is the sum of its words, each a random direction of its own; it remembers as others do.
 
     Attributes:
         seen: every text that was encoded, in order, so that a test can count.
@@ -46,18 +46,23 @@ class WordEncoder:
     def __init__(self, signature: str = "words") -> None:
         self.signature = signature
         self.seen: list[str] = []
+        self._kept: dict[str, NDArray[np.float64]] = {}
         self.files = SimpleNamespace(name="words", given="words")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (texts, 64)."""
         return self.sentences(self.pooled(texts))
 
-    def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Any = None) -> NDArray[np.float32]:  # noqa: ARG002
+    def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Any = None) -> NDArray[np.float32]:
         """The same; this encoder pools in one way."""
-        self.seen += texts
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        self.seen += fresh
         if progress is not None:
-            progress(len(texts))
-        rows = [sum((_direction(word) for word in text.lower().split()), np.full(64, 1e-3)) for text in texts]
+            progress(len(fresh))
+        new = {text: sum((_direction(word) for word in text.lower().split()), np.full(64, 1e-3)) for text in fresh}
+        rows = [self._kept[text] if text in self._kept else new[text] for text in texts]
+        if keep:
+            self._kept.update(new)
         found = np.array(rows).reshape(len(texts), 64)
         unit: NDArray[np.float32] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
         return unit

@@ -1,8 +1,8 @@
-"""Several tuple scorers as one, without labels: each brought to one scale, and the mean of them taken.
+"""Several tuple scorers as one, without labels: each brought to one scale a relation, and the mean of those that can judge.
 
-A scorer's scale is the mean and the spread of what it gives to tuples that nobody judged: heads and tails of a graph, half of
-them put together at random (:func:`scales_of`). So no judgement enters, and a tuple's score does not depend on what is scored
-beside it.
+A scorer's scale is the mean and the spread of what it gives to tuples that nobody judged: triples of a graph, half of them put
+together at random. So no judgement enters, relations become comparable (a feeling is always close to some feeling, an event
+seldom to an event), and a tuple's score does not depend on what is scored beside it.
 """
 
 from __future__ import annotations
@@ -13,52 +13,69 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .compact import Scale
+from .compatibility import UNKNOWN, check_relations
 from .tuplescore import Triple, TupleScore, TupleScorer
 
 
-class Scale(NamedTuple):
-    """Mean and standard deviation of a scorer over tuples that nobody judged."""
+class Part(NamedTuple):
+    """One of several scorers, with its scale for each relation; where it says nothing (NaN) the others judge alone."""
 
-    mean: float
-    spread: float
+    scorer: TupleScorer
+    scales: Mapping[str, Scale]
 
 
 class Blend:
-    """The mean of scorers on their own scales, through a logistic function, so in 0..1."""
+    """The mean of scorers on their own scales, through a logistic function."""
 
-    def __init__(self, parts: Mapping[str, tuple[TupleScorer, Scale]]) -> None:
+    def __init__(self, parts: Mapping[str, Part]) -> None:
         """Add up ``parts``, by name; the first that names close tails gives the evidence."""
         self.parts = dict(parts)
-        inner = "+".join(f"{part.signature}~{scale.mean:.4f},{scale.spread:.4f}" for part, scale in self.parts.values())
+        self.relations = frozenset(relation for part in parts.values() for relation in part.scales)
+        inner = "+".join(f"{name}:{part.scorer.signature}" for name, part in self.parts.items())
         self.signature = f"blend({inner})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the blended score of each tuple, in 0..1; 0.5 is what a tuple has on average.
+        """Return the blended score of each tuple, in 0..1; 0.5 is what a tuple has that was put together at random.
 
         Raises:
-            InputError: a relation is unknown to one of the scorers.
+            InputError: none of the scorers knows a relation.
         """
-        given = [(part.score(tuples), scale) for part, scale in self.parts.values()]
-        blended = []
-        for place in range(len(tuples)):
-            scores = [(scores[place], scale) for scores, scale in given]
-            level = sum((score.value - scale.mean) / scale.spread for score, scale in scores) / len(scores)
-            closest = next((score.closest for score, _ in scores if score.closest), ())
-            note = "; ".join(dict.fromkeys(score.note for score, _ in scores if score.note))
-            blended.append(TupleScore(1 / (1 + exp(-level)), closest, note))
-        return blended
+        check_relations(tuples, self.relations)
+        given: list[list[tuple[TupleScore, Scale]]] = [[] for _ in tuples]
+        for scorer, scales in self.parts.values():
+            places = [place for place, (_, relation, _) in enumerate(tuples) if relation in scales]
+            for place, score in zip(places, scorer.score([tuples[place] for place in places]), strict=True):
+                given[place].append((score, scales[tuples[place][1]]))
+        return [_blended(scores) for scores in given]
 
 
-def scales_of(scorers: Mapping[str, TupleScorer], triples: Sequence[Triple], seed: int = 0) -> dict[str, Scale]:
-    """Return the scale of each scorer over ``triples``, half of whose tails are exchanged within their relation."""
+def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
+    """One tuple's scores as one."""
+    speaking = [(score, scale) for score, scale in scores if score.value == score.value]
+    levels = [(score.value - scale.mean) / scale.spread for score, scale in speaking]
+    closest = next((score.closest for score, _ in speaking if score.closest), ())
+    note = "; ".join(dict.fromkeys(score.note for score, _ in scores if score.note and score.note != UNKNOWN))
+    return TupleScore(1 / (1 + exp(-sum(levels) / len(levels))) if levels else 0.5, closest, note)
+
+
+def half_mixed(triples: Sequence[Triple], seed: int) -> list[Triple]:
+    """Return ``triples``, the tails of every second one of a relation exchanged with another of the relation at random."""
     random = np.random.default_rng(seed)
     mixed: list[Triple] = []
     for relation in sorted({relation for _, relation, _ in triples}):
         part = [one for one in triples if one[1] == relation]
         order = random.permutation(len(part))
         mixed += [(head, relation, part[order[place]][2] if place % 2 else tail) for place, (head, _, tail) in enumerate(part)]
-    found = {}
-    for name, scorer in scorers.items():
-        values = np.array([score.value for score in scorer.score(mixed)])
-        found[name] = Scale(round(float(values.mean()), 4), round(max(float(values.std()), 1e-4), 4))
-    return found
+    return mixed
+
+
+def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]:
+    """Return the scale of a scorer for each relation of ``tuples``; NaN values are left out."""
+    values: dict[str, list[float]] = {}
+    for (_, relation, _), score in zip(tuples, scorer.score(tuples), strict=True):
+        values.setdefault(relation, []).append(score.value)
+    return {
+        relation: Scale(round(float(np.nanmean(found)), 4), round(max(float(np.nanstd(found)), 1e-3), 4))
+        for relation, found in sorted(values.items())
+    }

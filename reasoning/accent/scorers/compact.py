@@ -3,7 +3,7 @@ relation.
 
 A head's embedding and a relation make a query, a tail's embedding and the relation a key; the tails whose keys lie nearest to
 the query are what the model expects. The file is one safetensors: numbers and text only, so opening a stranger's runs nothing.
-Tails are kept as 8-bit numbers along the directions in which tails differ most, so the whole is a few megabytes.
+Tails are kept as a byte for every few numbers (:mod:`.quantise`), so the whole is a few megabytes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
+from .quantise import CENTROIDS, Quantised, kept
 
 FILE = "retriever.safetensors"
 FORMAT = "tacit tail retriever"
@@ -30,6 +31,16 @@ _LARGEST = 256 * 2**20
 _WEIGHTS = ("in", "bias", "relation", "out")
 
 Vectors = NDArray[np.float32]
+
+
+class Scale(NamedTuple):
+    """Mean and standard deviation of a score over tuples that nobody judged."""
+
+    mean: float
+    spread: float
+
+
+Scales = Mapping[str, Mapping[str, Scale]]
 
 
 @dataclass(frozen=True)
@@ -57,9 +68,9 @@ class Compact:
     Attributes:
         relations: names, by number; texts: all tails of the pool, as :func:`tacit.reasoning.accent.events.tail_form` writes them.
         members: for each relation the numbers of its tails, ascending.
-        basis: directions along which tails are kept, shape (d, rank), orthonormal; codes: the tails along them, shape
-            (texts, rank), as if they had been of unit length there.
-        query, key: the towers of heads and of tails; encoder: signature of the sentence encoder, and its name.
+        basis: directions along which tails are kept, shape (d, rank); tails: the vectors of the texts along them, quantised.
+        query, key: the towers of heads and of tails; encoder: name and signature of the sentence encoder.
+        scales: by the name of a score, for each relation, its mean and spread over tuples that nobody judged.
         facts: how it was made; digest: 12 hex digits of the file.
     """
 
@@ -67,10 +78,11 @@ class Compact:
     texts: tuple[str, ...]
     members: tuple[NDArray[np.int64], ...]
     basis: Vectors
-    codes: Vectors
+    tails: Quantised
     query: Tower
     key: Tower
     encoder: tuple[str, str]
+    scales: Scales = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
@@ -79,12 +91,10 @@ def to_bytes(model: Compact) -> bytes:
     """Return the file of a model; equal models give equal bytes."""
     from safetensors.numpy import save
 
-    scale = np.abs(model.codes).max(0) / 127 if len(model.codes) else np.ones(model.basis.shape[1])
-    scale = np.where(scale > 0, scale, 1.0).astype(np.float32)
     packed = zlib.compress("".join(f"{text}\n" for text in model.texts).encode("utf-8"), 9)
     arrays: dict[str, Any] = {
-        "codes": np.round(model.codes / scale).astype(np.int8),
-        "scale": scale,
+        "codes": model.tails.codes,
+        "books": model.tails.books.astype(np.float16),
         "basis": model.basis.astype(np.float16),
         "members": np.concatenate([*model.members, np.zeros(0, dtype=np.int64)]).astype(np.int32),
         "sizes": np.array([len(one) for one in model.members], dtype=np.int32),
@@ -95,6 +105,7 @@ def to_bytes(model: Compact) -> bytes:
     head = {
         "format": FORMAT, "version": VERSION, "relations": list(model.relations), "encoder": list(model.encoder),
         "facts": dict(model.facts),
+        "scales": {name: {relation: list(scale) for relation, scale in by.items()} for name, by in model.scales.items()},
     }  # fmt: skip
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     return bytes(save(arrays, {_KEY: json.dumps(head, sort_keys=True, allow_nan=False)}))
@@ -154,25 +165,33 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
     texts = tuple(zlib.decompress(arrays["texts"].tobytes()).decode("utf-8").split("\n")[:-1])
     relations = tuple(map(str, head["relations"]))
     basis = arrays["basis"].astype(np.float32)
-    codes = arrays["codes"].astype(np.float32) * arrays["scale"]
-    codes /= np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
+    books, codes = arrays["books"].astype(np.float32), arrays["codes"]
+    if books.ndim != 3 or codes.shape != (len(texts), len(books)) or codes.dtype != np.uint8 or books.shape[1] != CENTROIDS:
+        raise ValueError("the shapes of its tails do not fit together")
+    tails = kept(books, codes)
     ends = np.cumsum(arrays["sizes"])[:-1]
     members = tuple(part.astype(np.int64) for part in np.split(arrays["members"], ends))
-    towers = [Tower({part: arrays[f"{name}.{part}"].astype(np.float32) for part in _WEIGHTS}) for name in ("query", "key")]
-    for tower in towers:
+    query, key = (Tower({part: arrays[f"{name}.{part}"].astype(np.float32) for part in _WEIGHTS}) for name in ("query", "key"))
+    for tower, other in ((query, key), (key, query)):
         width, hidden = tower.weights["in"].shape
         fits = (
             width == basis.shape[0]
             and tower.weights["bias"].shape == (hidden,)
             and tower.weights["relation"].shape == (len(relations), hidden)
-            and tower.weights["out"].shape == (hidden, towers[0].weights["out"].shape[1])
+            and tower.weights["out"].shape == (hidden, other.weights["out"].shape[1])
         )
         if not fits:
             raise ValueError("the shapes of its towers do not fit together")
     inside = all(len(one) and one.min() >= 0 and one.max() < len(texts) for one in members)
-    if codes.shape != (len(texts), basis.shape[1]) or len(members) != len(relations) or not inside:
+    if books.shape[0] * books.shape[2] != basis.shape[1] or len(members) != len(relations) or not inside:
         raise ValueError("the shapes of its tails do not fit together")
     name, signature = head["encoder"]
+    scales = {
+        str(score): {str(relation): Scale(float(scale[0]), float(scale[1])) for relation, scale in by.items()}
+        for score, by in head["scales"].items()
+    }
+    if any(set(by) != set(relations) or min(scale.spread for scale in by.values()) <= 0 for by in scales.values()):
+        raise ValueError("its scales do not fit its relations")
     return Compact(
-        relations, texts, members, basis, codes, towers[0], towers[1], (str(name), str(signature)), dict(head["facts"]), digest
+        relations, texts, members, basis, tails, query, key, (str(name), str(signature)), scales, dict(head["facts"]), digest
     )

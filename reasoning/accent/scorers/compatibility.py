@@ -28,7 +28,14 @@ class Compatibility:
     """Equation 1 over a tail source."""
 
     def __init__(
-        self, tails: TailSource, embed: Embed, relations: Sequence[str], *, encoder: str, fallback: TupleScorer | None = None
+        self,
+        tails: TailSource,
+        embed: Embed,
+        relations: Sequence[str],
+        *,
+        encoder: str,
+        fallback: TupleScorer | None = None,
+        unknown: float = 0.0,
     ) -> None:
         """Score by the tails that ``tails`` knows.
 
@@ -36,12 +43,14 @@ class Compatibility:
             embed: texts to vectors of unit length, shape (texts, d).
             relations: those that may be asked for.
             encoder: what stands for ``embed`` in the signature.
-            fallback: judges tuples of whose heads no tail is known.
+            fallback: judges tuples of whose heads no tail is known, as far as it knows their relation.
+            unknown: the score of tuples of which nothing is known.
         """
         self.tails = tails
         self.fallback = fallback
+        self.relations = frozenset(relations)
         self._embed = embed
-        self._relations = frozenset(relations)
+        self._unknown = unknown
         self.signature = f"compatibility({tails.signature};{encoder})"
         if fallback is not None:
             self.signature += f"+{fallback.signature}"
@@ -52,16 +61,20 @@ class Compatibility:
         Raises:
             InputError: a relation is not among those that may be asked for.
         """
-        check_relations(tuples, self._relations)
+        check_relations(tuples, self.relations)
         queries = [Query(head, relation) for head, relation, _ in tuples]
         known = dict(zip(dict.fromkeys(queries), self.tails.find(list(dict.fromkeys(queries))), strict=True))
         scores = self._compared(tuples, [known[query] for query in queries])
-        open_places = [place for place, query in enumerate(queries) if not known[query].tails]
-        if self.fallback is not None and open_places:
-            judged = self.fallback.score([tuples[place] for place in open_places])
-            for place, score in zip(open_places, judged, strict=True):
-                note = known[queries[place]].note
-                scores[place] = score._replace(note="; ".join(part for part in (note, score.note) if part))
+        if self.fallback is None:
+            return scores
+        can = self.fallback.relations
+        places = [
+            place for place, query in enumerate(queries) if not known[query].tails and (can is None or query.relation in can)
+        ]
+        judged = self.fallback.score([tuples[place] for place in places])
+        for place, score in zip(places, judged, strict=True):
+            note = known[queries[place]].note
+            scores[place] = score._replace(note="; ".join(part for part in (note, score.note) if part))
         return scores
 
     def _compared(self, tuples: Sequence[Triple], found: Sequence[Found]) -> list[TupleScore]:
@@ -77,7 +90,7 @@ class Compatibility:
         scores = []
         for form, one in zip(forms, found, strict=True):
             if not one.tails:
-                scores.append(TupleScore(0.0, note=one.note or UNKNOWN))
+                scores.append(TupleScore(self._unknown, note=one.note or UNKNOWN))
                 continue
             rows = [texts[tail.form] for tail in one.tails]
             scores.append(closest(vectors[texts[form]], vectors[rows], one))

@@ -27,6 +27,8 @@ _BATCH = 64
 class KgBert:
     """A triple classifier that is ready to be asked; see :func:`open_kgbert`."""
 
+    relations = None
+
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
         """Wrap a model.
 

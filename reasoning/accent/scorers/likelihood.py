@@ -15,6 +15,8 @@ from .tuplescore import Triple, TupleScore
 class CometLoss:
     """The geometric mean of the probabilities that a COMET gives the tail's tokens."""
 
+    relations = None
+
     def __init__(self, comet: Comet) -> None:
         """Score by ``comet``."""
         self.comet = comet

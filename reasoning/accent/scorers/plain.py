@@ -14,6 +14,8 @@ from .tuplescore import Triple, TupleScore
 class PlainCosine:
     """Cosine of the embeddings of head and tail, floored at 0."""
 
+    relations = None
+
     def __init__(self, embed: Embed, *, encoder: str) -> None:
         """Compare by ``embed``; ``encoder`` stands for it in the signature."""
         self._embed = embed

@@ -1,17 +1,20 @@
-"""The compact model as a tuple scorer: how close a tail is to any of the tails that the model expects most of the head.
+"""The compact model as a tuple scorer: how close a tail comes to what the model expects of the head, and how high it ranks.
 
-The pool is wide, hundreds of tails: a response says one of the many things that may follow, seldom one of the ten likeliest.
-With ``tails`` the model is a tail source too, of its first few alone.
+The pool of what is expected is wide, hundreds of tails: a response says one of the many things that may follow, seldom one of
+the ten likeliest. *Closeness* is the largest cosine with a tail of that pool, as equation 1 has it over known tails; *place*
+is the share of all tails of the relation that the model ranks below the tail itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
+from ...cache import LruCache
 from ..events import head_form, tail_form
 from ..tails.source import KnownTail, Origin
 from .compact import Compact
@@ -20,11 +23,22 @@ from .tuplescore import SHOWN, Close, Triple, TupleScore
 
 POOL = 500
 
+_REMEMBERED = 50_000
+
 Vectors = NDArray[np.float32]
+Places = NDArray[np.int64]
+
+
+class Judgement(NamedTuple):
+    """What the model says of a tuple: closeness and place, each in 0..1, and the expected tails that are closest."""
+
+    closeness: float
+    place: float
+    closest: tuple[Close, ...]
 
 
 class Retriever:
-    """A compact model over the encoder that it was trained on."""
+    """A compact model over the encoder that it was trained on; as a scorer it gives the closeness."""
 
     def __init__(self, model: Compact, embed: Embed, *, encoder: str, pool: int = POOL) -> None:
         """Score by the ``pool`` tails of a relation that ``model`` ranks highest.
@@ -42,12 +56,12 @@ class Retriever:
             )
         self.model = model
         self.pool = pool
+        self.relations = frozenset(model.relations)
         self.signature = f"retriever({model.digest};{pool})"
         self._embed = embed
         self._number = {name: number for number, name in enumerate(model.relations)}
-        self._relations = frozenset(model.relations)
         self._keys: dict[int, Vectors] = {}
-        self._expected: dict[tuple[str, int], NDArray[np.int64]] = {}
+        self._known: LruCache[Triple, Judgement] = LruCache(_REMEMBERED)
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return how close each tail comes to what the model expects, in 0..1.
@@ -55,50 +69,97 @@ class Retriever:
         Raises:
             InputError: the model does not know a relation.
         """
-        check_relations(tuples, self._relations)
-        heads = [head_form(head) for head, _, _ in tuples]
-        tails = [tail_form(tail, relation) for _, relation, tail in tuples]
-        texts = {text: row for row, text in enumerate(dict.fromkeys([*heads, *tails]))}
-        if not texts:
-            return []
-        vectors = self._embed(list(texts))
-        scores = []
-        for (_, relation, _), head, tail in zip(tuples, heads, tails, strict=True):
-            rows = self._expect(vectors[texts[head]], self._number[relation])
-            scores.append(self._closest(vectors[texts[tail]], rows, head))
-        return scores
+        return [TupleScore(one.closeness, one.closest) for one in self.judge(tuples)]
+
+    def judge(self, tuples: Sequence[Triple]) -> list[Judgement]:
+        """Return what the model says of each tuple.
+
+        Raises:
+            InputError: the model does not know a relation.
+        """
+        check_relations(tuples, self.relations)
+        written = [(head_form(head), relation, tail_form(tail, relation)) for head, relation, tail in tuples]
+        known = {one: self._known.get(one) for one in dict.fromkeys(written)}
+        fresh = [one for one, judgement in known.items() if judgement is None]
+        if fresh:
+            texts = {
+                text: row for row, text in enumerate(dict.fromkeys(text for head, _, tail in fresh for text in (head, tail)))
+            }
+            vectors = self._embed(list(texts))
+            for one in fresh:
+                head, relation, tail = one
+                known[one] = found = self._judge(vectors[texts[head]], self._number[relation], vectors[texts[tail]], head)
+                self._known.put(one, found)
+        return [judgement for one in written if (judgement := known[one]) is not None]
 
     def expected(self, head: str, relation: str, limit: int = 10) -> list[str]:
-        """Return the tails that the model expects most, best first."""
-        check_relations([(head, relation, "")], self._relations)
-        (vector,) = self._embed([head_form(head)])
-        return [self.model.texts[row] for row in self._expect(vector, self._number[relation])[:limit].tolist()]
+        """Return the tails that the model expects most, best first.
 
-    def _expect(self, head: Vectors, relation: int) -> NDArray[np.int64]:
-        """The numbers of the pool's tails for one head, best first."""
-        members = self.model.members[relation]
+        Raises:
+            InputError: the model does not know the relation.
+        """
+        check_relations([(head, relation, "")], self.relations)
+        number = self._number[relation]
+        (vector,) = self._embed([head_form(head)])
+        members = self.model.members[number]
+        return [self.model.texts[members[row]] for row in self._best(self._ranks(vector, number), limit).tolist()]
+
+    def _ranks(self, head: Vectors, relation: int) -> Vectors:
+        """How high the model ranks each tail of the relation for a head."""
         if relation not in self._keys:
-            vectors = self.model.codes[members] @ self.model.basis.T
+            vectors = self.model.tails.vectors(self.model.members[relation]) @ self.model.basis.T
             self._keys[relation] = self.model.key(vectors, relation)
-        query = self.model.query(head[None], relation)[0]
-        ranks = self._keys[relation] @ query
-        if self.pool < len(ranks):
-            best = np.argpartition(-ranks, self.pool - 1)[: self.pool]
-            best = np.sort(best)
-        else:
-            best = np.arange(len(ranks))
-        found: NDArray[np.int64] = members[best[np.argsort(-ranks[best], kind="stable")]]
+        ranks: Vectors = self._keys[relation] @ self.model.query(head[None], relation)[0]
+        return ranks
+
+    def _best(self, ranks: Vectors, limit: int) -> Places:
+        """The places of the ``limit`` highest ranks, best first, of equal ones the first."""
+        places = np.arange(len(ranks))
+        if limit < len(ranks):
+            places = np.sort(np.argpartition(-ranks, limit - 1)[:limit])
+        found: Places = places[np.argsort(-ranks[places], kind="stable")]
         return found
 
-    def _closest(self, tail: Vectors, rows: NDArray[np.int64], head: str) -> TupleScore:
-        """The score of a tail against the expected ones."""
+    def measure(self, head: Vectors, relation: int, tail: Vectors, without: int = -1) -> tuple[float, float, Places, Vectors]:
+        """Return closeness and place of a tail's vector for a head's, the numbers of the expected tails and their cosines.
+
+        Args:
+            relation: its number in the model; without: number of a tail that is taken for not being in the pool.
+        """
+        ranks = self._ranks(head, relation)
         along = tail @ self.model.basis
         along /= max(float(np.linalg.norm(along)), 1e-12)
-        cosines = self.model.codes[rows] @ along
-        places = np.argsort(-cosines, kind="stable")[:SHOWN].tolist()
+        own = self.model.key(tail[None], relation)[0]
+        place = float((ranks < own @ self.model.query(head[None], relation)[0]).mean())
+        rows = self.model.members[relation][self._best(ranks, self.pool)]
+        rows = rows[rows != without]
+        cosines = self.model.tails.products(along, rows)
+        return min(max(float(cosines.max(initial=0.0)), 0.0), 1.0), place, rows, cosines
+
+    def _judge(self, head: Vectors, relation: int, tail: Vectors, text: str) -> Judgement:
+        """What the model says of one tail."""
+        closeness, place, rows, cosines = self.measure(head, relation, tail)
         source = f"retriever:{self.model.digest}"
-        best = []
-        for place in places:
-            text = self.model.texts[rows[place]]
-            best.append(Close(KnownTail(text, text, Origin.MODEL, head, 1.0, source, place), float(cosines[place])))
-        return TupleScore(min(max(best[0].similarity, 0.0), 1.0), tuple(best))
+        closest = []
+        for rank in np.argsort(-cosines, kind="stable")[:SHOWN].tolist():
+            name = self.model.texts[rows[rank]]
+            closest.append(Close(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(cosines[rank])))
+        return Judgement(closeness, place, tuple(closest))
+
+
+class Place:
+    """The retriever's second number as a scorer of its own: the share of the relation's tails that rank below the tuple's."""
+
+    def __init__(self, retriever: Retriever) -> None:
+        """Ask ``retriever``."""
+        self.retriever = retriever
+        self.relations = retriever.relations
+        self.signature = f"place({retriever.model.digest})"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the place of each tuple, in 0..1.
+
+        Raises:
+            InputError: the model does not know a relation.
+        """
+        return [TupleScore(one.place) for one in self.retriever.judge(tuples)]

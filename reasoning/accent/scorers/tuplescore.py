@@ -55,6 +55,10 @@ class TupleScorer(Protocol):
     def signature(self) -> str:
         """Short text that changes whenever the scores may."""
 
+    @property
+    def relations(self) -> frozenset[str] | None:
+        """The relations that it can judge; None for any."""
+
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return a score for each ``(head, relation, tail)``, in order.
 

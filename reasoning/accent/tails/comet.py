@@ -52,6 +52,7 @@ class Comet:
         self.calls = 0
         self._dtype = dtype
         self._torch = need("torch", "neural")
+        self._end = missing_end(tokenizer)
 
     @property
     def source(self) -> str:
@@ -97,7 +98,7 @@ class Comet:
         for start in range(0, len(order), _BATCH):
             places = order[start : start + _BATCH]
             batch = self._encoded([_prompt(queries[place]) for place in places])
-            labels = self._encoded([tails[place] for place in places], text_target=True)
+            labels = self._encoded([tails[place] + self._end for place in places], text_target=True)
             ids, mask = labels["input_ids"], labels["attention_mask"].bool()
             with torch.inference_mode():
                 logits = self.model(**batch, labels=ids.masked_fill(~mask, _IGNORED)).logits.float()
@@ -136,6 +137,12 @@ def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found
         if text != NOTHING
     )
     return Found(tails)
+
+
+def missing_end(tokenizer: Any) -> str:
+    """Return what has to be written after a tail so that it ends where the model's sequences end; nothing for most tokenizers."""
+    ids = tokenizer("a")["input_ids"]
+    return "" if tokenizer.eos_token_id is None or ids[-1:] == [tokenizer.eos_token_id] else str(tokenizer.eos_token)
 
 
 def _prompt(query: Query) -> str:

@@ -7,7 +7,7 @@ embeddings, and only what people said counts there: what a model generated is kn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,12 +75,14 @@ class NearestTails:
         *,
         limit: int = DEFAULT_NEAREST,
         threshold: float = DEFAULT_THRESHOLD,
+        progress: Callable[[int], object] | None = None,
     ) -> None:
         """Search among the heads of ``graph`` that people spoke of.
 
         Args:
             vectors: keeps the embeddings of the heads; those that it lacks are encoded now.
             limit: heads asked at most, for each query; threshold: lowest cosine, in -1..1.
+            progress: told how many heads were encoded.
 
         Raises:
             InputError: ``limit`` is below 1, or ``threshold`` outside -1..1.
@@ -95,7 +97,7 @@ class NearestTails:
         table = graph.table
         self._numbers: NDArray[np.int64] = table.asserted()
         texts = [table.heads[head] for head in self._numbers.tolist()]
-        vectors.add(texts)
+        vectors.add(texts, progress)
         self._search = NearestVectors(vectors.known(texts))
 
     def find(self, queries: Sequence[Query]) -> list[Found]:

@@ -1,0 +1,186 @@
+"""COMET: what it reads and generates, its losses beside the model's own, training that can be stopped, and a KG-BERT."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+
+from .tiny_models import END
+
+pytest.importorskip("transformers")
+
+from tacit.reasoning.accent.scorers.kgbert import open_kgbert, reading
+from tacit.reasoning.accent.scorers.likelihood import CometLoss
+from tacit.reasoning.accent.tails.comet import as_known, open_comet
+from tacit.reasoning.accent.tails.source import Query
+from tacit.reasoning.training.comet import train_comet
+from tacit.reasoning.training.kgbert import train_kgbert
+from tacit.reasoning.training.resumable import Plan
+
+from .tiny_encoder import save_tiny_encoder
+
+TRIPLES = [
+    ("PersonX buys a dog", "xWant", "to feed the dog"),
+    ("PersonX eats dinner", "xReact", "happy"),
+    ("PersonX sleeps", "xReact", "rested"),
+    ("PersonX sings", "xWant", "to dance"),
+]
+QUERIES = [Query(head, relation) for head, relation, _ in TRIPLES]
+
+
+def save_tiny_seq2seq(folder: Path) -> Path:
+    """A BART of one layer with random weights, and a tokenizer trained on the triples."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
+
+    bpe = ByteLevelBPETokenizer()
+    sentences = [" ".join(one) for one in TRIPLES]
+    bpe.train_from_iterator(sentences, vocab_size=320, min_frequency=1, special_tokens=["<pad>", "<s>", END])
+    names = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": END, "unk_token": END}
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, **names)
+    config = BartConfig(
+        vocab_size=len(tokenizer), d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=64, decoder_ffn_dim=64, max_position_embeddings=80, pad_token_id=0,
+        bos_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2, init_std=0.2,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = BartForConditionalGeneration(config)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_seq2seq(tmp_path_factory.mktemp("models") / "bart")
+
+
+@pytest.fixture(scope="module")
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("comet") / "comet"
+    train_comet(TRIPLES, base, output, Plan(150, batch_size=4, rate=3e-3, seed=1), graph="0123")
+    return output
+
+
+def test_a_trained_comet_says_what_it_learnt(trained: Path) -> None:
+    comet = open_comet(trained)
+    best = [tails[0].text for tails in comet.generate(QUERIES)]
+    assert best == ["to feed the dog", "happy", "rested", "to dance"]
+    assert comet.calls == len(QUERIES)
+    card = (trained / "README.md").read_text(encoding="utf-8")
+    assert "4 triples of 4 heads" in card
+    assert not list(trained.parent.glob(".*"))
+
+
+def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -> None:
+    comet = open_comet(trained)
+    together = comet.generate([*QUERIES, Query("PersonX sings loudly in the shower every morning", "xWant")])
+    for query, tails in zip(QUERIES, together, strict=False):
+        (alone,) = comet.generate([query])
+        assert [tail.text for tail in alone] == [tail.text for tail in tails]
+        np.testing.assert_allclose([tail.score for tail in alone], [tail.score for tail in tails], atol=1e-5)
+        assert len({tail.text for tail in tails}) == len(tails) <= 10
+        assert [tail.score for tail in tails] == sorted((tail.score for tail in tails), reverse=True)
+    found = as_known(QUERIES[0], together[0], comet.source)
+    assert found.tails[0].source == f"comet:{comet.files.signature}"
+    assert [tail.rank for tail in found.tails] == sorted(tail.rank for tail in found.tails)
+
+
+def test_losses_are_the_models_own(base: Path) -> None:
+    """The oracle is the loss that the model itself works out for one pair without padding."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    comet = open_comet(base)
+    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(base).eval(), AutoTokenizer.from_pretrained(base)
+    tails = [tail for _, _, tail in TRIPLES]
+    expected = []
+    with torch.inference_mode():
+        for (head, relation), tail in zip(QUERIES, tails, strict=True):
+            given = tokenizer(f"{head} {relation} [GEN]", return_tensors="pt")["input_ids"]
+            expected.append(float(model(input_ids=given, labels=tokenizer(tail + END, return_tensors="pt")["input_ids"]).loss))
+    np.testing.assert_allclose(comet.losses(QUERIES, tails), expected, rtol=1e-4)
+    scores = [score.value for score in CometLoss(comet).score(TRIPLES)]
+    np.testing.assert_allclose(scores, np.exp(-np.array(expected)), rtol=1e-4)
+
+
+def test_a_comet_prefers_what_it_learnt(trained: Path) -> None:
+    scorer = CometLoss(open_comet(trained))
+    right, wrong = scorer.score([TRIPLES[1], ("PersonX eats dinner", "xReact", "to dance")])
+    assert right.value > 0.5 > wrong.value
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    from safetensors.numpy import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+def test_a_run_that_died_ends_with_the_same_weights(base: Path, tmp_path: Path) -> None:
+    plan = Plan(12, batch_size=2, rate=1e-3, seed=3, keep_every=5)
+    train_comet(TRIPLES, base, tmp_path / "whole", plan)
+
+    def die(step: int, *_: float) -> None:
+        if step == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_comet(TRIPLES, base, tmp_path / "died", plan, progress=die)
+    assert not (tmp_path / "died").exists()
+    assert train_comet(TRIPLES, base, tmp_path / "died", plan)["began_at"] == 5
+    one, other = weights(tmp_path / "whole"), weights(tmp_path / "died")
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name])
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) -> None:
+    plan = Plan(6, batch_size=2, keep_every=2)
+
+    def die(step: int, *_: float) -> None:
+        if step == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_comet(TRIPLES, base, tmp_path / "model", plan, progress=die)
+    assert train_comet(TRIPLES[:3], base, tmp_path / "model", plan)["began_at"] == 0
+
+
+def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no tails"):
+        train_comet([], base, tmp_path / "model", Plan(1))
+    with pytest.raises(InputError, match="training takes"):
+        train_comet(TRIPLES, base, tmp_path / "model", Plan(0))
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "letter.txt").write_text("keep me")
+    with pytest.raises(InputError, match="something other"):
+        train_comet(TRIPLES, base, tmp_path / "taken", Plan(1))
+    with pytest.raises(ModelError, match="no model folder"):
+        train_comet(TRIPLES, tmp_path / "nowhere", tmp_path / "model", Plan(1))
+    with pytest.raises(InputError, match="beams"):
+        open_comet(base, beams=0)
+
+
+def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> None:
+    body = save_tiny_encoder(tmp_path / "bert", width=32)
+    settings = json.loads((body / "config.json").read_text(encoding="utf-8"))
+    settings |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # too small a model to learn with dropout
+    (body / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    triples = [("the dog", "xWant", "to food"), ("the beach", "xWant", "to sea")]
+    train_kgbert(triples, body, tmp_path / "kgbert", Plan(200, batch_size=2, rate=1e-3, seed=0))
+    scorer = open_kgbert(tmp_path / "kgbert")
+    true = [score.value for score in scorer.score(triples)]
+    false = [score.value for score in scorer.score([("the dog", "xWant", "to sea"), ("the beach", "xWant", "to food")])]
+    assert min(true) > max(false) + 0.3
+    np.testing.assert_allclose([scorer.score([one])[0].value for one in triples], true, atol=1e-5)
+    assert reading(triples[0], "[SEP]") == "the dog [SEP] xWant [SEP] to food"
+    with pytest.raises(ModelError, match=r"cannot be opened|is no AutoModel|is no KG-BERT"):
+        open_kgbert(body)
