@@ -108,6 +108,7 @@ class SpacyAnalyser:
         self._kinds = _Kinds(nlp)
         self._lock = threading.Lock()
         self._zone = ExitStack()
+        self._forgetful = False
         self._words_in_zone = 0
         trial = self.analyse(["The dogs were eating their bones."])[0]
         name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
@@ -137,9 +138,10 @@ class SpacyAnalyser:
 
         The first ones stay: it splits only words that it keeps for good without thinking twice, and common words come first.
         """
-        if len(self.nlp.vocab) < _KEPT_WORDS and not self.nlp.vocab.in_memory_zone:
+        if not self._forgetful and len(self.nlp.vocab) < _KEPT_WORDS:
             return
-        if self._words_in_zone >= _FORGET_AFTER or not self.nlp.vocab.in_memory_zone:
+        if not self._forgetful or self._words_in_zone >= _FORGET_AFTER:
+            self._forgetful = True
             self._kinds.clear()
             self._zone.close()
             self._zone.enter_context(self.nlp.memory_zone())
