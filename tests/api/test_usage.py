@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from tacit.api.asking import spread
 from tacit.api.commands import command
+from tacit.graph import open_graph, open_index
 
 Tacit = Callable[..., Any]
 
 COMMANDS = [
     ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["fetch"], ["sources"], ["info"], ["index"], ["export"],
     ["neighbours"], ["hops"], ["paths"],
-    ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["train", "pipeline"], ["demo"],
+    ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
+    ["fold-in"], ["train", "pipeline"], ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
+    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["demo"],
 ]  # fmt: skip
 
 WRONG = [
@@ -102,8 +105,43 @@ WRONG = [
     ["train", "pipeline", "FOLDER"],
     ["train", "pipeline", "missing", "--output", "out"],
     ["train", "pipeline", "FOLDER", "--output", "out"],
+    ["filter"],
+    ["filter", "FILE"],
+    ["filter", "missing.jsonl", "--graph", "GRAPH"],
+    ["evaluate"],
+    ["evaluate", "FILE"],
+    ["evaluate", "FILE", "--metric", "vibes"],
+    ["evaluate", "missing.jsonl", "--metric", "length"],
+    ["evaluate", "FILE", "--metric", "length"],
+    ["evaluate-tuples"],
+    ["evaluate-tuples", "missing.json"],
+    ["score-tuples"],
+    ["score-tuples", "missing.jsonl", "--graph", "GRAPH"],
+    ["fold-in"],
+    ["fold-in", "missing"],
+    ["train", "commonsense"],
+    ["train", "commonsense", "missing.jsonl", "--graph", "GRAPH", "--output", "out"],
+    ["train", "grade"],
+    ["train", "grade", "missing.jsonl", "--graph", "GRAPH", "--output", "out"],
+    ["train", "coherence"],
+    ["train", "coherence", "missing.jsonl", "--output", "out"],
+    ["train", "accent"],
+    ["train", "accent", "missing.json", "--model", "FOLDER", "--output", "out"],
+    ["train", "retriever"],
+    ["train", "retriever", "missing", "--output", "out"],
+    ["train", "comet"],
+    ["train", "comet", "missing", "--model", "FOLDER", "--output", "out"],
+    ["train", "kg-bert"],
+    ["train", "kg-bert", "missing", "--model", "FOLDER", "--output", "out"],
     ["demo", "--directory", "FILE"],
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _indexed(sample_graph: str) -> None:
+    """Build the sample's index, so that no command has that to tell beside its own sentence."""
+    with open_graph(sample_graph) as store:
+        open_index(store).close()
 
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
