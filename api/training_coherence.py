@@ -24,6 +24,13 @@ _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "respo
 _SHOWN_FAULTS = 10
 
 
+class Dtype(Enum):
+    """Numbers of the encoder."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
 class WeighOn(Enum):
     """Which dialogues the parts are weighed on."""
 
@@ -61,6 +68,7 @@ def coherence(
     ] = WeighOn.BOTH,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one checkpoint.")] = 0,
     device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to encode.")] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Of the encoder for the turns that are learnt from.")] = Dtype.FLOAT32,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
     json: Json = False,
@@ -85,13 +93,24 @@ def coherence(
     from .screen import facts, print_json, show
 
     opened = open_encoder(encoder, device=device)
+    learning = open_encoder(encoder, device=device, dtype=dtype.value)
     known = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else None
     told = {"data": files, "left out": left, "licence": licence, "command": _command(dialogues)}
     settings = Settings(
         terms=terms, edges=edges, max_pairs=pairs, head=HeadSettings(own_turns=own_turns), elsewhere=weigh_on is WeighOn.BOTH
     )
     with _folder(output) as fresh, Stages(quiet) as stages:
-        train_coherence(kept, opened, fresh, encoder_id=known, seed=seed, settings=settings, facts=told, progress=stages.tell)
+        train_coherence(
+            kept,
+            opened,
+            fresh,
+            encoder_id=known,
+            learning_encoder=learning,
+            seed=seed,
+            settings=settings,
+            facts=told,
+            progress=stages.tell,
+        )
         checkpoint = open_checkpoint(fresh)
         (fresh / "README.md").write_text(card(checkpoint.header, checkpoint.digest, path=output.name), encoding="utf-8")
     said = checkpoint.header["facts"]

@@ -211,6 +211,12 @@ def open_encoder(
         return _opened[key]
 
 
+def forget() -> None:
+    """Let go of every encoder that was opened, and of what they remember; those in use stay as they are."""
+    with _opening:
+        _opened.clear()
+
+
 def _find(model: str | Path | None) -> ModelFiles:
     """The files of the model that was asked for, or of all-MiniLM-L6-v2."""
     if model is not None:

@@ -58,7 +58,7 @@ class Association:
         if not explain:
             return Measure(float(shares.sum()))
         pieces = [
-            _piece(turn, wanted[caller], term, weight, share)
+            _piece(turn, wanted[caller], response, term, weight, share)
             for caller, term, weight, share in zip(callers, asked, best.tolist(), shares.tolist(), strict=True)
             if weight
         ]
@@ -69,15 +69,15 @@ class Association:
         return [term for term, number in zip(terms, self.graph.ids([term.text for term in terms]), strict=True) if number >= 0]
 
 
-def _piece(turn: Turn, caller: Term, called: Term, weight: float, share: float) -> Piece:
+def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, share: float) -> Piece:
     """The evidence that an edge is, as every metric gives an edge of a graph."""
-    here, there = _mention(caller), _mention(called)
+    here, there = _mention(turn.text, caller), _mention(response, called)
     edge = Edge((here.concept, there.concept), (Assertion(here.concept, RELATION, there.concept, weight, "tacit"),))
     return Piece("term", weight, share, there, turn.place, here, 1, edge)
 
 
-def _mention(term: Term) -> Mention:
-    return Mention(term.start, term.end, term.text, concept_uri(term.text), term.text, "")
+def _mention(text: str, term: Term) -> Mention:
+    return Mention(term.start, term.end, text[term.start : term.end], concept_uri(term.text), term.text, "")
 
 
 def make(graph: Any = None, *, checkpoint: Checkpoint | str | Path | None = None) -> PartMetric:  # noqa: ARG001

@@ -43,7 +43,7 @@ class AssociationGraph:
         try:
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
             self._trie = self._open_trie(folder / TERMS)
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, EOFError, ValueError, RuntimeError) as error:
             raise ModelError(
                 f"the associations in {str(folder)!r} cannot be read ({error}); train or fetch them again"
             ) from error

@@ -56,7 +56,7 @@ class Coherence(BatchScoring):
         scores = []
         for note in notes:
             measures = [Measure(0.0)] * len(self.parts) if note else next(rows)
-            shares = [weight * measure.value for weight, measure in zip(self.weights.weights, measures, strict=True)]
+            shares = [weight * measure.value + 0.0 for weight, measure in zip(self.weights.weights, measures, strict=True)]
             weighed = zip(self.parts, measures, self.weights.weights, strict=True)
             bias = self.weights.bias
             pieces = (Piece("base", bias, bias, name=_BASE), *(_piece(*row) for row in weighed)) if explain else ()
@@ -67,7 +67,7 @@ class Coherence(BatchScoring):
 def _piece(part: Part, measure: Measure, weight: float) -> Piece:
     """What a part gives, and what of that each of its own pieces does."""
     pieces = tuple(replace(piece, share=weight * piece.share) for piece in measure.pieces)
-    return Piece("feature", measure.value, weight * measure.value, name=part.name, rests_on=pieces)
+    return Piece("feature", measure.value, weight * measure.value + 0.0, name=part.name, rests_on=pieces)
 
 
 def make(

@@ -72,6 +72,7 @@ def train_coherence(
     folder: Path,
     *,
     encoder_id: str | None = None,
+    learning_encoder: TextEncoder | None = None,
     seed: int = 0,
     settings: Settings | None = None,
     facts: Mapping[str, Any] | None = None,
@@ -82,6 +83,7 @@ def train_coherence(
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: what the encoder is opened by, None for the default one.
+        learning_encoder: the same model in lower precision, for the turns that the head learns from.
         seed: of the head's weights, of order and of choices.
         facts: what the header is to say of the data.
 
@@ -91,7 +93,8 @@ def train_coherence(
     settings = settings or Settings()
     random = np.random.default_rng(seed)
     splits = hold_out(corpora, random)
-    turns = _Turns({name: split.learnt for name, split in splits.items()}, encoder, settings.max_pairs, random, progress)
+    learnt = {name: split.learnt for name, split in splits.items()}
+    turns = _Turns(learnt, learning_encoder or encoder, settings.max_pairs, random, progress)
     trainer = _Trainer(turns, encoder, seed, settings, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
     asked = {name: contrasts(split.held, settings.copies, random) for name, split in splits.items()}

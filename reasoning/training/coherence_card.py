@@ -13,7 +13,7 @@ _CARD = """\
 How likely a response is the one that people gave: a graph of associations between the terms of neighbouring turns, a response
 selection head over a frozen sentence encoder, and the weights of both beside similarity and repetition. Nobody's rating was used.
 
-    tacit score DIALOGUES --metrics coherence --option coherence.checkpoint={path}
+    tacit score DIALOGUES --metrics coherence{option}
 
 | | |
 |---|---|
@@ -44,12 +44,12 @@ recent turns. "Elsewhere": asked about a corpus that it was not trained on. Weig
 """
 
 
-def card(header: Mapping[str, Any], digest: str, *, path: str) -> str:
+def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
     """Return the card of a checkpoint.
 
     Args:
         header: what its ``coherence.json`` says.
-        digest: its digest; path: what the folder is called.
+        digest: its digest; path: what the folder is called, None for the one that ships.
     """
     facts = header["facts"]
     weights = header["weights"]["+".join(PARTS)]
@@ -61,7 +61,8 @@ def card(header: Mapping[str, Any], digest: str, *, path: str) -> str:
     left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
     encoder = header["encoder"]
     return _CARD.format(
-        path=path, digest=digest, encoder=encoder["id"] or "all-MiniLM-L6-v2", signature=encoder["signature"],
+        option=f" --option coherence.checkpoint={path}" if path else "", digest=digest,
+        encoder=encoder["id"] or "all-MiniLM-L6-v2", signature=encoder["signature"],
         left=", ".join(left) or "none", edges=facts["edges"], terms=facts["terms"], seed=facts["seed"],
         command=facts.get("command", "tacit train coherence"), licence=facts.get("licence") or "that of its data",
         contrasts=facts["contrasts"], bias=weights["bias"], files="\n".join(files) or "Not told.",

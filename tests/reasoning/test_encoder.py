@@ -19,7 +19,7 @@ pytest.importorskip("transformers")
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning import encoder as room
-from tacit.reasoning.encoder import TextEncoder, open_encoder
+from tacit.reasoning.encoder import TextEncoder, forget, open_encoder
 
 from .tiny_encoder import save_tiny_encoder
 
@@ -30,8 +30,8 @@ TEXTS = [
 
 
 @pytest.fixture(autouse=True)
-def _nothing_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_opened", {})
+def _nothing_opened() -> None:
+    forget()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_pooling_looks_at_tokens_and_not_at_padding(tiny: TextEncoder) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=40), max_size=12))
 def test_neither_order_nor_company_moves_a_vector(folder: Path, texts: list[str]) -> None:
-    room._opened.clear()
+    forget()
     encoder = open_encoder(folder, cache_size=0, batch_tokens=30)
     together = encoder.pooled(texts)
     assert together.shape == (len(texts), 3 * encoder.width)

