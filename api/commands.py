@@ -19,6 +19,7 @@ from . import (
     loading,
     scoring,
     training,
+    tuples,
 )
 from .options import Group
 
@@ -37,7 +38,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Score dialogues": {
         "score": scoring.score, "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
         "evaluate-tuples": evaluating_tuples.evaluate_tuples,
-        "train": training.train,
+        "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
     },
     "See it work": {"demo": demonstrating.demo},
 }  # fmt: skip

@@ -14,6 +14,7 @@ from .progress import Meter
 from .training_accent import accent
 from .training_coherence import coherence
 from .training_grade import grade
+from .training_scorers import comet, kg_bert, retriever
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
 
@@ -62,6 +63,9 @@ train.command()(commonsense)
 train.command()(grade)
 train.command()(accent)
 train.command()(coherence)
+train.command()(retriever)
+train.command()(comet)
+train.command("kg-bert")(kg_bert)
 
 
 def split(treebank: Path, name: str) -> Path:

@@ -51,6 +51,7 @@ def retriever(
     """Train the compact model that judges tails of events that a graph does not know."""
     from ..reasoning.accent.scorers.compact import FILE, to_bytes
     from ..reasoning.accent.tuples import RELATIONS
+    from ..reasoning.encoder import DEFAULT_ENCODER
     from ..reasoning.training.retriever import Recipe, train_retriever
     from ..reasoning.training.retriever_card import LICENSE, card
 
@@ -66,7 +67,7 @@ def retriever(
             making.done()
             return opener.vectors.known(texts)
 
-        name = (opener.encoder.files.name, opener.encoder.signature)
+        name = (_name(encoder) if encoder else DEFAULT_ENCODER, opener.encoder.signature)
         facts = {"graph": opener.table.digest, "sources": opener.table.sources}
         with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
             model = train_retriever(
@@ -174,6 +175,11 @@ def _check_folder(output: Path, file: str) -> None:
         raise InputError(f"{output} holds something other than a tail retriever; give a new folder for --output")
     if not output.resolve().parent.is_dir():
         raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
+
+
+def _name(model: str) -> str:
+    """A model's id, or its folder's name without where it is."""
+    return Path(model).name if Path(model).is_dir() else model
 
 
 def _say(output: Path, json: bool, found: dict[str, Any]) -> None:

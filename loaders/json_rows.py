@@ -21,7 +21,7 @@ class JsonRow(NamedTuple):
 
 
 def json_rows(path: str | os.PathLike[str]) -> Iterator[JsonRow]:
-    """Yield the objects of a file of JSON lines (gzip or plain; ``-`` reads standard input) in its order; blank lines are skipped.
+    """Yield the objects of a file of JSON lines (gzip or plain; ``-`` is standard input) in its order, without blank lines.
 
     Raises:
         InputError: the file cannot be opened; this is raised at once.

@@ -47,6 +47,14 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
         "grade": MetricKind(
             "grade.metric:make", "coherence, by a trained network over the graph of topics", graph=True, model=True
         ),
+        "accent": MetricKind("accent.metric:make", "event commonsense, against what is known of events", graph=True, model=True),
+        "coherence": MetricKind(
+            "coherence.metric:make", "whether it follows: likely what people said, not random or repeated", model=True
+        ),
+        "similarity": MetricKind("coherence.similarity:make", "how like the last turn it is", model=True),
+        "association": MetricKind("coherence.association:make", "whether the last turn's words call for its words"),
+        "selection": MetricKind("coherence.selection:make", "whether it would be picked as what follows", model=True),
+        "repetition": MetricKind("coherence.repetition:make", "how much of a recent turn it says again"),
         "length": MetricKind("baselines.length:make", "how many words the response has"),
         "bleu": MetricKind("baselines.overlap:make_bleu", "runs of words shared with references", reference=True),
         "chrf": MetricKind("baselines.overlap:make_chrf", "runs of characters shared with references", reference=True),

@@ -20,6 +20,7 @@ from ...graph.errors import InputError
 from ..accent.scorers.compact import Compact, Scale, Tower, from_bytes, to_bytes
 from ..accent.scorers.quantise import quantise
 from ..accent.scorers.retriever import Retriever
+from ..accent.statements import statement
 from ..extras import need
 from .resumable import NOTHING_TO_LEARN, digest_of
 
@@ -79,7 +80,7 @@ def train_retriever(
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Compact:
-    """Return a model that was trained on ``triples`` (head, relation, form of the tail).
+    """Return a model that was trained on ``triples`` (head, relation, tail).
 
     Args:
         relations: those that are learnt; triples of others are left out.
@@ -93,7 +94,7 @@ def train_retriever(
     """
     recipe.check()
     wanted = [name for name in relations if any(relation == name for _, relation, _ in triples)]
-    kept = sorted({one for one in triples if one[1] in wanted})
+    kept = sorted({(head, relation, statement(tail, relation)) for head, relation, tail in triples if relation in wanted})
     if len(kept) < 2:
         raise InputError(NOTHING_TO_LEARN)
     data = _numbered(kept, wanted)

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.accent.scorers.blend import Blend, Part, half_mixed, scales_of
+from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
 from tacit.reasoning.accent.scorers.compact import Compact, Scale, from_bytes, open_compact, to_bytes
 from tacit.reasoning.accent.scorers.compatibility import UNKNOWN, Compatibility
 from tacit.reasoning.accent.scorers.opening import SCORERS, Opener
@@ -46,7 +46,9 @@ def test_compatibility_is_equation_1(graph: KnowledgeGraph) -> None:
     """The largest cosine with the two known tails, both written as ATOMIC writes them."""
     encoder = WordEncoder()
     (score,) = compatibility(graph, encoder).score([("PersonX buys a dog", "xWant", "PersonX wants to feed the puppy")])
-    given, fed, park = WordEncoder().encode(["to feed the puppy", "to feed the dog", "to go to the park"]).astype(float)
+    given, fed, park = (
+        WordEncoder().encode(["PersonX feeds the puppy", "PersonX feeds the dog", "PersonX goes to the park"]).astype(float)
+    )
     assert score.value == pytest.approx(max(given @ fed, given @ park), abs=1e-6)
     assert [(close.tail.text, close.tail.origin) for close in score.closest] == [
         ("to feed the dog", Origin.GRAPH), ("to go to the park", Origin.GRAPH),
@@ -63,7 +65,7 @@ def test_a_tail_in_any_wording_is_the_known_one(graph: KnowledgeGraph, tail: str
 def test_scores_are_floored_at_nothing(graph: KnowledgeGraph) -> None:
     class Opposed(WordEncoder):
         def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            return np.array([[1.0, 0.0] if text == "happy" else [-1.0, 0.0] for text in texts], dtype=np.float32)
+            return np.array([[1.0, 0.0] if text == "PersonX is happy" else [-1.0, 0.0] for text in texts], dtype=np.float32)
 
     (score,) = compatibility(graph, Opposed()).score([("PersonX buys a dog", "xReact", "sad")])
     assert score.value == 0.0
@@ -93,7 +95,7 @@ def test_each_distinct_text_is_embedded_once(graph: KnowledgeGraph) -> None:
     encoder = WordEncoder()
     tuples = [("PersonX buys a dog", "xWant", tail) for tail in ("to eat", "to feed the dog", "to eat")]
     compatibility(graph, encoder).score([*tuples, ("PersonX buy dog", "xWant", "to eat")])
-    assert sorted(encoder.seen) == ["to eat", "to feed the dog", "to go to the park"]
+    assert sorted(encoder.seen) == ["PersonX eats", "PersonX feeds the dog", "PersonX goes to the park"]
 
 
 def test_an_unknown_relation_is_refused_with_the_known_ones(graph: KnowledgeGraph) -> None:
@@ -104,7 +106,7 @@ def test_an_unknown_relation_is_refused_with_the_known_ones(graph: KnowledgeGrap
 def test_the_plain_cosine() -> None:
     encoder = WordEncoder()
     (score,) = PlainCosine(encoder.encode, encoder="words").score([("PersonX buy a dog", "xWant", "PersonX wants to buy a bone")])
-    one, other = WordEncoder().encode(["PersonX buys a dog", "to buy a bone"]).astype(float)
+    one, other = WordEncoder().encode(["PersonX buys a dog", "PersonX buys a bone"]).astype(float)
     assert score.value == pytest.approx(one @ other, abs=1e-6)
 
 
@@ -139,7 +141,7 @@ def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
             [(f"PersonX loses a {animal}", "xWant", f"PersonX wants to keep the {other}") for other in (animal, "horse")]
         )
         assert right.value > wrong.value
-        assert right.closest[0].tail.text == f"to keep the {animal}"
+        assert right.closest[0].tail.text == f"PersonX keeps the {animal}"
         assert right.closest[0].tail.origin is Origin.MODEL
         assert right.value == pytest.approx(1.0, abs=0.01)
 
@@ -243,11 +245,12 @@ def test_scales_are_of_a_relation_and_leave_out_what_is_no_number() -> None:
     assert scales["xWant"] == scales["xNeed"] == Scale(4.5, round(float(np.std(range(10))), 4))
 
 
-def test_half_of_the_tails_are_exchanged_within_their_relation() -> None:
+def test_tails_are_exchanged_within_their_relation() -> None:
     triples = [(f"h{number}", relation, f"{relation} {number}") for number in range(40) for relation in ("xWant", "xNeed")]
-    mixed = half_mixed(triples, seed=1)
-    assert mixed == half_mixed(triples, seed=1) != half_mixed(triples, seed=2)
-    assert sum(one in triples for one in mixed) in range(40, 46)
+    mixed = exchanged(triples, seed=1)
+    assert mixed == exchanged(triples, seed=1) != exchanged(triples, seed=2)
+    assert sum(one in triples for one in mixed) < 10
+    assert sorted(tail for _, _, tail in mixed) == sorted(tail for _, _, tail in triples)
     assert all(tail.startswith(relation) for _, relation, tail in mixed)
 
 

@@ -1,8 +1,8 @@
 """Several tuple scorers as one, without labels: each brought to one scale a relation, and the mean of those that can judge.
 
-A scorer's scale is the mean and the spread of what it gives to tuples that nobody judged: triples of a graph, half of them put
-together at random. So no judgement enters, relations become comparable (a feeling is always close to some feeling, an event
-seldom to an event), and a tuple's score does not depend on what is scored beside it.
+A scorer's scale is the mean and the spread of what it gives to heads and tails of a graph that were put together at random. So
+no judgement enters, relations become comparable (a feeling is always close to some feeling, an event seldom to an event), and
+a tuple's score does not depend on what is scored beside it.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
     return TupleScore(1 / (1 + exp(-sum(levels) / len(levels))) if levels else 0.5, closest, note)
 
 
-def half_mixed(triples: Sequence[Triple], seed: int) -> list[Triple]:
-    """Return ``triples``, the tails of every second one of a relation exchanged with another of the relation at random."""
+def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
+    """Return ``triples`` with their tails exchanged at random within each relation."""
     random = np.random.default_rng(seed)
     mixed: list[Triple] = []
     for relation in sorted({relation for _, relation, _ in triples}):
         part = [one for one in triples if one[1] == relation]
-        order = random.permutation(len(part))
-        mixed += [(head, relation, part[order[place]][2] if place % 2 else tail) for place, (head, _, tail) in enumerate(part)]
+        order = random.permutation(len(part)).tolist()
+        mixed += [(head, relation, part[other][2]) for (head, _, _), other in zip(part, order, strict=True)]
     return mixed
 
 

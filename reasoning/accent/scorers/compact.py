@@ -66,7 +66,7 @@ class Compact:
     """A retriever that is ready to be asked.
 
     Attributes:
-        relations: names, by number; texts: all tails of the pool, as :func:`tacit.reasoning.accent.events.tail_form` writes them.
+        relations: names, by number; texts: all tails of the pool, as :func:`tacit.reasoning.accent.statements.statement`s.
         members: for each relation the numbers of its tails, ascending.
         basis: directions along which tails are kept, shape (d, rank); tails: the vectors of the texts along them, quantised.
         query, key: the towers of heads and of tails; encoder: name and signature of the sentence encoder.

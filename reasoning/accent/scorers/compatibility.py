@@ -1,7 +1,7 @@
 """Compatibility, ACCENT's equation 1 (Ghazarian et al., ACL 2023): how close a tail is to the closest of the known ones.
 
-``f(h, r, t) = max over known tails t' of h and r of cos(embed(t), embed(t'))``, floored at 0. Both tails are written as ATOMIC
-writes them (:func:`tacit.reasoning.accent.events.tail_form`) before they are embedded: the original compares ``PersonX buys a
+``f(h, r, t) = max over known tails t' of h and r of cos(embed(t), embed(t'))``, floored at 0. Both tails are brought to one
+wording before they are embedded (:func:`tacit.reasoning.accent.statements.statement`); the original compares ``PersonX buys a
 brush`` with ``to buy a brush`` as they stand. Where nothing is known of a head, another scorer may judge instead; without one
 the value is 0.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import InputError
-from ..events import tail_form
+from ..statements import statement
 from ..tails.source import Found, Query, TailSource
 from .tuplescore import SHOWN, Close, Triple, TupleScore, TupleScorer
 
@@ -79,7 +79,7 @@ class Compatibility:
 
     def _compared(self, tuples: Sequence[Triple], found: Sequence[Found]) -> list[TupleScore]:
         """Equation 1 for tuples with known tails, each distinct text embedded once."""
-        forms = [tail_form(tail, relation) for _, relation, tail in tuples]
+        forms = [statement(tail, relation) for _, relation, tail in tuples]
         texts: dict[str, int] = {}
         for form, one in zip(forms, found, strict=True):
             if one.tails:

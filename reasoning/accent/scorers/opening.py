@@ -155,11 +155,11 @@ class Opener:
     def _blend(self, tails: TailSource, model: str | Path | None) -> TupleScorer:
         from .blend import Blend, Part
         from .compatibility import Compatibility
-        from .retriever import Place
+        from .retriever import Aspect
 
         retriever = self._retriever(model)
         known = Compatibility(tails, self.embed, self.relations(), encoder=self.encoder.signature, unknown=nan)
-        parts = {"known": known, "closeness": retriever, "place": Place(retriever)}
+        parts = {"known": known, "closeness": retriever, "place": Aspect(retriever, "place")}
         return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:

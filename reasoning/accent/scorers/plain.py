@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..events import head_form, tail_form
+from ..events import head_form
+from ..statements import statement
 from .compatibility import Embed
 from .tuplescore import Triple, TupleScore
 
@@ -24,7 +25,7 @@ class PlainCosine:
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the cosine of each tuple's head and tail, in 0..1."""
         heads = [head_form(head) for head, _, _ in tuples]
-        tails = [tail_form(tail, relation) for _, relation, tail in tuples]
+        tails = [statement(tail, relation) for _, relation, tail in tuples]
         texts = list(dict.fromkeys([*heads, *tails]))
         if not texts:
             return []

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
 from ...cache import LruCache
-from ..events import head_form, tail_form
+from ..events import head_form
+from ..statements import statement
 from ..tails.source import KnownTail, Origin
 from .compact import Compact
 from .compatibility import Embed, check_relations
@@ -30,11 +31,29 @@ Places = NDArray[np.int64]
 
 
 class Judgement(NamedTuple):
-    """What the model says of a tuple: closeness and place, each in 0..1, and the expected tails that are closest."""
+    """What the model says of a tuple.
+
+    Attributes:
+        closeness: largest cosine with an expected tail, in 0..1.
+        place: share of the relation's tails that rank below it, in 0..1.
+        match: cosine of the head's query with the tail's key, by which tails rank, in -1..1.
+        closest: the expected tails that are closest.
+    """
 
     closeness: float
     place: float
+    match: float
     closest: tuple[Close, ...]
+
+
+class Measured(NamedTuple):
+    """The three numbers of :class:`Judgement`, the numbers of the expected tails, best first, and their cosines."""
+
+    closeness: float
+    place: float
+    match: float
+    expected: Places
+    cosines: Vectors
 
 
 class Retriever:
@@ -78,7 +97,7 @@ class Retriever:
             InputError: the model does not know a relation.
         """
         check_relations(tuples, self.relations)
-        written = [(head_form(head), relation, tail_form(tail, relation)) for head, relation, tail in tuples]
+        written = [(head_form(head), relation, statement(tail, relation)) for head, relation, tail in tuples]
         known = {one: self._known.get(one) for one in dict.fromkeys(written)}
         fresh = [one for one, judgement in known.items() if judgement is None]
         if fresh:
@@ -120,8 +139,8 @@ class Retriever:
         found: Places = places[np.argsort(-ranks[places], kind="stable")]
         return found
 
-    def measure(self, head: Vectors, relation: int, tail: Vectors, without: int = -1) -> tuple[float, float, Places, Vectors]:
-        """Return closeness and place of a tail's vector for a head's, the numbers of the expected tails and their cosines.
+    def measure(self, head: Vectors, relation: int, tail: Vectors, without: int = -1) -> Measured:
+        """Return what the model says of a tail's vector for a head's.
 
         Args:
             relation: its number in the model; without: number of a tail that is taken for not being in the pool.
@@ -130,36 +149,38 @@ class Retriever:
         along = tail @ self.model.basis
         along /= max(float(np.linalg.norm(along)), 1e-12)
         own = self.model.key(tail[None], relation)[0]
-        place = float((ranks < own @ self.model.query(head[None], relation)[0]).mean())
+        match = float(own @ self.model.query(head[None], relation)[0])
         rows = self.model.members[relation][self._best(ranks, self.pool)]
         rows = rows[rows != without]
         cosines = self.model.tails.products(along, rows)
-        return min(max(float(cosines.max(initial=0.0)), 0.0), 1.0), place, rows, cosines
+        closeness = min(max(float(cosines.max(initial=0.0)), 0.0), 1.0)
+        return Measured(closeness, float((ranks < match).mean()), match, rows, cosines)
 
     def _judge(self, head: Vectors, relation: int, tail: Vectors, text: str) -> Judgement:
         """What the model says of one tail."""
-        closeness, place, rows, cosines = self.measure(head, relation, tail)
+        closeness, place, match, rows, cosines = self.measure(head, relation, tail)
         source = f"retriever:{self.model.digest}"
         closest = []
         for rank in np.argsort(-cosines, kind="stable")[:SHOWN].tolist():
             name = self.model.texts[rows[rank]]
             closest.append(Close(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(cosines[rank])))
-        return Judgement(closeness, place, tuple(closest))
+        return Judgement(closeness, place, match, tuple(closest))
 
 
-class Place:
-    """The retriever's second number as a scorer of its own: the share of the relation's tails that rank below the tuple's."""
+class Aspect:
+    """Another of the retriever's numbers as a scorer of its own: ``place`` or ``match``."""
 
-    def __init__(self, retriever: Retriever) -> None:
-        """Ask ``retriever``."""
+    def __init__(self, retriever: Retriever, name: str) -> None:
+        """Give the number ``name`` of what ``retriever`` judges."""
         self.retriever = retriever
+        self.name = name
         self.relations = retriever.relations
-        self.signature = f"place({retriever.model.digest})"
+        self.signature = f"{name}({retriever.model.digest})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the place of each tuple, in 0..1.
+        """Return that number of each tuple.
 
         Raises:
             InputError: the model does not know a relation.
         """
-        return [TupleScore(one.place) for one in self.retriever.judge(tuples)]
+        return [TupleScore(float(getattr(one, self.name))) for one in self.retriever.judge(tuples)]

@@ -18,7 +18,8 @@ from ....graph.errors import InputError
 from ....graph.names import normalise_event
 from ...extras import need
 from ...models import ModelFiles, find_model, open_model
-from ..events import head_form, tail_form
+from ..events import head_form
+from ..statements import statement
 from .source import Found, KnownTail, Origin, Query
 
 DEFAULT_COMET = "mismayil/comet-bart-ai2"
@@ -132,7 +133,7 @@ def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, 
 def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found:
     """Return generated tails as known ones, ``none`` left out."""
     tails = tuple(
-        KnownTail(text, tail_form(text, query.relation), Origin.COMET, head_form(query.head), 1.0, source, rank, score)
+        KnownTail(text, statement(text, query.relation), Origin.COMET, head_form(query.head), 1.0, source, rank, score)
         for rank, (text, score) in enumerate(generated)
         if text != NOTHING
     )

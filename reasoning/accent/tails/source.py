@@ -30,7 +30,7 @@ class KnownTail(NamedTuple):
     """A tail that is known for a head.
 
     Attributes:
-        text: as the graph or the model words it; form: as :func:`tacit.reasoning.accent.events.tail_form` does.
+        text: as the graph or the model words it; form: its :func:`~tacit.reasoning.accent.statements.statement`.
         origin: where it came from.
         head: the head that it is known for, which is another than the one asked for when the origin is ``nearest``.
         likeness: cosine of that head with the one asked for; 1 when they are the same.

@@ -23,6 +23,7 @@ from ....graph.model import Assertion
 from ....graph.names import text_of
 from ....graph.protocol import KnowledgeGraph
 from ..events import comparison_key, tail_form
+from ..statements import statement
 
 RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedByGoal": "xIntent", "CausesDesire": "xWant"}
 """ConceptNet's relations between things done, and the relations of ATOMIC that say the same of PersonX."""
@@ -30,11 +31,12 @@ RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedB
 LEARNT = "comet:"
 """What the source of an assertion begins with when a model generated it."""
 
-FORMAT = 1
+FORMAT = 2
 
 _HEADER = "table.json"
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
+_TURNED = {"isBefore": "isAfter"}  # what stands before something stands there with the other after it
 _LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are no events
 
 Numbers = NDArray[np.int32]
@@ -55,8 +57,8 @@ class EventTable:
 
     Attributes:
         digest: of the graph.
-        heads: texts of the heads; keys: their comparison keys; tails: texts of the tails; forms: those as
-            :func:`tacit.reasoning.accent.events.tail_form` writes them.
+        heads: texts of the heads; keys: their comparison keys; tails: texts of the tails; forms: their
+            statements (:func:`tacit.reasoning.accent.statements.statement`).
         relations, sources: names, by number.
     """
 
@@ -115,12 +117,15 @@ class EventTable:
         return np.unique(owners[~learnt])
 
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Return ``(head, relation, form of the tail)`` of what people said under ``relations``, for training, in fixed order."""
+        """Return ``(head, relation, tail)`` of what people said under ``relations``, for training, in fixed order.
+
+        Tails are worded as :func:`tacit.reasoning.accent.events.tail_form` words them.
+        """
         found = []
         for head, text in enumerate(self.heads):
             for relation in relations:
                 rows = [row for row in self.rows(head, relation) if not self.learnt_source[row.source]]
-                found += [(text, relation, self.forms[row.form]) for row in rows]
+                found += [(text, relation, tail_form(self.tails[row.tail], relation)) for row in rows]
         return found
 
 
@@ -180,11 +185,13 @@ def _columns(
         if relation is None or relation in _LEFT_OUT:
             continue
         rank, score = -1 if row.rank is None else row.rank, np.nan if row.score is None else row.score
-        entry = (relation, row.tail, row.weight, text_of(row.tail), row.source, rank, score)
-        known = said.setdefault(text_of(row.head), {})
-        before = known.get(key := (relation, entry[3], row.source))
-        if before is None or entry[2] > before[2]:
-            known[key] = entry
+        ends = row.head, row.tail
+        for name, (head, tail) in ((relation, ends), *([(_TURNED[relation], ends[::-1])] if relation in _TURNED else [])):
+            entry = (name, tail, row.weight, text_of(tail), row.source, rank, score)
+            known = said.setdefault(text_of(head), {})
+            before = known.get(key := (name, entry[3], row.source))
+            if before is None or entry[2] > before[2]:
+                known[key] = entry
     if progress is not None:
         progress(read % 10_000)
     rows = [(head, sorted(said[head].values(), key=_order)) for head in sorted(said)]
@@ -208,7 +215,7 @@ def _write(folder: Path, digest: str, rows: list[tuple[str, list[Spoken]]], rela
     for head, (_, entries) in enumerate(rows):
         for relation, _, _, tail, source, rank, score in entries:
             sizes[head * len(relations) + number[relation] + 1] += 1
-            form = tail_form(tail, relation)
+            form = statement(tail, relation)
             values = (
                 number[relation], texts["tails"].setdefault(tail, len(texts["tails"])),
                 texts["forms"].setdefault(form, len(texts["forms"])), source_number[source], rank, score,

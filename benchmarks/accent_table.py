@@ -1,0 +1,260 @@
+"""How well ACCENT's tuple scorers, and the whole metric, agree with people: the tables of docs/accent.md.
+
+python benchmarks/accent_table.py GRAPH DATA_DIR [--parts cskb,deco,comet,metric] [--resamples N] [--json]
+
+GRAPH holds ATOMIC; DATA_DIR holds judgements/cskb-dev.csv.gz, judgements/deco-train.json.gz and
+atomic2020/comet-bart-generations.jsonl.gz. Four parts:
+
+- cskb: AUC of each scorer on judged triples (Fang et al., EMNLP 2021), as the mean of the AUCs of ACCENT's twelve relations,
+weighted by rows: over relations together, a scorer that knows only the relation reaches .8. Intervals resample rows within
+relations. - deco: the mean score over the human tuples of a dialogue of DECO (Ghazarian et al., ACL 2023) against its event
+commonsense. - comet: what COMET-BART generated for 5,000 queries as the tails of those heads; AUC of people's tails of a query
+against people's tails of another query of the same relation, under equation 1. - metric: the whole metric with the extractor
+``rules`` over DECO's responses, by profile and scorer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import pearsonr, rankdata, spearmanr
+from tacit.graph import open_graph
+from tacit.reasoning import load_metric
+from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
+from tacit.reasoning.accent.scorers.compatibility import Compatibility
+from tacit.reasoning.accent.scorers.opening import Opener
+from tacit.reasoning.accent.scorers.retriever import Aspect
+from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
+from tacit.reasoning.accent.statements import statement
+from tacit.reasoning.accent.tails.comet import Generated, as_known
+from tacit.reasoning.accent.tails.lookup import GraphTails, NearestTails
+from tacit.reasoning.accent.tails.source import Found, Query
+from tacit.reasoning.accent.tuples import RELATIONS
+
+Floats = NDArray[np.float64]
+Rows = list[dict[str, Any]]
+
+SEED = 0
+
+
+def auc(labels: NDArray[Any], scores: Floats) -> float:
+    """The chance that a true row scores above a false one; NaN when there are only rows of one kind."""
+    true = int(labels.sum())
+    false = len(labels) - true
+    if not true or not false:
+        return float("nan")
+    return float((rankdata(scores)[labels == 1].sum() - true * (true + 1) / 2) / (true * false))
+
+
+def by_relation(labels: NDArray[Any], relations: NDArray[Any], scores: Floats) -> float:
+    """The mean of the AUCs of the twelve relations, weighted by rows."""
+    found = [(auc(labels[relations == name], scores[relations == name]), int((relations == name).sum())) for name in RELATIONS]
+    known = [(value, rows) for value, rows in found if value == value]
+    return float(np.average([value for value, _ in known], weights=[rows for _, rows in known]))
+
+
+def percentiles(values: Sequence[float]) -> list[float]:
+    """The middle 95% of resampled values."""
+    return [round(float(value), 3) for value in np.nanpercentile(values, [2.5, 97.5])]
+
+
+def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
+    """The scorers of the tables, by the names that they have there."""
+    table = opener.table
+    retriever: Any = opener.scorer("retriever")
+    place, match = Aspect(retriever, "place"), Aspect(retriever, "match")
+    near = NearestTails(GraphTails(table), opener.vectors, limit=10, threshold=0.4)
+    encoder = opener.encoder.signature
+    nearest = Compatibility(near, opener.embed, opener.relations(), encoder=encoder)
+    plain = opener.scorer("cosine")
+    triples = table.triples(RELATIONS)
+    chosen = np.random.default_rng(SEED).permutation(len(triples))[:3000]
+    unjudged = exchanged([triples[number] for number in chosen.tolist()], SEED)
+
+    def blend(**parts: TupleScorer) -> Blend:
+        return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
+
+    return {
+        "cosine of head and tail": plain,
+        "tails of the ten nearest heads": nearest,
+        "retriever: closeness": retriever,
+        "retriever: place": place,
+        "retriever: match": match,
+        "sum of closeness and place": blend(closeness=retriever, place=place),
+        "sum of closeness and match": blend(closeness=retriever, match=match),
+        "sum of closeness, match, nearest": blend(closeness=retriever, match=match, nearest=nearest),
+        "sum of those three and cosine": blend(closeness=retriever, match=match, nearest=nearest, cosine=plain),
+        "compatibility (the graph, then closeness)": opener.scorer("compatibility"),
+        "blend (the metric's default)": opener.scorer("blend"),
+    }
+
+
+def cskb(scorers: dict[str, TupleScorer], path: Path, known: set[Triple], resamples: int) -> Rows:
+    """AUC of each scorer on the judged triples, on all and on those whose tail nobody said of that head in the graph."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["relation"] in RELATIONS]
+    tuples: list[Triple] = [(row["head"], row["relation"], row["tail"]) for row in rows]
+    labels = np.array([int(row["label"]) for row in rows])
+    relations = np.array([row["relation"] for row in rows])
+    new = np.array([written(one) not in known for one in tuples])
+    draws = _within(relations, resamples)
+    table = []
+    for name, scorer in scorers.items():
+        scores = np.array([score.value for score in scorer.score(tuples)])
+        interval = percentiles([by_relation(labels[draw], relations[draw], scores[draw]) for draw in draws])
+        table.append({
+            "scorer": name, "auc": round(by_relation(labels, relations, scores), 4), "interval": interval,
+            "auc of new triples": round(by_relation(labels[new], relations[new], scores[new]), 4), "n": len(rows),
+            "n new": int(new.sum()),
+        })  # fmt: skip
+    return table
+
+
+def _within(relations: NDArray[Any], resamples: int) -> list[NDArray[np.int64]]:
+    random = np.random.default_rng(SEED)
+    groups = [np.flatnonzero(relations == name) for name in RELATIONS]
+    return [np.concatenate([random.choice(group, len(group)) for group in groups if len(group)]) for _ in range(resamples)]
+
+
+def written(one: Triple) -> Triple:
+    """A triple in the one wording of heads and tails, so that triples of two sets can be compared."""
+    from tacit.reasoning.accent.events import head_form
+
+    return head_form(one[0]), one[1], statement(one[2], one[1])
+
+
+def correlated(scores: Floats, ratings: Floats, resamples: int) -> dict[str, Any]:
+    """Pearson and Spearman with intervals."""
+    random = np.random.default_rng(SEED)
+    draws = [random.integers(0, len(scores), len(scores)) for _ in range(resamples)]
+    row: dict[str, Any] = {"n": len(scores)}
+    for name, function in (("pearson", pearsonr), ("spearman", spearmanr)):
+        row[name] = round(float(function(scores, ratings)[0]), 3)
+        row[f"{name} interval"] = percentiles([float(function(scores[draw], ratings[draw])[0]) for draw in draws])
+    return row
+
+
+def deco(scorers: dict[str, TupleScorer], dialogues: Rows, resamples: int) -> Rows:
+    """Mean over the human tuples of a dialogue against its rated event commonsense."""
+    rated = [row for row in dialogues if row["tuples_single"] or row["tuples_pair"]]
+    ratings = np.array([row["event_cs"] for row in rated])
+    groups = [[tuple(one) for one in (*row["tuples_single"], *row["tuples_pair"])] for row in rated]
+    distinct = list(dict.fromkeys(one for group in groups for one in group))
+    table = []
+    for name, scorer in scorers.items():
+        values = dict(zip(distinct, (score.value for score in scorer.score(distinct)), strict=True))
+        means = np.array([np.mean([values[one] for one in group]) for group in groups])
+        table.append({"scorer": name, **correlated(means, ratings, resamples)})
+    return table
+
+
+class _Recorded:
+    """What a COMET generated once, as a tail source."""
+
+    signature = "recorded"
+
+    def __init__(self, generations: dict[Query, list[str]]) -> None:
+        self.generations = generations
+
+    def find(self, queries: Sequence[Query]) -> list[Found]:
+        """The recorded tails of each query."""
+        return [as_known(query, [Generated(text, 0.0) for text in self.generations[query]], "comet:bart") for query in queries]
+
+
+def comet(opener: Opener, path: Path, resamples: int, limit: int = 1500) -> Rows:
+    """AUC of people's tails of a query against people's tails of another query of the relation, given generated tails."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        rows = [row for row in map(json.loads, file) if row["relation"] in RELATIONS]
+    rows = [row for row in rows if any(tail != "none" for tail in row["tails"]) and any(g != "none" for g in row["generations"])]
+    rows = [rows[number] for number in np.random.default_rng(SEED).permutation(len(rows))[:limit]]
+    source = _Recorded({Query(row["head"], row["relation"]): [g for g in row["generations"] if g != "none"] for row in rows})
+    scorer = Compatibility(source, opener.embed, RELATIONS, encoder=opener.encoder.signature)
+    random = np.random.default_rng(SEED)
+    own: list[Triple] = []
+    other: list[Triple] = []
+    for row in rows:
+        alike = [one for one in rows if one["relation"] == row["relation"] and one["head"] != row["head"]]
+        for target, chosen in ((own, row), (other, alike[int(random.integers(len(alike)))] if alike else None)):
+            said = [tail for tail in chosen["tails"] if tail != "none"] if chosen else []
+            if said:
+                target.append((row["head"], row["relation"], said[int(random.integers(len(said)))]))
+    tuples = own + other
+    labels = np.array([1] * len(own) + [0] * len(other))
+    relations = np.array([relation for _, relation, _ in tuples])
+    scores = np.array([score.value for score in scorer.score(tuples)])
+    interval = percentiles([by_relation(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
+    value = round(by_relation(labels, relations, scores), 4)
+    return [{"scorer": "compatibility with generated tails", "auc": value, "interval": interval, "n": len(tuples)}]
+
+
+def metric(graph: Any, dialogues: Rows, resamples: int) -> Rows:
+    """The whole metric with the extractor rules against event commonsense: all responses, and those with a tuple."""
+    items = [([turn for turn in row["history"].split("</UTT>") if turn.strip()], row["response"]) for row in dialogues]
+    ratings = np.array([row["event_cs"] for row in dialogues])
+    table = []
+    for profile, scorer in (("tacit", "blend"), ("tacit", "compatibility"), ("tacit", "retriever"), ("paper", "compatibility")):
+        scores = load_metric("accent", graph, profile=profile, scorer=scorer).score_batch(items)
+        values = np.array([score.value for score in scores])
+        found = np.array([score.evidence.pieces[0].kind == "tuple" for score in scores])
+        for which, inside in (("all", np.ones(len(found), dtype=bool)), ("with a tuple", found)):
+            row = correlated(values[inside], ratings[inside], resamples)
+            table.append({"profile": profile, "scorer": scorer, "responses": which, **row})
+    return table
+
+
+def show(title: str, rows: Rows) -> None:
+    """Print rows as a table."""
+    print(f"\n{title}")
+    names = list(rows[0])
+    lines = [names, *([str(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(names))]
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", nargs="?")
+    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("--parts", default="cskb,deco,comet,metric")
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.graph is None or arguments.data is None:
+        print("nothing is measured: name a graph that holds ATOMIC, and the folder of the judgements")
+        return
+    parts = arguments.parts.split(",")
+    found: dict[str, Rows] = {}
+    with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
+        dialogues = json.load(file)
+    with open_graph(arguments.graph) as graph:
+        opener = Opener(graph)
+        scorers = scorers_of(opener) if {"cskb", "deco"} & set(parts) else {}
+        if "cskb" in parts:
+            known = {written(one) for one in opener.table.triples(RELATIONS)}
+            found["cskb"] = cskb(scorers, arguments.data / "judgements" / "cskb-dev.csv.gz", known, arguments.resamples)
+        if "deco" in parts:
+            found["deco"] = deco(scorers, dialogues, arguments.resamples)
+        if "comet" in parts:
+            recorded = arguments.data / "atomic2020" / "comet-bart-generations.jsonl.gz"
+            found["comet"] = comet(opener, recorded, arguments.resamples)
+        if "metric" in parts:
+            found["metric"] = metric(graph, dialogues, arguments.resamples)
+    if arguments.json:
+        print(json.dumps(found))
+        return
+    for name, rows in found.items():
+        show(name, rows)
+
+
+if __name__ == "__main__":
+    main()
