@@ -18,8 +18,6 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.coherence.checkpoint import PARTS, open_checkpoint
 from tacit.reasoning.coherence.head import SelectionHead, load_head
 from tacit.reasoning.coherence.metric import Coherence
-from tacit.reasoning.coherence.parts import PartMetric
-from tacit.reasoning.coherence.repetition import Repetition
 from tacit.reasoning.explanation import explain
 from tacit.reasoning.score import Metric, Piece
 
@@ -167,25 +165,6 @@ def test_association_rests_on_edges(metrics: dict[str, Metric], folder: Path) ->
     assert score.value == pytest.approx(float(best.mean()), abs=1e-6)
     assert "FollowedBy" in explain(score)
     assert metrics["association"].score(["i have a dog"], "xylophone").evidence.note == "no term of the response is known"
-
-
-@pytest.mark.parametrize(
-    ("history", "response", "expected"),
-    [
-        (["a b c d e"], "a b c d e", 1.0),
-        (["A b , c d e !"], "a B c d e", 1.0),
-        (["a b c d e f g h i j"], "a b c d e f g h i k", 1.0),
-        (["a b c d"], "a b c x", 0.5),
-        (["a b c d e"], "a b c x y", 0.0),
-        (["bye now"], "bye now", 0.0),
-        (["a b c d", "x", "y", "z"], "a b c d", 1.0),
-        (["a b c d", "w", "x", "y", "z"], "a b c d", 0.0),
-        (["a b c d", "", "x", "y", "z"], "a b c d", 1.0),
-        (["a a a b"], "a b b b", 0.0),
-    ],
-)
-def test_repetition_by_hand(history: list[str], response: str, expected: float) -> None:
-    assert PartMetric(Repetition()).score(history, response).value == pytest.approx(expected)
 
 
 def test_a_trained_metric_prefers_what_follows(metrics: dict[str, Metric]) -> None:
