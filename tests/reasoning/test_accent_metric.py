@@ -9,7 +9,7 @@ import pytest
 from tacit.graph import WritableGraph, open_graph
 from tacit.graph.errors import InputError
 from tacit.reasoning import Score, explanation, load_metric
-from tacit.reasoning.accent.metric import PRIOR, Accent, make
+from tacit.reasoning.accent.metric import PRIORS, Accent, make
 from tacit.reasoning.accent.scorers.compact import to_bytes
 from tacit.reasoning.accent.scorers.tuplescore import Close, Triple, TupleScore
 from tacit.reasoning.accent.tails.source import KnownTail, Origin
@@ -99,7 +99,7 @@ def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: Writabl
     assert "on average" in default.evidence.note
     assert "in the paper" in paper.evidence.note
     assert default.signature != paper.signature
-    assert 0 < PRIOR < 1
+    assert all(0 < prior < 1 for prior in PRIORS.values())
     with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper"):
         told(graph, "mine")
 

@@ -1,0 +1,180 @@
+"""The commands ``score-tuples`` and ``fold-in``, and the training of what judges tuples, as people and programs call them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..reasoning.tiny_encoder import save_tiny_encoder
+
+pytest.importorskip("transformers")
+
+Tacit = Callable[..., Any]
+
+ATOMIC = (
+    ("PersonX buys a dog", "xWant", "to feed the dog"),
+    ("PersonX buys a dog", "xReact", "happy"),
+    ("PersonX goes to the beach", "xWant", "to swim"),
+    ("PersonX goes to the beach", "xReact", "happy"),
+    ("PersonX is hungry", "Causes", "PersonX goes to food"),
+)
+LINES = (
+    '{"head": "PersonX buys a dog", "relation": "xReact", "tail": "PersonX is happy", "id": 7}',
+    "",
+    '{"head": "PersonX buys a dog", "relation": "xLikes", "tail": "bones"}',
+    '{"head": "PersonX buys a dog", "tail": "bones"}',
+    "[1]",
+    "{",
+    '{"head": " ", "relation": "xWant", "tail": "to go"}',
+    '{"head": "Köpek", "relation": "xWant", "tail": "çok güzel 😀"}',
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a graph, a tiny encoder and a retriever that was trained on them by its command."""
+    from tacit.api.main import run
+
+    folder = tmp_path_factory.mktemp("tuples")
+    rows = "".join("\t".join(row) + "\n" for row in ATOMIC)
+    (folder / "atomic.tsv").write_text(rows, encoding="utf-8")
+    (folder / "tuples.jsonl").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    save_tiny_encoder(folder / "encoder", modes=["mean"])
+    graph = str(folder / "graph")
+    assert run(["load", "atomic2020", str(folder / "atomic.tsv"), "--into", graph, "--quiet", "--json"]) == 0
+    command = ["train", "retriever", graph, "--output", str(folder / "model"), "--encoder", str(folder / "encoder")]
+    assert run([*command, "--steps", "3", "--batch-size", "4", "--parts", "4", "--json", "--quiet"]) == 0
+    return folder
+
+
+def words(place: Path, *more: object) -> list[object]:
+    return [
+        "score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder",
+        "--model", place / "model", *more,
+    ]  # fmt: skip
+
+
+def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit, place: Path) -> None:
+    done = tacit(*words(place))
+    assert done.status == 0
+    rows = done.rows
+    assert len(rows) == len(LINES) - 1
+    assert rows[0]["id"] == 7
+    assert rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
+    (closest,) = rows[0]["closest"]
+    assert (closest["tail"], closest["origin"], closest["source"], closest["head"]) == (
+        "happy", "graph", "atomic2020", "PersonX buys a dog",
+    )  # fmt: skip
+    assert [row.get("error", "")[:30] for row in rows[1:6]] == [
+        "there is no relation 'xLikes' ", "relation is missing; expected ", "not a JSON object", rows[4]["error"][:30],
+        "head is empty",
+    ]  # fmt: skip
+    assert "not JSON" in rows[4]["error"]
+    assert {close["origin"] for close in rows[6]["closest"]} == {"model"}
+    assert "not scored" in done.err
+    assert "signature compatibility(graph;" in done.err
+
+
+@pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend", "cosine"])
+def test_scorers_batches_and_files_agree(tacit: Tacit, place: Path, tmp_path: Path, scorer: str) -> None:
+    expected = tacit(*words(place, "--scorer", scorer, "--quiet")).rows
+    assert all(0 <= row["score"] <= 1 for row in expected if "score" in row)
+    small = tacit(*words(place, "--scorer", scorer, "--quiet", "--batch-size", 1)).rows
+    assert [row.get("score") for row in small] == pytest.approx([row.get("score") for row in expected], abs=1e-5)
+    out = tmp_path / "out.jsonl.gz"
+    done = tacit(*words(place, "--scorer", scorer, "--output", out))
+    assert done.out == ""
+    with gzip.open(out, "rt", encoding="utf-8") as file:
+        assert [json.loads(line) for line in file] == expected
+
+
+def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(
+        '{"head": "PersonX is hungry", "relation": "Causes", "tail": "PersonX go to food"}\n', encoding="utf-8"
+    )
+    done = tacit(
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
+        place / "model", "--quiet",
+    )  # fmt: skip
+    assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(
+        '{"head": "PersonX buys a puppy", "relation": "xReact", "tail": "happy"}\n', encoding="utf-8"
+    )
+    done = tacit(
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
+        place / "model", "--quiet", "--nearest", 1, "--threshold", -1,
+    )  # fmt: skip
+    closest = done.rows[0]["closest"][0]
+    assert closest["origin"] == "nearest"
+    assert closest["head"] in {head for head, _, _ in ATOMIC}
+    assert -1 <= closest["head_similarity"] <= 1
+
+
+def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("{}\n[]\n", encoding="utf-8")
+    bad = [
+        "score-tuples",
+        tmp_path / "bad.jsonl",
+        "--graph",
+        place / "graph",
+        "--encoder",
+        place / "encoder",
+        "--model",
+        place / "model",
+    ]
+    for command, sentence in (
+        (["score-tuples", "nothing.jsonl", "--graph", place / "graph"], "there is no file nothing.jsonl"),
+        (["score-tuples", place / "tuples.jsonl", "--graph", tmp_path / "none"], "there is no graph at"),
+        (words(place, "--scorer", "kg-bert", "--model", place / "encoder"), "no AutoModelForSequenceClassification"),
+        (words(place, "--strict"), ":3: there is no relation 'xLikes'"),
+        (words(place, "--output", place / "tuples.jsonl"), "is the input; write to another file"),
+        (bad, "holds no tuple that can be scored; the first fault: line 1: head is missing"),
+        (
+            ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder"],
+            "reads the vectors of",
+        ),
+    ):
+        done = tacit(*command)
+        assert done.status in (1, 2), sentence
+        assert sentence in done.err
+
+
+def test_a_trained_retriever_has_a_card(place: Path) -> None:
+    card = (place / "model" / "README.md").read_text(encoding="utf-8")
+    assert "4 triples of 2 heads" in card
+    assert "tacit train retriever GRAPH --output FOLDER --steps 3" in card
+    assert str(place) not in card
+    assert "CC BY 4.0" in (place / "model" / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_training_is_refused_before_it_costs_anything(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "letter.txt").write_text("keep me")
+    for name, options in (("retriever", []), ("comet", ["--model", "x"]), ("kg-bert", ["--model", "x"])):
+        done = tacit("train", name, place / "graph", "--output", tmp_path / "taken", *options)
+        assert done.status == 2
+        assert "holds something other than" in done.err
+
+
+def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    from tacit.graph import open_graph
+    from tacit.graph.model import Assertion
+    from tacit.reasoning.accent.tails.journal import journal_of
+
+    graph = tmp_path / "graph"
+    assert tacit("load", "atomic2020", place / "atomic.tsv", "--into", graph, "--json").status == 0
+    with open_graph(graph) as store:
+        journal = journal_of(store)
+        assert journal is not None
+        journal.append([Assertion("/e/PersonX_sings", "xWant", "/e/to_dance", source="comet:m", rank=0, score=-1.0)])
+    assert tacit("fold-in", graph, "--json").json == {"new": 1, "duplicate": 0}
+    assert "0 generated tails are now in the graph" in tacit("fold-in", graph).err
+    assert "to dance" in tacit("tails", graph, "PersonX sings").out
