@@ -120,6 +120,6 @@ def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Float
     np.cumsum(np.bincount(sources, minlength=len(terms)), out=offsets[1:])
     small = np.uint16 if len(terms) <= 1 << 16 else np.uint32
     trie.save(str(folder / TERMS))
-    arrays = (offsets, targets[order].astype(small), edges[2][order].astype(np.float16))
+    arrays: tuple[NDArray[Any], ...] = (offsets, targets[order].astype(small), edges[2][order].astype(np.float16))
     for name, array in zip(ARRAYS, arrays, strict=True):
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
