@@ -178,21 +178,27 @@ def comet(opener: Opener, path: Path, resamples: int, limit: int = 1500) -> Rows
     source = _Recorded({Query(row["head"], row["relation"]): [g for g in row["generations"] if g != "none"] for row in rows})
     scorer = Compatibility(source, opener.embed, RELATIONS, encoder=opener.encoder.signature)
     random = np.random.default_rng(SEED)
-    own: list[Triple] = []
-    other: list[Triple] = []
+    pairs = []
     for row in rows:
         alike = [one for one in rows if one["relation"] == row["relation"] and one["head"] != row["head"]]
-        for target, chosen in ((own, row), (other, alike[int(random.integers(len(alike)))] if alike else None)):
-            said = [tail for tail in chosen["tails"] if tail != "none"] if chosen else []
-            if said:
-                target.append((row["head"], row["relation"], said[int(random.integers(len(said)))]))
-    tuples = own + other
-    labels = np.array([1] * len(own) + [0] * len(other))
-    relations = np.array([relation for _, relation, _ in tuples])
-    scores = np.array([score.value for score in scorer.score(tuples)])
-    interval = percentiles([by_relation(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
-    value = round(by_relation(labels, relations, scores), 4)
-    return [{"scorer": "compatibility with generated tails", "auc": value, "interval": interval, "n": len(tuples)}]
+        if alike:
+            pairs.append((row, row, alike[int(random.integers(len(alike)))]))
+    groups = [
+        [(row["head"], row["relation"], tail) for tail in said["tails"] if tail != "none"]
+        for side in (1, 2)
+        for row, said in ((pair[0], pair[side]) for pair in pairs)
+    ]
+    values = iter(score.value for score in scorer.score([one for group in groups for one in group]))
+    scored = [np.array([next(values) for _ in group]) for group in groups]
+    labels = np.array([1] * len(pairs) + [0] * len(pairs))
+    relations = np.array([group[0][1] for group in groups])
+    table = []
+    for name, summed in (("one tail of a query, drawn", random.choice), ("all tails of a query, their mean", np.mean)):
+        scores = np.array([float(summed(one)) for one in scored])
+        interval = percentiles([by_relation(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
+        value = round(by_relation(labels, relations, scores), 4)
+        table.append({"compared": name, "auc": value, "interval": interval, "n": len(scores)})
+    return table
 
 
 def metric(graph: Any, dialogues: Rows, resamples: int) -> Rows:
