@@ -5,7 +5,7 @@ python benchmarks/accent_speed.py [GRAPH DIALOGUES] [--heads N] [--responses N] 
 The search is measured on made-up unit vectors of the spread that sentence embeddings have (a few directions hold most of
 them), beside comparing all by one matrix product. GRAPH holds ATOMIC and DIALOGUES is a file as tacit score reads it; without
 them the second part is left out. Its embeddings are made before the clock starts, as in a second run over like responses; what
-the extractor remembers of turns is emptied. All on one thread; medians over stretches that take turns.
+nothing else is remembered from one stretch to the next. All on one thread; medians over stretches that take turns.
 """
 
 from __future__ import annotations
