@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .explanation import Explanation as Explanation
     from .explanation import explain as explain
     from .grounding import Grounding as Grounding
     from .language import Analyser as Analyser
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .language import load_pipeline as load_pipeline
     from .linking import Linker as Linker
     from .linking import Mention as Mention
+    from .reasoner import Reasoner as Reasoner
     from .registry import METRICS as METRICS
     from .registry import MetricKind as MetricKind
     from .registry import load_metric as load_metric
@@ -32,10 +34,11 @@ if TYPE_CHECKING:
     from .scoring import score_items as score_items
 
 _HOMES = {
-    "explanation": ("explain",),
+    "explanation": ("Explanation", "explain"),
     "grounding": ("Grounding",),
     "language": ("Analyser", "Token", "load_pipeline"),
     "linking": ("Linker", "Mention"),
+    "reasoner": ("Reasoner",),
     "registry": ("METRICS", "MetricKind", "load_metric", "metric_kind", "metric_options"),
     "score": ("BatchScoring", "CheckedItem", "Evidence", "Metric", "Piece", "Score", "Signature"),
     "scoring": ("ItemScores", "score_items"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isnan
 
 from ..graph.names import text_of
@@ -13,6 +14,24 @@ _TAILS = {
     "comet-tail": 'which {source} generated for "{head}"',
     "model-tail": "which {source} expects of it",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the score of one response rests on.
+
+    Attributes:
+        history: the turns before it, oldest first; response: the text that was scored.
+        score: with its evidence.
+    """
+
+    history: tuple[str, ...]
+    response: str
+    score: Score
+
+    def text(self) -> str:
+        """The score, its pieces with their shares, and its signature, one line each."""
+        return explain(self.score)
 
 
 def explain(score: Score) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..graph.errors import ModelError
+from .cache import LruCache
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,6 +28,8 @@ _NEVER_NEEDED = ("parser", "senter", "sentencizer", "ner", "entity_ruler", "enti
 _NOT_HASHED = ("README", "LICENSE", "scores.json", ".")
 _BATCH = 256
 _BATCH_CHARACTERS = 1_000_000
+_KEPT_TEXTS = 5_000
+_LONGEST_KEPT = 1_000
 _KEPT_WORDS = 50_000
 _FORGET_AFTER = 200_000
 _TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
@@ -88,7 +91,10 @@ def prepare(text: str) -> _Prepared:
 
 
 class SpacyAnalyser:
-    """An :class:`Analyser` over a spaCy pipeline; safe to share between threads, which then take turns."""
+    """An :class:`Analyser` over a spaCy pipeline; safe to share between threads, which then take turns.
+
+    It remembers the last few thousand texts, so metrics that read the same turns with it pay for one reading.
+    """
 
     def __init__(self, nlp: Language, digest: str) -> None:
         """Wrap ``nlp``, whose files have the given ``digest``; its needless components are disabled from now on.
@@ -107,6 +113,7 @@ class SpacyAnalyser:
         keep_freed_memory()
         self._kinds = _Kinds(nlp)
         self._lock = threading.Lock()
+        self._kept: LruCache[str, list[Token]] = LruCache(_KEPT_TEXTS)
         self._zone = ExitStack()
         self._forgetful = False
         self._words_in_zone = 0
@@ -125,13 +132,23 @@ class SpacyAnalyser:
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
         """Return the tokens of each text, without white space, in order."""
+        known = {text: self._kept.get(text) for text in texts}
+        fresh = [text for text, tokens in known.items() if tokens is None]
+        for text, tokens in zip(fresh, self._read(fresh), strict=True):
+            known[text] = tokens
+            if len(text) <= _LONGEST_KEPT:
+                self._kept.put(text, tokens)
+        return [list(known[text] or ()) for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> Iterator[list[Token]]:
+        """Run the pipeline over ``texts``."""
         found: list[list[Token]] = []
         with self._lock:
             for batch in _batches([prepare(text) for text in texts]):
                 self._forget()
                 docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH)
                 found += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
-        return found
+        return iter(found)
 
     def _forget(self) -> None:
         """Let spaCy forget words once they are many, since its vocabulary would grow with every new one.
@@ -241,19 +258,17 @@ def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
 def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
     """Return ``pipeline`` itself when it is an analyser, else the spaCy pipeline that it names (the shipped one by default).
 
-    The shipped pipeline is opened once in a process, so that several metrics share it.
+    Each pipeline is opened once in a process, so that several metrics share it and what it remembers.
 
     Raises:
         ModelError: it cannot be opened.
     """
-    if pipeline is None:
-        return _shipped()
-    return load_pipeline(pipeline) if isinstance(pipeline, (str, Path)) else pipeline
+    return _opened(pipeline) if pipeline is None or isinstance(pipeline, (str, Path)) else pipeline
 
 
-@lru_cache(maxsize=1)
-def _shipped() -> SpacyAnalyser:
-    return load_pipeline()
+@lru_cache(maxsize=4)
+def _opened(pipeline: str | Path | None) -> SpacyAnalyser:
+    return load_pipeline(pipeline)
 
 
 def folder_digest(folder: Path) -> str:

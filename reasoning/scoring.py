@@ -1,18 +1,18 @@
 """Scoring a stream of items with several metrics, in input order and bounded memory.
 
-Items are taken in batches. One that cannot be scored gives a row that says why, and the others go on; a graph that went away
-ends the run, since scores without it would be wrong.
+Items are taken in batches. One that cannot be scored, or on which a metric fails, gives a row that says why, and the others go
+on; a graph that went away or a model that cannot be used ends the run, since no score after it would be right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import isnan
 from typing import Any
 
-from ..graph.errors import InputError
+from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
 from .score import Item, Metric, Score, check_item
 
 StreamItem = tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
@@ -71,19 +71,39 @@ def _stream(items: Iterator[StreamItem], metrics: Sequence[Metric], batch_size: 
 
 def _score(batch: Sequence[StreamItem], metrics: Sequence[Metric], explain: bool) -> list[ItemScores]:
     """Score one batch; items that cannot be scored become rows with an error."""
-    good: list[Item] = []
+    good: dict[int, Item] = {}
     errors: dict[int, str] = {}
     for place, (_, *parts) in enumerate(batch):
         try:
-            good.append(check_item(*parts))
+            good[place] = check_item(*parts)
         except InputError as error:
             errors[place] = str(error)
-    columns = [iter(metric.score_batch(good, explain=explain)) for metric in metrics]
-    rows = []
-    for place, (identity, *_) in enumerate(batch):
-        if place in errors:
-            rows.append(ItemScores(identity, error=errors[place]))
-        else:
-            scores = {metric.name: next(column) for metric, column in zip(metrics, columns, strict=True)}
-            rows.append(ItemScores(identity, scores))
-    return rows
+    columns: dict[str, dict[int, Score]] = {}
+    for metric in metrics:
+        columns[metric.name], failed = _column(metric, {at: item for at, item in good.items() if at not in errors}, explain)
+        errors.update(failed)
+    return [
+        ItemScores(identity, error=errors[place])
+        if place in errors
+        else ItemScores(identity, {name: column[place] for name, column in columns.items()})
+        for place, (identity, *_) in enumerate(batch)
+    ]
+
+
+def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[dict[int, Score], dict[int, str]]:
+    """One metric's scores by place, and why it has none for some: where a batch fails, its items are tried one by one."""
+    try:
+        return dict(zip(items, metric.score_batch(list(items.values()), explain=explain), strict=True)), {}
+    except (GraphError, ModelError, MissingExtra):
+        raise
+    except Exception as error:
+        if len(items) == 1:
+            reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            return {}, dict.fromkeys(items, f"the metric {metric.name} fails on it ({reason}); score it without that metric")
+    scores: dict[int, Score] = {}
+    errors: dict[int, str] = {}
+    for place, item in items.items():
+        found, failed = _column(metric, {place: item}, explain)
+        scores.update(found)
+        errors.update(failed)
+    return scores, errors
