@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...cypher import query
+from ..collecting import rare_cycle_search
 from ..errors import GraphBusy, GraphError
 from ..intake import Known, Numbered, new_assertions
 from ..ledger import from_row, properties, with_assertions, with_entry
@@ -56,6 +57,7 @@ def create(folder: Path) -> None:
             _put_in_place(folder)
 
 
+@rare_cycle_search()
 def load(
     folder: Path,
     rows: Iterable[Assertion],

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collecting import rare_cycle_search
 from ..errors import GraphError
 from ..model import Assertion, Manifest
 from ..protocol import KnowledgeGraph
@@ -31,6 +32,7 @@ _SMALL_GROUPS, _SMALL_LABELS = 8, 64
 _LARGE_GROUPS, _LARGE_LABELS = 1, 7
 
 
+@rare_cycle_search()
 def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None) -> Path:
     """Build the index of ``graph`` into ``directory``, replacing what is there, and return ``directory``.
 
@@ -54,6 +56,7 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
     return _write(encoded, directory, manifest)
 
 
+@rare_cycle_search()
 def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progress | None = None) -> Path:
     """Build the index of ``rows`` into ``directory``, as a graph that they were loaded into would have it; return ``directory``.
 
