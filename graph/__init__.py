@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         QueryInvalid,
         QueryRefused,
         QueryTimeout,
+        ServiceError,
+        ServiceUnavailable,
         TacitError,
     )
     from .index import open_index
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 _ROOMS = {
     "errors": (
         "FetchError", "GraphBusy", "GraphError", "GraphNotFound", "GraphUnavailable", "InputError", "LoadError", "MissingExtra",
-        "ModelError", "QueryInvalid", "QueryRefused", "QueryTimeout", "TacitError",
+        "ModelError", "QueryInvalid", "QueryRefused", "QueryTimeout", "ServiceError",
+        "ServiceUnavailable", "TacitError",
     ),
     "index": ("open_index",),
     "model": (
@@ -78,6 +81,8 @@ __all__ = [
     "QueryRefused",
     "QueryResult",
     "QueryTimeout",
+    "ServiceError",
+    "ServiceUnavailable",
     "TacitError",
     "TripleCounts",
     "WritableGraph",

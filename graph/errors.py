@@ -12,6 +12,8 @@ TacitError
 ├── LoadError            a file that cannot be read as what it is said to be
 ├── FetchError           a download that did not succeed
 ├── ModelError           a pipeline or model that cannot be opened or used
+├── ServiceError         a service that failed, or something at its address that is none
+│   └── ServiceUnavailable  no answer, or one that it is too busy, for longer than the client would wait
 └── MissingExtra         an optional dependency is not installed
 """
 
@@ -72,6 +74,14 @@ class FetchError(TacitError):
 
 class ModelError(TacitError):
     """A language pipeline or a model cannot be opened or used."""
+
+
+class ServiceError(TacitError):
+    """A service failed on a request, or what answers at its address is no service."""
+
+
+class ServiceUnavailable(ServiceError):
+    """A service does not answer, or stays too busy for longer than the client would wait."""
 
 
 class MissingExtra(TacitError):

@@ -1,7 +1,8 @@
 """What every metric gives back: a value, the evidence for it, and a signature under which it can be had again.
 
 Evidence has one schema for all metrics: pieces, each with its share of the value, and what it rests on (a mention in the
-response, one in the history, a path of assertions between them). ``to_dict`` gives plain values for JSON.
+response, one in the history, a path of assertions between them). ``to_dict`` gives plain values for JSON, and ``from_dict`` takes
+them back: what was read equals what was written. It raises ``KeyError``, ``TypeError`` or ``ValueError`` for anything else.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from math import nan
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from ..graph.errors import InputError
-from ..graph.model import Path
+from ..graph.model import Assertion, Path
 from .linking import Mention
 
 Item = tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
 
 LONGEST_TURN = 200_000
+
+_RARE = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")
 
 
 class CheckedItem(NamedTuple):
@@ -50,6 +54,25 @@ class Signature:
 
     def __str__(self) -> str:
         return "|".join([self.metric, *(f"{name}:{value}" for name, value in self.parts), f"v:{self.version}"])
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Return the signature that reads ``text``; a bar that no name and colon follow belongs to the value before it.
+
+        Raises:
+            ValueError: it is no signature.
+        """
+        metric, *words = text.split("|")
+        parts: list[str] = []
+        for word in words:
+            if ":" in word or not parts:
+                parts.append(word)
+            else:
+                parts[-1] += f"|{word}"
+        *named, last = [part.partition(":") for part in parts] or [("", "", "")]
+        if not metric or last[0] != "v" or not all(colon for _, colon, _ in named):
+            raise ValueError(f"{text!r} is no signature")
+        return cls(metric, tuple((name, value) for name, _, value in named), int(last[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +118,22 @@ class Piece:
             "rests_on": [piece.to_dict() for piece in self.rests_on],
         }
 
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave."""
+        return cls(
+            row["kind"],
+            _number(row["value"]),
+            _number(row["share"]),
+            Mention(**row["response"]) if row["response"] is not None else None,
+            row["turn"],
+            Mention(**row["history"]) if row["history"] is not None else None,
+            row["hops"],
+            path_from_dict(row["path"]) if row["path"] is not None else None,
+            row["name"],
+            tuple(cls.from_dict(piece) for piece in row["rests_on"]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -106,6 +145,11 @@ class Evidence:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {"pieces": [piece.to_dict() for piece in self.pieces], "note": self.note}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave."""
+        return cls(tuple(Piece.from_dict(piece) for piece in row["pieces"]), row["note"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +166,12 @@ class Score:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return {"value": self.value, "evidence": self.evidence.to_dict(), "signature": str(self.signature)}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave; null, which JSON has for NaN, is NaN, and a row without evidence has none."""
+        evidence = Evidence.from_dict(row["evidence"]) if "evidence" in row else Evidence()
+        return cls(_number(row["value"]), evidence, Signature.from_text(row["signature"]))
 
 
 @runtime_checkable
@@ -201,7 +251,10 @@ def _check_text(text: Any, what: str) -> None:
 
 
 def path_to_dict(path: Path) -> dict[str, Any]:
-    """Return a path as plain values: its nodes, one line for people, and its steps with direction and provenance."""
+    """Return a path as plain values: its nodes, one line for people, and its steps with direction and provenance.
+
+    Of the provenance, source and dataset always stand there, the rest (licence, contributors, senses, rank) where it is known.
+    """
     steps = [
         {
             "head": assertion.head,
@@ -211,7 +264,19 @@ def path_to_dict(path: Path) -> dict[str, Any]:
             "weight": assertion.weight,
             "source": assertion.source,
             "dataset": assertion.dataset,
+            **{name: value for name in _RARE if (value := getattr(assertion, name)) not in ("", None)},
         }
         for start, assertion in zip(path.nodes, path.assertions, strict=False)
     ]
     return {"nodes": list(path.nodes), "text": path.text(), "steps": steps}
+
+
+def path_from_dict(row: Mapping[str, Any]) -> Path:
+    """Take back what :func:`path_to_dict` gave."""
+    steps = [{name: value for name, value in step.items() if name != "direction"} for step in row["steps"]]
+    return Path(tuple(row["nodes"]), tuple(Assertion(**step) for step in steps))
+
+
+def _number(value: float | None) -> float:
+    """A number as JSON gives it: null stands for NaN."""
+    return nan if value is None else float(value)

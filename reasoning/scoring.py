@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import isnan
-from typing import Any
+from typing import Any, Self
 
 from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
 from .score import Item, Metric, Score, check_item
@@ -38,6 +38,17 @@ class ItemScores:
         if explain:
             row["evidence"] = {name: score.evidence.to_dict() for name, score in self.scores.items()}
         return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave; scores of a row without evidence have none."""
+        if "error" in row:
+            return cls(row["id"], error=row["error"])
+        scores = {}
+        for name, value in row["scores"].items():
+            told = {"evidence": row["evidence"][name]} if "evidence" in row else {}
+            scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **told})
+        return cls(row["id"], scores)
 
 
 def score_items(

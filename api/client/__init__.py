@@ -1,0 +1,8 @@
+"""The way in for programs that are elsewhere: tacit's service asked over HTTP, with the answers that the library would give."""
+
+from .asynchronous import AsyncClient
+from .blocking import Client
+from .details import Completion, ConceptDetails, MetricDetails, ServiceDetails
+from .retrying import Patience
+
+__all__ = ["AsyncClient", "Client", "Completion", "ConceptDetails", "MetricDetails", "Patience", "ServiceDetails"]

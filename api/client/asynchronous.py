@@ -1,0 +1,198 @@
+"""The client for programs that do several things at once: as the plain one, awaited, with several requests on their way."""
+
+from __future__ import annotations
+
+import os
+from asyncio import Task, create_task, gather, sleep
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from ...cypher import Query
+from ...graph.errors import InputError
+from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...reasoning.explanation import Explanation
+from ...reasoning.score import Score
+from ...reasoning.scoring import ItemScores, StreamItem
+from . import calls
+from .batches import BATCH_SIZE, Batch, at_least_one, batches, body_of, items_of
+from .details import Completion, ConceptDetails, ServiceDetails
+from .exchange import TIMEOUT, URL, Exchange, settings
+from .problems import TooMuch
+from .retrying import Patience
+
+T = TypeVar("T")
+
+CONCURRENCY = 4
+
+
+class AsyncClient:
+    """As :class:`Client`, awaited, on asyncio; for many requests at a time from one thread."""
+
+    def __init__(
+        self,
+        url: str = URL,
+        *,
+        api_key: str | None = None,
+        timeout: float = TIMEOUT,
+        patience: Patience | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Get ready to ask, as :class:`Client` does; nothing is sent yet."""
+        self._patience = patience or Patience()
+        self._http = httpx.AsyncClient(transport=transport, **settings(url, api_key, timeout))
+
+    async def score(
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        explain: bool = False,
+    ) -> dict[str, Score]:
+        """Return the scores of one response by metric, all that are served by default; see :meth:`Reasoner.score`."""
+        [row] = await self._send(calls.score([body_of(history, response, references)], metrics, explain))
+        if row.error is not None:
+            raise InputError(row.error)
+        return row.scores
+
+    def score_items(
+        self,
+        items: Iterable[StreamItem],
+        *,
+        metrics: Sequence[str] | None = None,
+        explain: bool = False,
+        batch_size: int = BATCH_SIZE,
+        concurrency: int = CONCURRENCY,
+    ) -> AsyncIterator[ItemScores]:
+        """Yield as :meth:`Client.score_items` does, from up to ``concurrency`` requests at a time; so many batches are held."""
+        return self._stream(batches(items, batch_size), metrics, explain, at_least_one(concurrency))
+
+    def score_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        metrics: Sequence[str] | None = None,
+        explain: bool = False,
+        batch_size: int = BATCH_SIZE,
+        concurrency: int = CONCURRENCY,
+        strict: bool = False,
+    ) -> AsyncIterator[ItemScores]:
+        """Yield as :meth:`Client.score_file` does, from up to ``concurrency`` requests at a time; so many batches are held."""
+        return self._stream(batches(items_of(path, strict), batch_size), metrics, explain, at_least_one(concurrency))
+
+    async def explain(
+        self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
+    ) -> dict[str, Explanation]:
+        """Return what each metric's score of one response rests on: its ``text()``, ``claims``, ``svg()``."""
+        return await self._send(calls.explanation(history, response, references, metrics))
+
+    async def info(self) -> ServiceDetails:
+        """Return what the service is made of: version, graph, metrics with their signatures, limits."""
+        return await self._send(calls.info())
+
+    async def concept(self, text: str, *, language: str = "en") -> ConceptDetails:
+        """Return the concept that ``text`` names, with what is around it; InputError when it names none."""
+        return await self._send(calls.concept(text, language))
+
+    async def complete(self, prefix: str, *, limit: int = 10) -> list[Completion]:
+        """Return concepts whose text begins with ``prefix``."""
+        return await self._send(calls.complete(prefix, limit))
+
+    async def neighbours(
+        self, concept: str, hop: int = 1, limit: int = 10, relations: Collection[str] | None = None, *, language: str = "en"
+    ) -> list[Neighbour]:
+        """Return the concepts exactly ``hop`` hops from a concept (text or URI), strongest first."""
+        return await self._send(calls.neighbours(concept, hop, limit, relations, language))
+
+    async def paths(self, source: str, target: str, max_hops: int = 6, limit: int = 10, *, language: str = "en") -> list[Path]:
+        """Return the shortest paths between two concepts (texts or URIs), strongest first."""
+        return await self._send(calls.paths(source, target, max_hops, limit, language))
+
+    async def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
+        """Return what is known about an event; without ``limit`` as much as the service gives."""
+        return await self._send(calls.tails(head, relation, limit))
+
+    async def cypher(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 10.0
+    ) -> QueryResult:
+        """Return the rows of a read-only query, given as Cypher or by its name in the cookbook."""
+        return await self._send(calls.cypher(query, parameters, limit, timeout))
+
+    async def cookbook(self) -> dict[str, Query]:
+        """Return the exploratory queries that come with tacit, by name."""
+        return await self._send(calls.cookbook())
+
+    async def health(self) -> bool:
+        """Whether the service lives; asked once."""
+        return await self._asked_once("/healthz")
+
+    async def ready(self) -> bool:
+        """Whether the service can answer: its graph is there; asked once."""
+        return await self._asked_once("/readyz")
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def _send(self, call: calls.Call[T]) -> T:
+        exchange = Exchange(call, self._patience)
+        while True:
+            request = exchange.request(self._http)
+            try:
+                response = await self._http.send(request)
+            except httpx.TransportError as error:
+                await sleep(exchange.failed(request, error))
+                continue
+            wait = exchange.refused(response)
+            if wait is None:
+                return exchange.answer(response)
+            await sleep(wait)
+
+    async def _asked_once(self, path: str) -> bool:
+        try:
+            return (await self._http.get(path)).is_success
+        except httpx.TransportError:
+            return False
+
+    async def _stream(
+        self, source: Iterator[Batch], metrics: Sequence[str] | None, explain: bool, concurrency: int
+    ) -> AsyncIterator[ItemScores]:
+        """Rows in order, from at most ``concurrency`` requests at a time; those under way end when nobody reads on."""
+        waiting: deque[tuple[Batch, Task[list[ItemScores]]]] = deque()
+        try:
+            for batch in source:
+                waiting.append((batch, create_task(self._rows(batch.items, metrics, explain))))
+                if len(waiting) >= concurrency:
+                    first, task = waiting.popleft()
+                    for row in first.filled(await task):
+                        yield row
+            while waiting:
+                first, task = waiting.popleft()
+                for row in first.filled(await task):
+                    yield row
+        finally:
+            for _, task in waiting:
+                task.cancel()
+            await gather(*(task for _, task in waiting), return_exceptions=True)
+
+    async def _rows(self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool) -> list[ItemScores]:
+        """Rows in order; where the service takes less at a time, halves are sent, down to one item that is too much by itself."""
+        if not items:
+            return []
+        try:
+            return await self._send(calls.score(items, metrics, explain))
+        except TooMuch as error:
+            if len(items) == 1:
+                return [ItemScores(None, error=str(error))]
+        middle = len(items) // 2
+        return await self._rows(items[:middle], metrics, explain) + await self._rows(items[middle:], metrics, explain)

@@ -1,0 +1,146 @@
+"""Each question to the service as data: method, path, what is sent, and how the library's types are made of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from ...cypher import Query
+from ...graph.model import Assertion, GraphCounts, Neighbour, Path, QueryResult
+from ...reasoning.explanation import Explanation
+from ...reasoning.score import Score, path_from_dict
+from ...reasoning.scoring import ItemScores
+from .batches import body_of
+from .details import Completion, ConceptDetails, MetricDetails, ServiceDetails
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request: ``read`` makes the typed answer of the JSON that comes; ``body`` is sent as JSON by POST, None by GET."""
+
+    path: str
+    read: Callable[[Any], T]
+    body: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def score(items: Sequence[Mapping[str, Any]], metrics: Sequence[str] | None, explain: bool) -> Call[list[ItemScores]]:
+    """The scores of several items, in order."""
+
+    def read(answer: Any) -> list[ItemScores]:
+        rows = [ItemScores.from_dict(row) for row in answer["items"]]
+        if len(rows) != len(items):
+            raise ValueError(f"{len(rows)} rows for {len(items)} items")
+        return rows
+
+    return Call("/v1/score", read, {"items": items, **_chosen(metrics), "explain": explain})
+
+
+def explanation(
+    history: Sequence[str], response: str, references: Sequence[str], metrics: Sequence[str] | None
+) -> Call[dict[str, Explanation]]:
+    """What each metric's score of one response rests on; the picture is drawn here, so that it need not travel."""
+
+    def read(answer: Any) -> dict[str, Explanation]:
+        return {name: _explanation(told) for name, told in answer["explanations"].items()}
+
+    body = body_of(history, response, references)
+    return Call("/v1/explain", read, {**body, **_chosen(metrics), "svg": False})
+
+
+def info() -> Call[ServiceDetails]:
+    """What the service is made of."""
+
+    def read(answer: Any) -> ServiceDetails:
+        graph = answer["graph"]
+        counts = GraphCounts(graph["concepts"], graph["events"], graph["assertions"], dict(graph["relations"]))
+        metrics = {name: MetricDetails(told["summary"], told["signature"]) for name, told in answer["metrics"].items()}
+        return ServiceDetails(answer["version"], graph["url"], graph["digest"], counts, metrics, dict(answer["limits"]))
+
+    return Call("/v1/info", read)
+
+
+def concept(text: str, language: str) -> Call[ConceptDetails]:
+    """One concept with what is around it."""
+
+    def read(answer: Any) -> ConceptDetails:
+        return ConceptDetails(answer["text"], answer["uri"], tuple(map(_neighbour, answer["neighbours"])))
+
+    return Call(f"/v1/concepts/{quote(text, safe='')}", read, parameters={"language": language})
+
+
+def complete(prefix: str, limit: int) -> Call[list[Completion]]:
+    """The concepts whose text begins so."""
+
+    def read(answer: Any) -> list[Completion]:
+        return [Completion(row["uri"], row["text"]) for row in answer["concepts"]]
+
+    return Call("/v1/concepts", read, parameters={"prefix": prefix, "limit": limit})
+
+
+def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | None, language: str) -> Call[list[Neighbour]]:
+    """The concepts around one."""
+    parameters: dict[str, Any] = {"concept": concept, "hop": hop, "limit": limit, "language": language}
+    if relations is not None:
+        parameters["relation"] = list(relations)
+    return Call("/v1/neighbours", lambda answer: [_neighbour(row) for row in answer["neighbours"]], parameters=parameters)
+
+
+def paths(source: str, target: str, max_hops: int, limit: int, language: str) -> Call[list[Path]]:
+    """The shortest paths between two concepts."""
+    parameters = {"source": source, "target": target, "max_hops": max_hops, "limit": limit, "language": language}
+    return Call("/v1/paths", lambda answer: [path_from_dict(row) for row in answer["paths"]], parameters=parameters)
+
+
+def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Assertion]]:
+    """What is known about an event."""
+    given = {"head": head, "relation": relation, "limit": limit}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    return Call("/v1/tails", lambda answer: [_assertion(row) for row in answer["tails"]], parameters=parameters)
+
+
+def cypher(query: str, parameters: Mapping[str, Any] | None, limit: int, timeout: float) -> Call[QueryResult]:
+    """The rows of a read-only query."""
+
+    def read(answer: Any) -> QueryResult:
+        columns = tuple(answer["columns"])
+        rows = tuple(tuple(row[column] for column in columns) for row in answer["rows"])
+        return QueryResult(columns, rows, answer["truncated"])
+
+    body = {"query": query, "parameters": dict(parameters or {}), "limit": limit, "timeout": timeout}
+    return Call("/v1/cypher", read, body)
+
+
+def cookbook() -> Call[dict[str, Query]]:
+    """The exploratory queries that come with tacit, by name."""
+
+    def read(answer: Any) -> dict[str, Query]:
+        return {
+            row["name"]: Query(f"explore/{row['name']}", row["text"], row["summary"], tuple(row["parameters"]))
+            for row in answer["queries"]
+        }
+
+    return Call("/v1/cookbook", read)
+
+
+def _chosen(metrics: Sequence[str] | None) -> dict[str, Any]:
+    return {} if metrics is None else {"metrics": [metrics] if isinstance(metrics, str) else list(metrics)}
+
+
+def _explanation(told: Mapping[str, Any]) -> Explanation:
+    evidence = {"pieces": told["pieces"], "note": told["note"]}
+    score = Score.from_dict({"value": told["value"], "signature": told["signature"], "evidence": evidence})
+    return Explanation(tuple(told["history"]), told["response"], score)
+
+
+def _neighbour(row: Mapping[str, Any]) -> Neighbour:
+    return Neighbour(row["uri"], row["hop"], row["weight"])
+
+
+def _assertion(row: Mapping[str, Any]) -> Assertion:
+    known = {name: row[name] for name in Assertion._fields if name in row}
+    return Assertion(**{**known, "head": row["head_uri"], "tail": row["tail_uri"]})

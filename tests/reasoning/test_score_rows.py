@@ -1,0 +1,96 @@
+"""Scores as rows and back: what was read equals what was written, whatever a metric put into it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from math import isnan, nan
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.graph.model import Assertion, Path
+from tacit.reasoning.linking import Mention
+from tacit.reasoning.score import Evidence, Piece, Score, Signature, path_from_dict, path_to_dict
+from tacit.reasoning.scoring import ItemScores
+
+words = st.text(max_size=12)
+names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+concepts = names.map("/c/en/{}".format)
+mentions = st.builds(Mention, st.integers(0, 99), st.integers(0, 99), words, concepts, words, words)
+places = st.none() | st.integers(0, 50)
+
+
+@st.composite
+def paths(draw: st.DrawFn) -> Path:
+    nodes = draw(st.lists(concepts, min_size=1, max_size=4))
+    provenance = st.tuples(names, names, numbers, words, words, words, words, words, words, places, st.none() | numbers)
+    assertions = []
+    for start, end in pairwise(nodes):
+        relation, _, *rest = draw(provenance)
+        head, tail = (start, end) if draw(st.booleans()) else (end, start)
+        assertions.append(Assertion(head, str(relation), tail, *rest))  # type: ignore[arg-type]
+    return Path(tuple(nodes), tuple(assertions))
+
+
+def pieces(rests_on: st.SearchStrategy[tuple[Piece, ...]]) -> st.SearchStrategy[Piece]:
+    mention, path = st.none() | mentions, st.none() | paths()
+    return st.builds(Piece, words, numbers, numbers, mention, places, mention, places, path, words, rests_on)
+
+
+some_pieces = st.recursive(
+    pieces(st.just(())), lambda deeper: pieces(st.lists(deeper, max_size=2).map(tuple)), max_leaves=4
+)  # fmt: skip
+parts = st.tuples(names, words.map(lambda text: text.replace("|", "/")))
+signatures = st.builds(Signature, names, st.lists(parts, max_size=4).map(tuple), st.integers(0, 9))
+scores = st.builds(Score, numbers, st.builds(Evidence, st.lists(some_pieces, max_size=3).map(tuple), words), signatures)
+
+
+def through_json(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+@given(scores)
+def test_a_score_comes_back_as_it_was(score: Score) -> None:
+    assert Score.from_dict(through_json(score.to_dict())) == score
+
+
+@given(paths())
+def test_a_path_comes_back_with_all_of_its_provenance(path: Path) -> None:
+    assert path_from_dict(through_json(path_to_dict(path))) == path
+
+
+@given(st.dictionaries(names, scores, max_size=3), words | st.integers() | st.none())
+def test_a_row_comes_back_as_it_was(by_metric: dict[str, Score], identity: Any) -> None:
+    row = ItemScores(identity, by_metric)
+    assert ItemScores.from_dict(through_json(row.to_dict(explain=True))) == row
+    bare = ItemScores.from_dict(through_json(row.to_dict()))
+    assert bare.to_dict() == row.to_dict()
+    assert not any(score.evidence.pieces for score in bare.scores.values())
+
+
+def test_a_fault_comes_back_as_a_fault() -> None:
+    row = ItemScores("a", error="the response is of type int; give a text")
+    assert ItemScores.from_dict(row.to_dict()) == row
+
+
+def test_no_number_is_null_in_json_and_nan_here() -> None:
+    score = Score(nan, Evidence(note="nothing to judge"), Signature("grounding", (), 1))
+    row = ItemScores(1, {"grounding": score}).to_dict(explain=True)
+    assert row["scores"] == {"grounding": None}
+    back = ItemScores.from_dict(through_json(row)).scores["grounding"]
+    assert isnan(back.value)
+    assert back.evidence == score.evidence
+
+
+@pytest.mark.parametrize("text", ["", "grounding", "grounding|v", "|v:1", "grounding|hops|v:1", "grounding|v:one"])
+def test_what_is_no_signature_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"signature|int\(\)"):
+        Signature.from_text(text)
+
+
+def test_a_bar_within_a_value_stays_in_it() -> None:
+    signature = Signature("accent", (("model", "a|b"), ("k", "1:2")), 3)
+    assert Signature.from_text(str(signature)) == signature
