@@ -18,6 +18,7 @@ from . import (
     graphs,
     loading,
     scoring,
+    serving,
     training,
     tuples,
 )
@@ -40,6 +41,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "evaluate-tuples": evaluating_tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
     },
+    "Serve": {"serve": serving.serve},
     "See it work": {"demo": demonstrating.demo},
 }  # fmt: skip
 

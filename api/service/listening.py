@@ -1,0 +1,117 @@
+"""The server under the application: uvicorn, with patience that ends for clients that send or read too slowly, and a quiet end.
+
+uvicorn waits for ever for the head of a connection's first request and for a client that does not read its answer; the protocol
+here does not. On SIGTERM or SIGINT it takes no new connection, finishes what runs, and ends with status 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .observing import log
+from .settings import Settings
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """A connection: its next head has to be whole in time and within bounds, and its answers have to be read."""
+
+    settings = Settings()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._in_head, self._head_bytes = True, 0
+        self._stalled: asyncio.TimerHandle | None = None
+        self._late: asyncio.TimerHandle | None = self.loop.call_later(self.settings.header_seconds, self._hang_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Count the bytes of a head."""
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._late is None:
+                self._late = self.loop.call_later(self.settings.header_seconds, self._hang_up)
+        super().data_received(data)
+        if self._in_head and self._head_bytes > self.settings.header_bytes:
+            self._hang_up()
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        self._in_head, self._head_bytes = False, 0
+        self._forget_head()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The request is whole; another head may follow."""
+        self._in_head = True
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as it is answered."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(self.settings.request_seconds, self._hang_up)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._forget_head()
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().connection_lost(exc)
+
+    def _forget_head(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _hang_up(self) -> None:
+        self.transport.abort()
+
+
+class Server(uvicorn.Server):
+    """uvicorn that ends with status 0 when it was told to stop and did."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop gracefully; a second SIGINT stops at once."""
+        super().handle_exit(sig, frame)
+        self._captured_signals.clear()  # else the signal would be raised again once all is done
+
+    def _log_started_message(self, listeners: Any) -> None:
+        for listener in listeners:
+            host, port, *_ = listener.getsockname()
+            log("info", "listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+
+def serve(app: ASGIApp, host: str, port: int, settings: Settings) -> None:
+    """Run ``app`` until the process is told to stop.
+
+    Raises:
+        SystemExit: the address cannot be listened at.
+    """
+    protocol = type("Protocol", (PatientProtocol,), {"settings": settings})
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=protocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=settings.connections,
+        timeout_keep_alive=int(settings.idle_seconds) or 1,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds) or 1,
+    )
+    Server(config).run()

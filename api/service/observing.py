@@ -1,0 +1,89 @@
+"""What a service tells of itself: Prometheus measurements, and one line of JSON for each request on stderr.
+
+A line holds no text of a dialogue: the route stands for the path, sizes and numbers for what was sent. ``log_text`` adds the path
+as it was written and the beginning of the body, for those who look for a fault.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+class Instruments:
+    """The measurements of one service, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter("tacit_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry)
+        self._seconds = Histogram(
+            "tacit_request_seconds", "Seconds from a request's head to its answer.", ("route",), buckets=_SECONDS,
+            registry=self._registry,
+        )  # fmt: skip
+        self._scored = Counter("tacit_items_scored", "Items scored.", ("metric",), registry=self._registry)
+        self._batches = Histogram("tacit_batch_items", "Items scored together.", buckets=_SIZES, registry=self._registry)
+        self._timeouts = Counter("tacit_cypher_timeouts", "Queries that passed their time limit.", registry=self._registry)
+        self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+
+    def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
+        """Measure ``value`` whenever somebody looks."""
+        Gauge(name, help_text, registry=self._registry).set_function(value)
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count an answered request."""
+        key = (route, method, status)
+        if key not in self._children:
+            self._children[key] = (self._requests.labels(route, method, str(status)), self._seconds.labels(route))
+        counter, histogram = self._children[key]
+        counter.inc()
+        histogram.observe(seconds)
+
+    def batch(self, size: int, names: Sequence[str]) -> None:
+        """Count a batch of ``size`` items that the metrics ``names`` scored."""
+        self._batches.observe(size)
+        for name in names:
+            self._scored.labels(name).inc(size)
+
+    def cypher_timeout(self) -> None:
+        """Count a query that passed its time limit."""
+        self._timeouts.inc()
+
+    def text(self) -> bytes:
+        """Everything measured, in Prometheus's text format."""
+        return generate_latest(self._registry)
+
+
+Log = Callable[..., None]
+
+
+def log(level: str, event: str, **members: Any) -> None:
+    """Write one line of JSON to stderr; what is None is left out."""
+    row = {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "level": level,
+        "event": event,
+        **{name: value for name, value in members.items() if value is not None},
+    }
+    try:
+        sys.stderr.write(orjson.dumps(row, default=str).decode() + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, TypeError):  # nobody reads the log any more, which is no reason to stop answering
+        return
+
+
+def fault(error: BaseException) -> dict[str, str]:
+    """What a log line says of an unexpected error: its kind and where it arose, not its message, which may quote a dialogue."""
+    frames = traceback.extract_tb(error.__traceback__)[-8:]
+    return {
+        "error": type(error).__name__,
+        "where": " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in reversed(frames)),
+    }

@@ -1,0 +1,68 @@
+"""What a service allows: sizes, times and numbers, each with a default that suits one machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ...graph.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits of a service.
+
+    Attributes:
+        body_bytes: most bytes of a request's body; bodies_bytes: of all bodies that are held at once.
+        items: most items of one request; item_characters: most characters of one item, all its texts together.
+        waiting_items: items that may wait to be scored; beyond them requests get 429.
+        batch_items, batch_characters: most that is scored in one go; they change the speed and nothing else.
+        request_seconds: most that a request may take; body_seconds: most that its body may take to come in.
+        header_seconds: most that a connection may take over a request's head; idle_seconds: most that it may lie idle between
+            two requests; header_bytes: most bytes of a head.
+        lookup_limit: most rows of a question about the graph; waiting_lookups: such questions that may wait.
+        cypher_rows, cypher_seconds: most that a query may ask for; cypher_threads: queries that run at once; waiting_queries:
+            that may wait.
+        ready_seconds: how long an answer of the graph counts as proof that it is there; ping_seconds: how long it may take.
+        connections: open connections beyond which a new request gets 503.
+        shutdown_seconds: time for what runs to end once the service is told to stop.
+        log_text: texts of requests may stand in the log.
+    """
+
+    body_bytes: int = 8 << 20
+    bodies_bytes: int = 128 << 20
+    items: int = 1_000
+    item_characters: int = 20_000
+    waiting_items: int = 4_096
+    batch_items: int = 64
+    batch_characters: int = 20_000
+    request_seconds: float = 60.0
+    body_seconds: float = 10.0
+    header_seconds: float = 10.0
+    idle_seconds: float = 30.0
+    header_bytes: int = 32 << 10
+    lookup_limit: int = 1_000
+    waiting_lookups: int = 256
+    cypher_rows: int = 10_000
+    cypher_seconds: float = 30.0
+    cypher_threads: int = 2
+    waiting_queries: int = 32
+    ready_seconds: float = 1.0
+    ping_seconds: float = 2.0
+    connections: int = 4_096
+    shutdown_seconds: float = 30.0
+    log_text: bool = False
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, bool) and not value > 0:
+                raise InputError(f"a service with {field.name} = {value} cannot work; give a number above 0")
+
+    def limits(self) -> dict[str, Any]:
+        """The limits that a client has to know, as ``/v1/info`` gives them."""
+        shown = (
+            "body_bytes", "items", "item_characters", "waiting_items", "request_seconds", "lookup_limit", "cypher_rows",
+            "cypher_seconds",
+        )  # fmt: skip
+        return {name: value for name, value in asdict(self).items() if name in shown}

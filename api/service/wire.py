@@ -1,0 +1,209 @@
+"""The forms of requests and answers, as pydantic models: what is checked of a body, and what OpenAPI says of both.
+
+Texts are strict (a number is no text). What a text may be (its length, its characters) is the library's to say, item by item.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StrictStr
+
+_HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
+_RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
+_SIGNATURE = "grounding|graph:8f0c2d1e9ab3|pipeline:1c6a3f20d7be@spacy-3.8|hops:6|v:1"
+_TEXT = Annotated[StrictStr, Field()]
+_WHOLE = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+
+
+class Request(BaseModel):
+    """A body: what it does not know is refused, so that a misspelt name does not pass in silence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Item(Request):
+    """One response to score."""
+
+    id: _TEXT | _WHOLE | None = Field(None, description="Names the item in the answer; its place, from 1, by default.")
+    history: list[_TEXT] = Field(description="The turns before the response, oldest first.")
+    response: _TEXT = Field(description="The response to score.")
+    references: list[_TEXT] = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
+
+
+class ScoreRequest(Request):
+    """Responses to score."""
+
+    items: list[Item] = Field(min_length=1, description="At least one; /v1/info tells how many at most.")
+    metrics: list[_TEXT] | None = Field(None, description="Some of the metrics that are served; all by default.")
+    explain: bool = Field(False, strict=True, description="Give the evidence of each score.")
+
+
+class ExplainRequest(Request):
+    """A response whose scores are to be explained."""
+
+    history: list[_TEXT] = Field(description="The turns before the response, oldest first.")
+    response: _TEXT = Field(description="The response to score.")
+    references: list[_TEXT] = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
+    metrics: list[_TEXT] | None = Field(None, description="Some of the metrics that are served; all by default.")
+    svg: bool = Field(True, strict=True, description="Draw the picture of each explanation too.")
+
+
+class CypherRequest(Request):
+    """A query that reads."""
+
+    query: _TEXT = Field(description="Cypher, or the name of a query of the cookbook.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Values of the query's $names.")
+    limit: _WHOLE = Field(1000, ge=0, description="Keep at most so many rows.")
+    timeout: float = Field(10.0, gt=0, strict=True, allow_inf_nan=False, description="Seconds after which the query is stopped.")
+
+
+class Row(BaseModel):
+    """The scores of one item, or why it has none."""
+
+    id: Any = Field(description="The item's id, or its place from 1.")
+    scores: dict[str, float | None] | None = Field(None, description="By metric; null where the metric cannot judge the item.")
+    signature: dict[str, str] | None = Field(None, description="By metric; the same signature gives the same number.")
+    evidence: dict[str, Any] | None = Field(None, description="By metric, with explain: pieces with their shares, and a note.")
+    error: str | None = Field(None, description="Why the item has no scores; the other items have theirs.")
+
+
+class ScoreAnswer(BaseModel):
+    """A row for each item, in order."""
+
+    items: list[Row]
+
+
+class ExplainAnswer(BaseModel):
+    """An explanation for each metric."""
+
+    explanations: dict[str, dict[str, Any]]
+
+
+class Concept(BaseModel):
+    """A concept of the graph."""
+
+    uri: str
+    text: str
+
+
+class NeighbourRow(BaseModel):
+    """A concept near another one."""
+
+    text: str
+    uri: str
+    hop: int
+    weight: float
+
+
+class ConceptsAnswer(BaseModel):
+    """Concepts whose text begins with a prefix."""
+
+    concepts: list[Concept]
+
+
+class ConceptAnswer(BaseModel):
+    """The concept that a text names, and its best neighbours."""
+
+    text: str
+    uri: str
+    neighbours: list[NeighbourRow]
+
+
+class NeighboursAnswer(BaseModel):
+    """The concepts around one, best first."""
+
+    concept: str
+    neighbours: list[NeighbourRow]
+
+
+class PathsAnswer(BaseModel):
+    """The shortest paths between two concepts, strongest first."""
+
+    paths: list[dict[str, Any]]
+
+
+class TailsAnswer(BaseModel):
+    """What is known about an event."""
+
+    tails: list[dict[str, Any]]
+
+
+class CypherAnswer(BaseModel):
+    """Rows of a query."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    truncated: bool = Field(description="There were more rows than the limit let through.")
+
+
+class CookbookAnswer(BaseModel):
+    """The queries of the cookbook."""
+
+    queries: list[dict[str, Any]]
+
+
+class InfoAnswer(BaseModel):
+    """What is served."""
+
+    version: str
+    graph: dict[str, Any] | None
+    metrics: dict[str, dict[str, str]]
+    limits: dict[str, Any]
+
+
+class StateAnswer(BaseModel):
+    """That all is well."""
+
+    status: str
+
+
+class ProblemDocument(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    request_id: str
+
+
+EXAMPLES: dict[type[Request], dict[str, dict[str, Any]]] = {
+    ScoreRequest: {
+        "one": {
+            "summary": "One response, by every metric that is served",
+            "value": {"items": [{"history": _HISTORY, "response": _RESPONSE}]},
+        },
+        "two": {
+            "summary": "Two responses to the same history, with ids and evidence",
+            "value": {
+                "items": [
+                    {"id": "dinner/good", "history": _HISTORY, "response": _RESPONSE},
+                    {"id": "dinner/bad", "history": _HISTORY, "response": "The library has an interesting book for the exam."},
+                ],
+                "explain": True,
+            },
+        },
+    },
+    ExplainRequest: {
+        "picture": {"summary": "With pictures", "value": {"history": _HISTORY, "response": _RESPONSE}},
+        "plain": {"summary": "Without", "value": {"history": _HISTORY, "response": _RESPONSE, "svg": False}},
+    },
+    CypherRequest: {
+        "text": {
+            "summary": "A query of one's own",
+            "value": {
+                "query": "MATCH (a:Concept {text: $word})-[r]->(b:Concept) "
+                "RETURN type(r) AS relation, b.text AS tail ORDER BY relation, tail",
+                "parameters": {"word": "dog"},
+                "limit": 5,
+            },
+        },
+        "cookbook": {
+            "summary": "A query of the cookbook",
+            "value": {"query": "used_for", "parameters": {"concept": "knife"}},
+        },
+    },
+}
+"""Bodies that work on any graph, by the model of the request and a name."""

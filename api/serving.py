@@ -1,0 +1,59 @@
+"""The command ``serve``: the reasoner and its graph over HTTP, with the page at ``/``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..graph.errors import InputError, MissingExtra
+from .metrics import OptionOption, Pipeline, metric_names, metric_options
+from .opening import Address, open_engine
+from .options import Database, Engine, EngineOption, Graph, Password, Quiet, User
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    graph: Graph,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Listen at this address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Listen at this port; 0: any free one.")] = 8000,
+    metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    keys: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="Who may ask; tacit keys add makes it.")
+    ] = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody ask who can reach the address.")] = False,
+    log_text: Annotated[bool, typer.Option("--log-text", help="Texts of requests may stand in the log.")] = False,
+    engine: EngineOption = Engine.AUTO,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Serve scores, explanations and the graph over HTTP."""
+    if keys is None and host not in _LOOPBACK and not no_auth:
+        raise InputError(f"at {host} others can ask this service; name their keys with --keys, or say --no-auth")
+    if keys is not None and no_auth:
+        raise InputError("--keys and --no-auth exclude each other; give one of them")
+    names = metric_names([metrics], "--metrics")
+    options = metric_options(option, names, pipeline)
+    try:
+        from .service.app import create_app
+        from .service.keys import Keys
+        from .service.listening import serve as listen
+        from .service.settings import Settings
+    except ImportError as error:
+        raise MissingExtra((error.name or "fastapi").partition(".")[0], "serve") from error
+    from ..reasoning import Reasoner
+
+    known = None if keys is None else Keys(keys)
+    settings = Settings(log_text=log_text)
+    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
+        reasoner = Reasoner(opened, names, options=options)
+        app = create_app(reasoner, opened, settings=settings, keys=known, logging=not quiet)
+        sys.setswitchinterval(0.001)
+        listen(app, host, port, settings)
