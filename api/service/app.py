@@ -30,7 +30,8 @@ from .scoring import scoring_routes
 from .service import Service
 from .settings import Settings
 
-_DESCRIPTION = """Commonsense you can query, scores you can explain: dialogue metrics over a graph of commonsense, and the graph itself.
+_DESCRIPTION = """Commonsense you can query, scores you can explain: dialogue metrics over a graph of
+commonsense, and the graph itself.
 
 Errors are problem documents (RFC 9457). Every answer bears an `X-Request-ID`; one that is sent along is kept."""
 
