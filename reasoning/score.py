@@ -89,6 +89,8 @@ class Piece:
         turn: index of the history turn that it was found in, from 0; history: where in that turn. None when there is none.
         hops: length of the shortest path between the two; None when there is none.
         path: that path, from the history's concept to the response's, its strongest; None when not asked for or none.
+        asserted: whether the path's assertions stand in the graph as they are given; not what a model holds, nor what was not
+            looked up.
         rests_on: the pieces that this one is made of, strongest first.
     """
 
@@ -102,6 +104,7 @@ class Piece:
     path: Path | None = None
     name: str = ""
     rests_on: tuple[Piece, ...] = ()
+    asserted: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -115,6 +118,7 @@ class Piece:
             "history": self.history.to_dict() if self.history else None,
             "hops": self.hops,
             "path": path_to_dict(self.path) if self.path else None,
+            "asserted": self.asserted,
             "rests_on": [piece.to_dict() for piece in self.rests_on],
         }
 
@@ -132,6 +136,7 @@ class Piece:
             path_from_dict(row["path"]) if row["path"] is not None else None,
             row["name"],
             tuple(cls.from_dict(piece) for piece in row["rests_on"]),
+            bool(row["asserted"]),
         )
 
 

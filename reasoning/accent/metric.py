@@ -18,6 +18,7 @@ from ...graph.names import event_uri, normalise_event
 from ...graph.protocol import KnowledgeGraph
 from ..linking import Mention
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from .asserted import Asserted
 from .scorers.tuplescore import Close, Triple, TupleScore, TupleScorer
 from .tuples import EventTuple, Extractor, Where
 
@@ -49,6 +50,7 @@ class Accent(BatchScoring):
         """
         if profile not in PROFILES:
             raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
+        self.asserted = Asserted(graph)
         self.extractor = extractor
         self.scorer = scorer
         self.profile = profile
@@ -64,28 +66,31 @@ class Accent(BatchScoring):
             VERSION,
         )
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:  # noqa: ARG002
-        """Score many responses, all their distinct tuples together; the evidence costs no more with ``explain``."""
+    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        """Score many responses, all their distinct tuples together; with ``explain`` known tails are looked up in the graph."""
         found = self.extractor.extract_batch(items)
         triples: dict[Triple, TupleScore | None] = {(one.head, one.relation, one.tail): None for row in found for one in row}
         triples.update(zip(triples, self.scorer.score(list(triples)), strict=True))
-        return [self._score(item, row, triples) for item, row in zip(items, found, strict=True)]
+        return [self._score(item, row, triples, explain) for item, row in zip(items, found, strict=True)]
 
-    def _score(self, item: CheckedItem, tuples: Sequence[EventTuple], scores: dict[Triple, Any]) -> Score:
+    def _score(self, item: CheckedItem, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
         if not tuples:
             base = Piece("base", self.prior, self.prior, name="no event tuple")
             why = IN_THE_PAPER if self.profile == "paper" else ON_AVERAGE
             return Score(self.prior, Evidence((base,), NO_TUPLES.format(why)), self.signature)
         judged = [scores[one.head, one.relation, one.tail] for one in tuples]
-        pieces = tuple(_piece(item, one, score, len(tuples)) for one, score in zip(tuples, judged, strict=True))
+        asserted = self.asserted if explain else None
+        pieces = tuple(_piece(item, one, score, len(tuples), asserted) for one, score in zip(tuples, judged, strict=True))
         notes = "; ".join(dict.fromkeys(score.note for score in judged if score.note))
         return Score(sum(piece.share for piece in pieces), Evidence(pieces, notes), self.signature)
 
 
-def _piece(item: CheckedItem, one: EventTuple, score: TupleScore, parts: int) -> Piece:
+def _piece(item: CheckedItem, one: EventTuple, score: TupleScore, parts: int, asserted: Asserted | None) -> Piece:
     """The evidence for one tuple of ``parts``, resting on the known tails that are closest to its own."""
     share = score.value / parts
-    rests_on = tuple(_known(close, one.relation, share if not place else 0.0) for place, close in enumerate(score.closest))
+    rests_on = tuple(
+        _known(close, one.relation, share if not place else 0.0, asserted) for place, close in enumerate(score.closest)
+    )
     turn = one.head_at.turn if one.head_at else None
     return Piece(
         "tuple",
@@ -99,12 +104,18 @@ def _piece(item: CheckedItem, one: EventTuple, score: TupleScore, parts: int) ->
     )
 
 
-def _known(close: Close, relation: str, share: float) -> Piece:
-    """A known tail as evidence: ``graph-tail``, ``nearest-tail``, ``comet-tail`` or ``model-tail``, its path an assertion."""
+def _known(close: Close, relation: str, share: float, asserted: Asserted | None) -> Piece:
+    """A known tail as evidence: ``graph-tail``, ``nearest-tail``, ``comet-tail`` or ``model-tail``; its path is one edge.
+
+    It is the graph's own where that was looked up and is there, else as the source of the tail words it.
+    """
     tail = close.tail
-    assertion = tail.assertion(relation)
-    path = GraphPath((assertion.head, assertion.tail), (assertion,))
-    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path)
+    path = asserted.path(tail, relation) if asserted else None
+    stands = path is not None
+    if path is None:
+        assertion = tail.assertion(relation)
+        path = GraphPath((assertion.head, assertion.tail), (assertion,))
+    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=stands)
 
 
 def _mention(item: CheckedItem, where: Where | None, event: str) -> Mention | None:

@@ -73,7 +73,7 @@ def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float,
     """The evidence that an edge is, as every metric gives an edge of a graph."""
     here, there = _mention(turn.text, caller), _mention(response, called)
     edge = Edge((here.concept, there.concept), (Assertion(here.concept, RELATION, there.concept, weight, "tacit"),))
-    return Piece("term", weight, share, there, turn.place, here, 1, edge)
+    return Piece("term", weight, share, there, turn.place, here, 1, edge, asserted=False)
 
 
 def _mention(text: str, term: Term) -> Mention:

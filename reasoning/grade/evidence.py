@@ -88,7 +88,7 @@ def _keyword(
     ]
     edges.sort(key=lambda piece: (-round(piece.value, 6), piece.turn or 0, piece.history.start if piece.history else 0))
     name = f'keyword "{keyword.mention.text}" (response)'
-    return Piece("keyword", change, change, name=name, rests_on=tuple(edges))
+    return Piece("keyword", change, change, keyword.mention, name=name, rests_on=tuple(edges))
 
 
 def _edge(graph: KnowledgeGraph, keyword: Keyword, other: Keyword, hops: int, attention: float) -> Piece:

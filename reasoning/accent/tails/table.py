@@ -36,7 +36,7 @@ FORMAT = 2
 _HEADER = "table.json"
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
-_TURNED = {"isBefore": "isAfter"}  # what stands before something stands there with the other after it
+TURNED = {"isBefore": "isAfter"}  # what stands before something stands there with the other after it
 _LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are no events
 
 Numbers = NDArray[np.int32]
@@ -186,7 +186,7 @@ def _columns(
             continue
         rank, score = -1 if row.rank is None else row.rank, np.nan if row.score is None else row.score
         ends = row.head, row.tail
-        for name, (head, tail) in ((relation, ends), *([(_TURNED[relation], ends[::-1])] if relation in _TURNED else [])):
+        for name, (head, tail) in ((relation, ends), *([(TURNED[relation], ends[::-1])] if relation in TURNED else [])):
             entry = (name, tail, row.weight, text_of(tail), row.source, rank, score)
             known = said.setdefault(text_of(head), {})
             before = known.get(key := (name, entry[3], row.source))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isnan
 
-from ..graph.names import text_of
-from .score import Piece, Score
+from ...graph.names import text_of
+from ..score import Piece, Score
 
 _TAILS = {
     "graph-tail": 'which {source} says of "{head}"',
@@ -14,24 +13,6 @@ _TAILS = {
     "comet-tail": 'which {source} generated for "{head}"',
     "model-tail": "which {source} expects of it",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What the score of one response rests on.
-
-    Attributes:
-        history: the turns before it, oldest first; response: the text that was scored.
-        score: with its evidence.
-    """
-
-    history: tuple[str, ...]
-    response: str
-    score: Score
-
-    def text(self) -> str:
-        """The score, its pieces with their shares, and its signature, one line each."""
-        return explain(self.score)
 
 
 def explain(score: Score) -> str:
@@ -62,12 +43,14 @@ def _what(piece: Piece) -> str:
     """What a piece is, in words."""
     if piece.kind == "tuple":
         return f"{piece.name} ({piece.value:.2f})"
+    if piece.kind == "keyword":
+        return piece.name
     if piece.kind in _TAILS and piece.path is not None:
         (assertion,) = piece.path.assertions
-        known = _TAILS[piece.kind].format(head=text_of(assertion.head), source=assertion.source)
+        known = _TAILS[piece.kind].format(head=text_of(piece.path.nodes[0]), source=assertion.source)
         return f'like "{piece.name}" ({piece.value:.2f}), {known}'
     if piece.response is None:
-        return piece.name if piece.kind in ("base", "word", "keyword") else f"{piece.name} {piece.value:g}"
+        return piece.name if piece.kind in ("base", "word") else f"{piece.name} {piece.value:g}"
     what = f'"{piece.response.text}"'
     name = text_of(piece.response.concept)
     if name != piece.response.text.lower():

@@ -1,0 +1,9 @@
+"""What a score rests on, for people and programs: in words, as claims that a query can check, as plain values, as a picture."""
+
+from __future__ import annotations
+
+from .claims import Claim, claims_of
+from .explained import Explanation
+from .telling import explain, explain_piece, explain_value
+
+__all__ = ["Claim", "Explanation", "claims_of", "explain", "explain_piece", "explain_value"]

@@ -1,0 +1,38 @@
+"""How pictures look: sizes in pixels, and colours that the colour-blind and a grey print tell apart.
+
+The two hues are Okabe and Ito's blue and vermillion (Color Universal Design, 2008); what they say is said again by dashes, signs
+or places, so no meaning hangs on colour alone.
+"""
+
+from __future__ import annotations
+
+from .scene import By
+
+INK = "#1b1f24"
+QUIET = "#57606a"
+FAINT = "#d5dae0"
+PAPER = "#f6f8fa"
+BLUE = "#0072b2"
+VERMILLION = "#d55e00"
+GREY = "#8a94a0"
+HISTORY = "#dcebf7"
+HISTORY_EDGE = "#5a9bc9"
+RESPONSE = "#d9f0e6"
+RESPONSE_EDGE = "#4fa98a"
+
+COLOUR = {By.GRAPH: BLUE, By.MODEL: VERMILLION, By.LIKENESS: GREY}
+DASHES = {By.GRAPH: "", By.MODEL: "7 4", By.LIKENESS: "2 4"}
+
+MARGIN = 24.0
+TEXT = 13.0
+SMALL = 11.5
+TINY = 10.5
+LEAD = 18.0
+
+THINNEST, THICKEST = 1.2, 6.0
+
+
+def signed(share: float) -> str:
+    """A share with its sign: three decimals, or two digits where that would show nothing."""
+    text = f"{share:+.3f}" if abs(share) >= 0.0005 or share == 0 else f"{share:+.1g}"
+    return text.replace("-", "−", 1)

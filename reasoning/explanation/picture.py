@@ -1,0 +1,150 @@
+"""One picture of an explanation: what was said left, what was answered right, and between them the knowledge that joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isnan
+
+from ...graph.errors import InputError
+from ..score import Score
+from .bars import bars_height, draw_bars
+from .lanes import Lane, draw_lane, first_y, lane_of, last_y, thickness
+from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY
+from .scene import By, Chain, Scene, Word, scene_of
+from .sides import Side, shown_turns
+from .svg import bend, document, label, stroke
+from .telling import explain, explain_value
+from .typeset import clean, fit, width_of, wrap
+
+NARROWEST, WIDEST = 640, 2400
+
+_TITLE = 22.0
+_GUTTER = 46.0
+_BETWEEN = 20.0
+_SAYS = {By.GRAPH: "stands in the graph", By.MODEL: "a model holds it", By.LIKENESS: "alike, or the same"}
+
+
+def draw(history: Sequence[str], response: str, score: Score, width: int = 960) -> str:
+    """Return the picture as SVG; the same for the same input, byte for byte.
+
+    Solid lines are assertions of the graph, dashed ones a model's, dotted ones a likeness; arrows show an assertion's direction,
+    a line's thickness its part in the score. No label overlaps another: at most 12 words a side and 16 chains are shown, the
+    strongest, and how many were left out is said.
+
+    Args:
+        width: in pixels, 640..2,400.
+
+    Raises:
+        InputError: ``width`` is outside that.
+    """
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(f"a picture {width} pixels wide cannot be drawn; give {NARROWEST} to {WIDEST}")
+    scene = scene_of(score)
+    marks: list[str] = []
+    y = _head(score, width, marks)
+    y = _middle(history, response, scene, width, y, marks)
+    if scene.bars or scene.facts:
+        y += _BETWEEN
+        marks += draw_bars(scene, score.value, score.signature.metric, MARGIN, width - 2 * MARGIN, y)
+        y += bars_height(scene)
+    y = _foot(score, scene, width, y + _BETWEEN, marks)
+    return document(width, y + 12, f"{explain_value(score)}", _told(history, response, score), marks)
+
+
+def _head(score: Score, width: float, marks: list[str]) -> float:
+    """The metric and its value, and the note where there is one; returns where the rest begins."""
+    value = "no score" if isnan(score.value) else f"{score.value:.3f}".replace("-", "−")
+    name = score.signature.metric
+    marks.append(label(MARGIN, 42, name, _TITLE, QUIET))
+    marks.append(label(MARGIN + width_of(name, _TITLE) + 10, 42, value, _TITLE, INK, bold=True))
+    y = 62.0
+    for line in wrap(clean(score.evidence.note), TEXT, width - 2 * MARGIN, 3):
+        marks.append(label(MARGIN, y + 6, line.text, TEXT, QUIET))
+        y += LEAD
+    return y + 4
+
+
+def _middle(history: Sequence[str], response: str, scene: Scene, width: float, top: float, marks: list[str]) -> float:
+    """Both sides and the lanes between them; returns where they end."""
+    inner = width - 2 * MARGIN
+    side = (inner * 0.25) if scene.chains else (inner - _GUTTER) / 2
+    joined = [word for chain in scene.chains for word in (chain.left, chain.right) if word is not None]
+    left = Side(shown_turns(history, scene.words), [word for word in scene.words if word.turn is not None], joined, MARGIN, side)
+    right = Side([(None, response)], [word for word in scene.words if word.turn is None], joined, width - MARGIN - side, side)
+    x0, x1 = MARGIN + side + _GUTTER, width - MARGIN - side - _GUTTER
+    lanes = _ordered([lane_of(chain, x1 - x0) for chain in scene.chains], left, right)
+    lanes_height = sum(lane.height for lane in lanes)
+    height = max(left.height, right.height, lanes_height + (LEAD if scene.chains_left_out else 0))
+    tops = {left: top + (height - left.height) / 2, right: top + (height - right.height) / 2}
+    marks += left.draw(tops[left])
+    marks += right.draw(tops[right])
+    if not history:
+        marks.append(label(MARGIN, top + height / 2, "nothing was said before", TEXT, QUIET))
+    marks += _lanes(lanes, left, right, tops, x0, x1, top + (height - lanes_height) / 2)
+    if scene.chains_left_out:
+        more = f"{scene.chains_left_out} weaker {'ones are' if scene.chains_left_out > 1 else 'one is'} not shown"
+        marks.append(label((x0 + x1) / 2, top + height - 2, more, SMALL, QUIET, anchor="middle"))
+    return top + height
+
+
+def _ordered(lanes: list[Lane], left: Side, right: Side) -> list[Lane]:
+    """The lanes by the mean height of what they join (their barycentre), so that few lines cross."""
+
+    def height(chain: Chain) -> float:
+        ends = [left.middle(chain.left) - left.height / 2] if chain.left else []
+        ends += [right.middle(chain.right) - right.height / 2] if chain.right else []
+        return sum(ends) / len(ends) if ends else 0.0
+
+    return sorted(lanes, key=lambda lane: round(height(lane.chain), 3))
+
+
+def _lanes(
+    lanes: Sequence[Lane], left: Side, right: Side, tops: dict[Side, float], x0: float, x1: float, top: float
+) -> Iterator[str]:
+    """The lanes one below the other, and the bends that join them to the words."""
+    most = max((lane.chain.part for lane in lanes), default=0.0)
+    ends: dict[Word, list[Chain]] = {}
+    for lane in lanes:
+        for word in (lane.chain.left, lane.chain.right):
+            if word is not None:
+                ends.setdefault(word, []).append(lane.chain)
+    for lane in lanes:
+        chain, thick = lane.chain, thickness(lane.chain, most)
+        for side, word, x, y, step in (
+            (left, chain.left, x0, first_y(top), chain.steps[0]),
+            (right, chain.right, x1, last_y(lane, top), chain.steps[-1]),
+        ):
+            if word is not None:
+                at, below = side.port(word, ends[word].index(chain), len(ends[word]))
+                curve = bend(at, tops[side] + below, x, y)
+                yield stroke(curve, COLOUR[step.by], thick, DASHES[step.by])
+        yield from draw_lane(lane, x0, x1, top, thick)
+        top += lane.height
+
+
+def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) -> float:
+    """What the lines mean, and the signature; returns where the picture ends."""
+    x = MARGIN
+    shown = {step.by for chain in scene.chains for step in chain.steps}
+    if not score.evidence.pieces:
+        marks.append(label(MARGIN, y + 4, "There is no evidence to show.", TEXT, QUIET))
+        y += LEAD
+    for by in By:
+        if by in shown:
+            marks.append(stroke(f"M{x:.1f} {y:.1f}h30", COLOUR[by], 3, DASHES[by]))
+            marks.append(label(x + 38, y + 4, _SAYS[by], SMALL, QUIET))
+            x += 38 + width_of(_SAYS[by], SMALL) + 24
+    if shown:
+        what = "thickness: a model's attention" if scene.attention else "thickness: part in the score"
+        marks.append(label(x, y + 4, what, SMALL, QUIET))
+        y += LEAD
+    marks.append(
+        label(MARGIN, y + 6, fit(str(score.signature), TINY, width - 2 * MARGIN), TINY, QUIET, title=str(score.signature))
+    )
+    return y + 12
+
+
+def _told(history: Sequence[str], response: str, score: Score) -> str:
+    """The picture in words."""
+    said = [f"Turn {number}: {turn}" for number, turn in enumerate(history, 1)]
+    return " ".join([*said, f"Response: {response}", explain(score)])

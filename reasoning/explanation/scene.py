@@ -1,0 +1,253 @@
+"""What a picture of an explanation shows, before any of it has a place: words of both sides, chains between them, and shares.
+
+Every metric's evidence comes down to these: a *word* is where a keyword or an event stands in a turn; a *chain* leads from a
+word of the history to one of the response, its steps assertions of the graph, a model's, or a likeness; a *bar* is a piece that
+is no place in a text and has a share of the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import pairwise
+from math import isnan
+
+from ...graph.model import Path
+from ...graph.names import text_of
+from ..linking import Mention
+from ..score import Piece, Score
+
+MOST_CHAINS = 16
+MOST_WORDS = 12
+MOST_BARS = 12
+
+_TUPLE = re.compile(r"^(?P<head>.+?) -(?P<relation>\w+)-> (?P<tail>.+)$", re.DOTALL)
+
+
+class By(Enum):
+    """Who says so: the graph, a model, or nobody, since two things are only alike or the same."""
+
+    GRAPH = "graph"
+    MODEL = "model"
+    LIKENESS = "likeness"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A place in a text: ``turn`` of the history from 0, None for the response; its ``text`` as shown, its node's ``name``."""
+
+    turn: int | None
+    start: int
+    end: int
+    text: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a chain: its relations, and whether the assertions lead onwards; None where there is no direction."""
+
+    labels: tuple[str, ...]
+    onwards: bool | None
+    by: By
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What joins a word of the history to one of the response.
+
+    Attributes:
+        left, right: the words; None where a text does not say them.
+        nodes: what stands between two steps, one fewer than the steps. first, last: what stands at an end that is no word.
+        share: what of the value is due to it; part: its weight beside the others, 0 or more, which is drawn as thickness.
+    """
+
+    left: Word | None
+    right: Word | None
+    steps: tuple[Step, ...]
+    nodes: tuple[str, ...]
+    share: float
+    part: float
+    first: str = ""
+    last: str = ""
+
+    @property
+    def course(self) -> tuple[object, ...]:
+        """What two chains have in common that can be drawn as one: all but the relations and the shares."""
+        return self.left, self.right, self.nodes, self.first, self.last, tuple((step.onwards, step.by) for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A piece with a share of the value: its name, and what it is worth by itself where that is another number."""
+
+    name: str
+    share: float
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is drawn.
+
+    Attributes:
+        chains: strongest first; chains_left_out: how many there are besides.
+        words: of both sides, in the order of the texts; those of the response that nothing joins among them.
+        bars: in the metric's order, strongest where there are too many; bars_left_out: the others, their shares as one.
+        facts: numbers without a share, with their names.
+        attention: thickness is a model's attention, not a share.
+    """
+
+    chains: tuple[Chain, ...]
+    chains_left_out: int
+    words: tuple[Word, ...]
+    bars: tuple[Bar, ...]
+    bars_left_out: tuple[int, float]
+    facts: tuple[tuple[str, float], ...]
+    attention: bool
+
+
+def scene_of(score: Score) -> Scene:
+    """Return what to draw for ``score``."""
+    found = _merged([chain for piece in score.evidence.pieces for chain in _chains(piece)])
+    found.sort(key=lambda chain: -chain.part)  # stable: the metric's own order among equals
+    chains, words = _fitting(found)
+    for piece in score.evidence.pieces:
+        if piece.response is not None and not _has_chain(piece) and _count(words, None) < MOST_WORDS:
+            words.setdefault(_word(piece.response, None), None)
+    bars = [_bar(piece) for piece in score.evidence.pieces if not _is_chain(piece) and piece.kind != "part"]
+    shown, rest = _strongest([bar for bar in bars if not isnan(bar.share)])
+    return Scene(
+        tuple(chains),
+        len(found) - len(chains),
+        tuple(sorted(words, key=_place)),
+        tuple(shown),
+        (len(rest), sum(bar.share for bar in rest)),
+        tuple((piece.name, piece.value) for piece in score.evidence.pieces if piece.kind == "part"),
+        any(part.kind == "edge" for piece in score.evidence.pieces for part in piece.rests_on),
+    )
+
+
+def _place(word: Word) -> tuple[bool, int, int, int, str]:
+    return word.turn is None, word.turn or 0, word.start, word.end, word.name
+
+
+def _count(words: dict[Word, None], turn: int | None) -> int:
+    """Words on the side of ``turn``."""
+    return sum((word.turn is None) == (turn is None) for word in words)
+
+
+def _fitting(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
+    """The strongest chains that there is room for, with their words."""
+    words: dict[Word, None] = {}
+    chosen: list[Chain] = []
+    for chain in chains:
+        ends = {word: None for word in (chain.left, chain.right) if word is not None}
+        both = {**words, **ends}
+        if len(chosen) < MOST_CHAINS and _count(both, 0) <= MOST_WORDS and _count(both, None) <= MOST_WORDS:
+            chosen.append(chain)
+            words = both
+    return chosen, words
+
+
+def _is_chain(piece: Piece) -> bool:
+    """Whether the piece is itself a chain, or a word that nothing joins; a keyword of GRADE has a share of its own."""
+    return piece.kind != "keyword" and (piece.kind == "tuple" or piece.response is not None)
+
+
+def _has_chain(piece: Piece) -> bool:
+    return next(_chains(piece), None) is not None
+
+
+def _chains(piece: Piece) -> Iterator[Chain]:
+    """The chains of a piece and of what it rests on."""
+    if piece.kind == "tuple":
+        yield _of_tuple(piece)
+        return
+    if piece.response is not None and piece.history is not None and piece.turn is not None:
+        yield _of_path(piece)
+    for part in piece.rests_on:
+        yield from _chains(part)
+
+
+def _part(piece: Piece) -> float:
+    part = piece.value if piece.kind == "edge" else abs(piece.share)
+    return 0.0 if isnan(part) else part
+
+
+def _of_path(piece: Piece) -> Chain:
+    """A piece that joins two words, through its path where that is told."""
+    assert piece.response is not None
+    assert piece.history is not None
+    left, right = _word(piece.history, piece.turn), _word(piece.response, None)
+    share = piece.value if piece.kind == "edge" else piece.share
+    steps, nodes = _along(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ((), ())
+    if not steps:
+        said = "no path" if piece.hops is None else "the same" if piece.hops == 0 else f"{piece.hops} hops"
+        steps = (Step((said,), None, By.GRAPH if piece.hops else By.LIKENESS),)
+    return Chain(left, right, steps, nodes, share, _part(piece))
+
+
+def _along(path: Path, by: By) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """The steps of a path and the texts of the nodes between them."""
+    ends = pairwise(path.nodes)
+    steps = tuple(Step((row.relation,), row.head == start, by) for (start, _), row in zip(ends, path.assertions, strict=True))
+    return steps, tuple(text_of(node) for node in path.nodes[1:-1])
+
+
+def _of_tuple(piece: Piece) -> Chain:
+    """An event tuple: from its head by the relation to the closest known tail, which is like what the response says."""
+    said = _TUPLE.match(piece.name)
+    head, relation, tail = said.groups() if said else (piece.name, "", "")
+    left = _word(piece.history, piece.turn) if piece.history is not None and piece.turn is not None else None
+    right = _word(piece.response, None) if piece.response is not None else None
+    first, last = "" if left else head, "" if right else tail
+    if not piece.rests_on or piece.rests_on[0].path is None:
+        judged = Step((f"{relation} {piece.value:.2f}".strip(),), True, By.MODEL)
+        return Chain(left, right, (judged,), (), piece.share, _part(piece), first, last)
+    closest = piece.rests_on[0]
+    assert closest.path is not None
+    (known,) = closest.path.assertions
+    by = By.GRAPH if closest.asserted else By.MODEL
+    start, end = closest.path.nodes
+    steps = [Step((known.relation,), known.head == start, by), Step((f"≈ {closest.value:.2f}",), None, By.LIKENESS)]
+    nodes = [text_of(end)]
+    if closest.kind == "nearest-tail":
+        steps.insert(0, Step(("≈",), None, By.LIKENESS))
+        nodes.insert(0, text_of(start))
+    return Chain(left, right, tuple(steps), tuple(nodes), piece.share, _part(piece), first, last)
+
+
+def _word(mention: Mention, turn: int | None) -> Word:
+    name = text_of(mention.concept)
+    known = mention.concept.startswith("/e/") or name == mention.text.lower()
+    return Word(turn, mention.start, mention.end, mention.text if known else f"{mention.text} ({name})", name)
+
+
+def _merged(chains: Sequence[Chain]) -> list[Chain]:
+    """Chains of one course as one: their relations side by side, their shares added up."""
+    found: dict[object, Chain] = {}
+    for chain in chains:
+        known = found.get(chain.course)
+        if known is not None:
+            steps = tuple(
+                replace(one, labels=tuple(dict.fromkeys((*one.labels, *other.labels))))
+                for one, other in zip(known.steps, chain.steps, strict=True)
+            )
+            chain = replace(known, steps=steps, share=known.share + chain.share, part=known.part + chain.part)
+        found[chain.course] = chain
+    return list(found.values())
+
+
+def _bar(piece: Piece) -> Bar:
+    own = piece.kind in ("base", "keyword") or piece.value == piece.share or isnan(piece.value)
+    return Bar(piece.name, piece.share, None if own else piece.value)
+
+
+def _strongest(bars: Sequence[Bar]) -> tuple[list[Bar], list[Bar]]:
+    """The bars that there is room for, in their order, and the others."""
+    order = sorted(range(len(bars)), key=lambda place: -abs(bars[place].share))
+    kept = set(order[:MOST_BARS])
+    return [bars[place] for place in sorted(kept)], [bars[place] for place in order[MOST_BARS:]]

@@ -1,0 +1,109 @@
+"""How wide a text is, without a font at hand: widths of a common sans, so that a layout can promise that nothing overlaps.
+
+The widths are those of Arial, Helvetica and Liberation Sans, in thousandths of the font size. A picture states the width of
+every text that it sets, so that a viewer with another font fits it into the same place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from unicodedata import category, combining, east_asian_width
+
+_WIDTHS = {
+    191: "'", 222: "ijl‘’", 260: "|¦", 278: " !,./:;I[\\]ft·ÌÍÎÏìíîï", 333: "()-`r¡¨´“”", 334: "{}", 350: "•", 355: '"',
+    389: "*", 400: "°", 469: "^", 500: "Jcksvxyzçýÿšž", 556: "#$0123456789?L_abdeghnopqu£«»àáâãäåèéêëñòóôõöùúûü–",
+    584: "+<=>~×−≈", 611: "FTZßø", 667: "&ABEKPSVXYÀÁÂÃÄÅÈÉÊËÝŠ", 722: "CDHNRUwÇÑÙÚÛÜ", 778: "GOQÒÓÔÕÖØ", 833: "Mm",
+    889: "%æ", 944: "Wœ", 1000: "ÆŒ—…→←", 1015: "@",
+}  # fmt: skip
+_WIDTH_OF = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
+_UNKNOWN = 750
+_FULL = 1000
+_BOLD = 1.09
+_STEERING = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+ELLIPSIS = "…"
+
+
+class Line(NamedTuple):
+    """One line of a wrapped text: what is set, and for each of its words where it begins in the text and in the line."""
+
+    text: str
+    words: tuple[tuple[int, int, str], ...]
+
+
+def plain(text: str) -> str:
+    """Return ``text``, letter for letter, with what no picture can show replaced: controls, marks that turn the writing round."""
+    return _STEERING.sub("\u200b", _NO_XML.sub("\ufffd", text))
+
+
+def clean(text: str) -> str:
+    """Return ``text`` as :func:`plain` does, on one line, with single spaces."""
+    return " ".join(plain(text).split())
+
+
+def width_of(text: str, size: float, *, bold: bool = False) -> float:
+    """Return the width of ``text`` in pixels at a font size in pixels."""
+    return sum(map(_advance, text)) * size / 1000 * (_BOLD if bold else 1.0)
+
+
+def _advance(letter: str) -> int:
+    known = _WIDTH_OF.get(letter)
+    if known is not None:
+        return known
+    if combining(letter) or category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return _FULL if east_asian_width(letter) in ("W", "F") else _UNKNOWN
+
+
+def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:
+    """Return ``text``, cut at the end with an ellipsis where it is wider than ``width``; never empty unless ``text`` is."""
+    if width_of(text, size, bold=bold) <= width:
+        return text
+    while len(text) > 1 and width_of(text + ELLIPSIS, size, bold=bold) > width:
+        text = text[: min(len(text) - 1, max(1, int(len(text) * width / width_of(text + ELLIPSIS, size, bold=bold)) + 1))]
+    return text.rstrip() + ELLIPSIS
+
+
+def wrap(text: str, size: float, width: float, most: int) -> list[Line]:
+    """Set ``text`` in at most ``most`` lines of at most ``width``; a word that fits no line is broken, what is left out is ``…``."""
+    lines: list[Line] = []
+    words: list[tuple[int, int, str]] = []
+    line = ""
+    for start, word in _pieces(text, size, width):
+        joined = f"{line} {word}" if line else word
+        if line and width_of(joined, size) > width:
+            if len(lines) + 1 == most:
+                lines.append(Line(fit(f"{line} {ELLIPSIS}", size, width), tuple(words)))
+                return lines
+            lines.append(Line(line, tuple(words)))
+            words, joined = [], word
+        words.append((start, len(joined) - len(word), word))
+        line = joined
+    return [*lines, Line(line, tuple(words))] if line else lines
+
+
+def _pieces(text: str, size: float, width: float) -> list[tuple[int, str]]:
+    """The words of a text with their places, those wider than a line in parts that are not."""
+    found: list[tuple[int, str]] = []
+    for match in re.finditer(r"\S+", text):
+        start, word = match.start(), match[0]
+        while width_of(word, size) > width and len(word) > 1:
+            end = len(word) - 1
+            while end > 1 and width_of(word[:end], size) > width:
+                end = max(1, min(end - 1, int(end * width / width_of(word[:end], size))))
+            found.append((start, word[:end]))
+            start, word = start + end, word[end:]
+        found.append((start, word))
+    return found
+
+
+def joined(parts: Sequence[str], size: float, width: float) -> str:
+    """Return ``parts`` with commas between them, as many as fit into ``width`` and ``+n`` for the others; the first always."""
+    for shown in range(len(parts), 1, -1):
+        more = f" +{len(parts) - shown}" if shown < len(parts) else ""
+        if width_of(text := ", ".join(parts[:shown]) + more, size) <= width:
+            return text
+    more = f" +{len(parts) - 1}" if len(parts) > 1 else ""
+    return fit(parts[0], size, max(width - width_of(more, size), size)) + more
