@@ -14,6 +14,7 @@ from .opening import Address, open_engine
 from .options import Engine
 
 if TYPE_CHECKING:
+    from ..reasoning import Reasoner
     from ..reasoning.score import Metric
 
 Options = dict[str, dict[str, Any]]
@@ -94,25 +95,35 @@ def _value(text: str) -> Any:
 
 
 @contextmanager
-def open_metrics(
+def open_reasoner(
     names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
-) -> Iterator[list[Metric]]:
-    """Give the metrics, over the graph at ``address``, which is opened only when one of them needs it.
+) -> Iterator[Reasoner]:
+    """Give the metrics as one, over the graph at ``address``, which is opened only when one of them needs it.
 
     Raises:
         InputError: a metric needs a graph and none is named.
     """
-    from ..reasoning.registry import load_metric, metric_kind
+    from ..reasoning import Reasoner
+    from ..reasoning.registry import metric_kind
 
     options = {name: _with_vectors(options[name]) for name in names}
     needing = [name for name in names if metric_kind(name).graph]
     if not needing:
-        yield [load_metric(name, None, **options[name]) for name in names]
+        yield Reasoner(None, names, options=options)
         return
     if address is None:
         raise InputError(f"the metric {needing[0]} reasons over a graph; name one with --graph")
     with open_engine(address, engine, quiet=quiet) as graph:
-        yield [load_metric(name, graph, **options[name]) for name in names]
+        yield Reasoner(graph, names, options=options)
+
+
+@contextmanager
+def open_metrics(
+    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
+) -> Iterator[list[Metric]]:
+    """Give the metrics one by one; see :func:`open_reasoner`."""
+    with open_reasoner(names, options, address, engine, quiet=quiet) as reasoner:
+        yield list(reasoner.metrics)
 
 
 def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
         with target.open("w", encoding="utf-8") as stream:
             yield stream.write
         return
-    with _whole(target) as file:
+    with whole(target) as file:
         if target.suffix == ".gz":
             import gzip
 
@@ -56,12 +56,12 @@ def write_whole(path: Path, data: bytes) -> None:
     if target.exists() and not target.is_file():
         target.write_bytes(data)
         return
-    with _whole(target) as file:
+    with whole(target) as file:
         file.write(data)
 
 
 @contextmanager
-def _whole(target: Path) -> Iterator[BinaryIO]:
+def whole(target: Path) -> Iterator[BinaryIO]:
     """Give a file beside ``target`` that takes its place when the block has ended well."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

@@ -1,34 +1,46 @@
-"""The command ``score``: the responses of a dialogue file through one or more metrics, as a stream in input order.
+"""The command ``score``: the responses of a dialogue file through one or more metrics, in input order, here or on a cluster.
 
 A line that holds no item, or an item that cannot be scored, gives an output line with ``error`` in its place; the others go on.
+What goes to a terminal or a pipe streams; what goes from a file to a file is scored in shards, so that it can be resumed.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from math import isnan
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..graph.errors import InputError
-from .metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_metrics
-from .opening import readable
-from .options import Database, Engine, EngineOption, Password, Quiet, User
+from .metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
+from .opening import Address, readable
+from .options import Database, Engine, Password, Quiet, User
 from .output import check_output, lines_to
 from .progress import Meter
-from .telling import fault_of, in_json, in_words
+from .scale.plan import Form, Observe, Plan, scored
+from .scale.running import Cluster, Done, run_shards
+from .scale.shards import LINES
+from .tally import Tally
+from .telling import in_json, in_words
 
-if TYPE_CHECKING:
-    from ..loaders.dialogues import Item, ItemError
-    from ..reasoning.score import Metric
-    from ..reasoning.scoring import ItemScores
 
-_SHOWN_ERRORS = 10
+class RunEngine(Enum):
+    """What answers a concept query, or where that happens."""
+
+    AUTO = "auto"
+    STORE = "store"
+    INDEX = "index"
+    RAY = "ray"
+
+
+class Format(Enum):
+    """How rows are written to a file."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
 
 
 def score(
@@ -41,10 +53,31 @@ def score(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
     ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", show_default="by the output's name", help="Of the output: .parquet, else JSON lines."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run into the same output was cut short.")] = False,
     batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Items scored together; changes the speed alone.")] = 256,
+    shard_lines: Annotated[int, typer.Option(metavar="N", min=1, help="Lines that are kept, for --resume, together.")] = LINES,
     option: OptionOption = None,
     pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
+    engine: Annotated[
+        RunEngine,
+        typer.Option(
+            "--engine",
+            help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept; "
+            "ray: as auto, in the workers of a Ray cluster.",
+        ),
+    ] = RunEngine.AUTO,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", show_default="one of this machine", help="With --engine ray: the cluster, or auto."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: how many score at a time."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no item.")] = False,
     text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines, also on a terminal.")] = False,
@@ -57,100 +90,107 @@ def score(
 
     A line of FILE is {"history": [...], "response": "..."} or {"turns": [...]}: of those, every turn from the second on is scored
     against what came before. Lines come out in the same order: {"id", "scores", "signature"}, with --explain also "evidence".
+    A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
     names = metric_names([metrics], "--metrics")
     options = metric_options(option, names, pipeline)
     readable(file)
-    if output is not None:
-        check_output(output, file)
+    target = None if output is None else check_output(output, file)
     words = text or (explain and not json and output is None and sys.stdout.isatty())
+    observers: list[Observe] = []  # told of every row, with its item where the line holds one
+    plan = Plan(
+        file,
+        tuple(names),
+        options,
+        _reachable(address_of(graph, user, password, database)),
+        Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value),
+        explain=explain or words or bool(observers),
+        shown=explain,
+        strict=strict,
+        batch_size=batch_size,
+        lines=shard_lines,
+        form=_form(output, form, text or json),
+    )
+    sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
+    _check_run(plan, output, sharded, resume, _cluster_options(engine, address, workers))
     watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
-    with open_metrics(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as chosen:
-        stream = _Stream(file, strict)
-        tally = Tally(names)
-        with (
-            lines_to(output, apart_from=file) as write,
-            Meter("scoring", _total(file, watched), unit="items", noun="items", quiet=not watched) as meter,
-        ):
-            for number, (item, row) in enumerate(stream.scores(chosen, batch_size, explain or words)):
-                write(in_words(item, row, first=not number) if words else in_json(row, explain))
-                tally.add(row)
-                meter.add(1)
-    _report(tally, meter.seconds, [str(metric.signature) for metric in chosen], output, quiet)
-    if tally.errors and not tally.scored:
-        raise InputError(f"{file} holds nothing that can be scored; the first fault: {tally.faults[0]}")
+
+    def meter() -> Meter:
+        return Meter("scoring", _total(file, watched), unit="items", noun="items", quiet=not watched)
+
+    if target is not None and (sharded or plan.form is Form.PARQUET):
+        cluster = Cluster(address, workers) if engine is RunEngine.RAY else None
+        done = run_shards(plan, target, meter, resume=resume, cluster=cluster, observers=observers, quiet=quiet)
+    else:
+        done = _stream(plan, output, meter, words, observers, quiet)
+    _report(plan, done, output, quiet)
+    if done.tally.errors and not done.tally.scored:
+        raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")
 
 
-@dataclass
-class Tally:
-    """What a run scored: items, errors (the first of them in words), and what each metric judged, and to what sum."""
+def _stream(
+    plan: Plan, output: Path | None, meter_of: Callable[[], Meter], words: bool, observers: list[Observe], quiet: bool
+) -> Done:
+    """Score to stdout, a pipe or a file, row by row."""
+    from ..loaders import read_items
 
-    names: list[str]
-    scored: int = 0
-    errors: int = 0
-    faults: list[str] = field(default_factory=list)
-    judged: dict[str, int] = field(default_factory=dict)
-    sums: dict[str, float] = field(default_factory=dict)
-
-    def mean(self, name: str) -> float | None:
-        """Mean of a metric over the items that it could judge, None when there was none."""
-        return self.sums[name] / self.judged[name] if self.judged.get(name) else None
-
-    def add(self, row: ItemScores | ItemError) -> None:
-        """Count one row."""
-        fault = fault_of(row)
-        if fault is None:
-            self.scored += 1
-            for name, score in row.scores.items():  # type: ignore[union-attr]
-                if not isnan(score.value):
-                    self.judged[name] = self.judged.get(name, 0) + 1
-                    self.sums[name] = self.sums.get(name, 0.0) + score.value
-            return
-        self.errors += 1
-        if len(self.faults) < _SHOWN_ERRORS:
-            self.faults.append(fault)
+    tally = Tally()
+    items = read_items(plan.file, strict=plan.strict)
+    with plan.open(quiet=quiet) as reasoner, lines_to(output, apart_from=plan.file) as write, meter_of() as meter:
+        for number, (item, row) in enumerate(scored(items, reasoner, plan.batch_size, plan.explain)):
+            write(in_words(item, row, first=not number) if words else in_json(row, plan.shown))
+            tally.add(row)
+            meter.add(1)
+            for tell in observers:
+                tell(item, row)
+        return Done(tally, tally.rows, meter.seconds, reasoner.signatures)
 
 
-class _Stream:
-    """The items of a file on their way through the metrics; lines without an item keep their place."""
+def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
+    """How rows are written: as asked, else as the output's name says.
 
-    def __init__(self, file: str, strict: bool) -> None:
-        from ..loaders import read_items
+    Raises:
+        InputError: Parquet is asked for without a file, or with what is for printing.
+    """
+    if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
+        if output is None or printed or (output.exists() and not output.is_file()):
+            raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
+        return Form.PARQUET
+    return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
 
-        self._rows = read_items(file, strict=strict)
-        self._waiting: deque[Item | ItemError] = deque()
 
-    def scores(
-        self, metrics: list[Metric], batch_size: int, explain: bool
-    ) -> Iterator[tuple[Item | None, ItemScores | ItemError]]:
-        """Yield each item with its scores, or None with what is wrong with the line."""
-        from ..loaders import ItemError
-        from ..reasoning import score_items
+def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
+    """Whether a cluster scores.
 
-        for row in score_items(self._items(), metrics, batch_size=batch_size, explain=explain):
-            yield from self._faulty()
-            item = self._waiting.popleft()
-            assert not isinstance(item, ItemError)
-            yield item, row
-        yield from self._faulty()
+    Raises:
+        InputError: it does not, and an option is for one.
+    """
+    if engine is not RunEngine.RAY and (address is not None or workers is not None):
+        raise InputError(
+            f"{'--address' if address is not None else '--workers'} is for a cluster; add --engine ray, or leave it out"
+        )
+    return engine is RunEngine.RAY
 
-    def _faulty(self) -> Iterator[tuple[None, ItemError]]:
-        from ..loaders import ItemError
 
-        while self._waiting and isinstance(self._waiting[0], ItemError):
-            row = self._waiting.popleft()
-            assert isinstance(row, ItemError)
-            yield None, row
+def _check_run(plan: Plan, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
+    """Check that shards can be kept where that is asked for.
 
-    def _items(self) -> Iterable[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
-        from ..loaders import ItemError
+    Raises:
+        InputError: they cannot.
+    """
+    if (resume or cluster) and not sharded:
+        asked = "--resume" if resume else "--engine ray"
+        where = "standard input" if plan.file == "-" else "standard output" if output is None else "such an output"
+        raise InputError(f"{asked} scores a file into a file of rows, not {where}; name both as files, without --text")
 
-        for row in self._rows:
-            self._waiting.append(row)
-            if not isinstance(row, ItemError):
-                yield row.id, row.history, row.response, row.references
+
+def _reachable(address: Address | None) -> Address | None:
+    """The address, a path made absolute: workers stand in folders of their own."""
+    if address is None or "://" in address.url or not address.url:
+        return address
+    return Address(str(Path(address.url).absolute()), address.user, address.password, address.database)
 
 
 def _total(file: str, watched: bool) -> int | None:
@@ -162,11 +202,12 @@ def _total(file: str, watched: bool) -> int | None:
     return sum(1 for _ in read_items(file)) or None
 
 
-def _report(tally: Tally, seconds: float, signatures: list[str], output: Path | None, quiet: bool) -> None:
+def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
     from .screen import note, show, table
     from .text import count, duration
 
+    tally = done.tally
     if tally.errors:
         shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
         note(f"not scored{shown}:")
@@ -175,13 +216,14 @@ def _report(tally: Tally, seconds: float, signatures: list[str], output: Path | 
     if quiet:
         return
     sys.stdout.flush()
-    rate = (tally.scored + tally.errors) / max(seconds, 1e-9)
+    if done.fresh < tally.rows:
+        note(f"{count(tally.rows - done.fresh)} of {count(tally.rows)} rows were scored before")
+    rate = f"{done.fresh / max(done.seconds, 1e-9):,.0f}"
     rows = [
-        (name, tally.judged.get(name, 0), tally.mean(name), tally.errors, duration(seconds), f"{rate:,.0f}")
-        for name in tally.names
+        (name, tally.judged.get(name, 0), tally.mean(name), tally.errors, duration(done.seconds), rate) for name in plan.names
     ]  # fmt: skip
     show(table(("metric", ">n", ">mean", ">errors", ">time", ">items/s"), rows), sys.stderr)
-    for signature in signatures:
+    for signature in done.signatures.values():
         note(f"signature {signature}")
     if output is not None:
         note(f"written to {output}")

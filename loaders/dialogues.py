@@ -7,14 +7,14 @@ history is what was said before it. A line that is neither comes out as an :clas
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import orjson
 
 from ..graph.errors import InputError
-from .lines import decode, lines
+from .lines import Line, decode, lines
 from .source import ByteSource
 
 T = TypeVar("T")
@@ -71,35 +71,47 @@ def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Ite
     return _dialogues(ByteSource(path), strict)
 
 
-def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
-    for number, items in _parsed(source, strict, parse_items):
+def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
+    """Yield the items of ``rows``, lines of the dialogue file at ``path``, as :func:`read_items` yields those of all its lines.
+
+    Raises:
+        InputError: under ``strict``, for the first line that holds no item.
+    """
+    for number, items in _parsed(rows, path, strict, parse_items):
         if isinstance(items, str):
             yield ItemError(number, items)
         else:
             yield from items
 
 
-def _dialogues(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemError]:
-    for number, record in _parsed(source, strict, _parse_dialogue):
-        if isinstance(record, str):
-            yield ItemError(number, record)
-        else:
-            yield Dialogue(number, tuple(record["turns"]), record)
-
-
-def _parsed(source: ByteSource, strict: bool, parse: Callable[[str, str], T | str]) -> Iterator[tuple[int, T | str]]:
-    """Yield each line's number and what ``parse`` makes of it; of a line that cannot be used, why; blank lines are left out."""
+def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
     try:
-        for line in lines(source):
-            text, reason = decode(line)
-            if reason is None and not text.strip():
-                continue
-            found = reason if reason is not None else parse(text, str(line.number))
-            if strict and isinstance(found, str):
-                raise InputError(f"{source.path}:{line.number}: {found}")
-            yield line.number, found
+        yield from items_of(lines(source), source.path, strict=strict)
     finally:
         source.close()
+
+
+def _dialogues(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemError]:
+    try:
+        for number, record in _parsed(lines(source), source.path, strict, _parse_dialogue):
+            if isinstance(record, str):
+                yield ItemError(number, record)
+            else:
+                yield Dialogue(number, tuple(record["turns"]), record)
+    finally:
+        source.close()
+
+
+def _parsed(rows: Iterable[Line], path: str, strict: bool, parse: Callable[[str, str], T | str]) -> Iterator[tuple[int, T | str]]:
+    """Yield each line's number and what ``parse`` makes of it; of a line that cannot be used, why; blank lines are left out."""
+    for line in rows:
+        text, reason = decode(line)
+        if reason is None and not text.strip():
+            continue
+        found = reason if reason is not None else parse(text, str(line.number))
+        if strict and isinstance(found, str):
+            raise InputError(f"{path}:{line.number}: {found}")
+        yield line.number, found
 
 
 def _parse_dialogue(text: str, _: str) -> dict[str, Any] | str:

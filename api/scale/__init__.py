@@ -1,0 +1,1 @@
+"""Scoring files of any length: shards of lines that are scored anywhere, kept beside the output, and put together in order."""

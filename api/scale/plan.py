@@ -1,0 +1,143 @@
+"""What a scoring run is asked to do, as one value that can travel to other machines, and how it does it for one shard."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from ..metrics import Options, open_reasoner
+from ..opening import Address
+from ..options import Engine
+from ..tally import Tally
+from ..telling import in_json
+from .shards import LINES, Shard
+
+if TYPE_CHECKING:
+    from ...loaders.dialogues import Item, ItemError
+    from ...reasoning import Reasoner
+    from ...reasoning.scoring import ItemScores
+
+Observe = Callable[["Item | None", "ItemScores | ItemError"], object]
+
+
+class Form(Enum):
+    """How rows are written."""
+
+    JSONL = "jsonl"
+    GZIP = "jsonl.gz"
+    PARQUET = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A scoring run: whatever decides which bytes its shards become.
+
+    Attributes:
+        file: the dialogue file, as it is called in errors.
+        names: the metrics; options: theirs, by metric; address: the graph, None when none is named; engine: what answers it.
+        explain: evidence is worked out; shown: it is written, too.
+        strict: a line without an item ends the run.
+        batch_size: items scored together; lines: lines of a shard.
+        form: how the rows are written.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    options: Options
+    address: Address | None = None
+    engine: Engine = Engine.AUTO
+    explain: bool = False
+    shown: bool = False
+    strict: bool = False
+    batch_size: int = 256
+    lines: int = LINES
+    form: Form = Form.JSONL
+
+    def open(self, *, quiet: bool) -> AbstractContextManager[Reasoner]:
+        """Open the metrics and what they need; see :func:`tacit.api.metrics.open_reasoner`."""
+        return open_reasoner(self.names, self.options, self.address, self.engine, quiet=quiet)
+
+    def identity(self, digest: str, signatures: dict[str, str]) -> dict[str, Any]:
+        """What must be the same for a run to go on with what another has begun, as plain values by what it is called."""
+        return {
+            "input": digest,
+            "metrics": list(self.names),
+            "signatures": signatures,
+            "options": {name: {key: repr(value) for key, value in self.options[name].items()} for name in self.names},
+            "--explain": self.shown,
+            "--strict": self.strict,
+            "format": self.form.value,
+            "--shard-lines": self.lines,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A shard that was scored: its number, its rows as the bytes that are kept, and what they count."""
+
+    number: int
+    data: bytes
+    tally: Tally
+
+
+def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observe: Observe | None = None) -> Part:
+    """Score one shard as if it were the only one: what was scored before, and where, changes no digit of it.
+
+    ``observe`` is told of every row, with its item where the line holds one.
+
+    Raises:
+        InputError: under the plan's ``strict``, a line holds no item.
+        GraphUnavailable: the graph went away.
+    """
+    from ...loaders.dialogues import items_of
+    from ...reasoning.cache import forget
+    from .sheets import packed
+
+    forget()
+    tally = Tally()
+    rows: list[ItemScores | ItemError] = []
+    for item, row in scored(items_of(shard.lines, plan.file, strict=plan.strict), reasoner, plan.batch_size, plan.explain):
+        tally.add(row)
+        rows.append(row)
+        if observe is not None:
+            observe(item, row)
+    if plan.form is Form.PARQUET:
+        return Part(shard.number, packed(rows, plan.names, plan.shown), tally)
+    data = "".join(in_json(row, plan.shown) for row in rows).encode()
+    if plan.form is Form.GZIP and data:
+        import gzip
+
+        data = gzip.compress(data, 6, mtime=0)
+    return Part(shard.number, data, tally)
+
+
+def scored(
+    rows: Iterable[Item | ItemError], reasoner: Reasoner, batch_size: int, explain: bool
+) -> Iterator[tuple[Item | None, ItemScores | ItemError]]:
+    """Yield each item with its scores, or None with what is wrong with the line; lines without an item keep their place."""
+    from ...loaders import ItemError
+
+    waiting: deque[Item | ItemError] = deque()
+
+    def items() -> Iterator[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
+        for row in rows:
+            waiting.append(row)
+            if not isinstance(row, ItemError):
+                yield row.id, row.history, row.response, row.references
+
+    def faulty() -> Iterator[tuple[None, ItemError]]:
+        while waiting and isinstance(waiting[0], ItemError):
+            fault = waiting.popleft()
+            assert isinstance(fault, ItemError)
+            yield None, fault
+
+    for row in reasoner.stream(items(), batch_size=batch_size, explain=explain):
+        yield from faulty()
+        item = waiting.popleft()
+        assert not isinstance(item, ItemError)
+        yield item, row
+    yield from faulty()

@@ -1,0 +1,138 @@
+"""A scoring run from file to file, shard by shard: scored here or on a cluster, kept as they come, put together at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...graph.errors import InputError, TacitError
+from ..progress import Meter
+from ..screen import note
+from ..tally import Tally
+from ..text import count
+from .plan import Observe, Plan, score_shard
+from .shards import Shard, digest, read_shards
+from .work import Work
+
+if TYPE_CHECKING:
+    from ...loaders.dialogues import Item, ItemError
+    from ...reasoning import Reasoner
+    from ...reasoning.scoring import ItemScores
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Ray cluster: its ``address`` (None: one of this machine, for the run), and how many ``workers`` (None: one a CPU)."""
+
+    address: str | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a run did: what its output counts, the rows that it scored itself, in how long, and the signatures by metric."""
+
+    tally: Tally
+    fresh: int
+    seconds: float
+    signatures: dict[str, str]
+
+
+def run_shards(
+    plan: Plan,
+    target: Path,
+    meter_of: Callable[[], Meter],
+    *,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+    observers: Sequence[Observe] = (),
+    quiet: bool = False,
+) -> Done:
+    """Score the plan's file into ``target``, which appears whole.
+
+    A run that is cut short leaves its shards beside ``target`` when there is one; see :class:`tacit.api.scale.work.Work`.
+
+    Args:
+        meter_of: makes what tells how far the scoring is, once all is open.
+        resume: go on with what such a run has left.
+        cluster: score there instead of here; observers are not told of rows that are scored elsewhere, or were before.
+
+    Raises:
+        InputError: the file, or what is beside ``target``, cannot be used.
+        TacitError: scoring ended; see :func:`tacit.api.scale.plan.score_shard`.
+    """
+    with ExitStack() as stack:
+        reasoner = stack.enter_context(plan.open(quiet=quiet))
+        signatures = reasoner.signatures
+        if cluster is not None:
+            stack.close()  # it was opened so that faults show at once, and one process alone builds the index
+        with _work(plan, target, signatures, resume=resume, quiet=quiet) as work, meter_of() as meter:
+            before = work.rows
+            if before:
+                meter.add(0, done=before)
+            if cluster is not None:
+                shards = _score_there(plan, work, cluster, signatures, meter)
+            else:
+                shards = _score_here(plan, work, reasoner, observers, meter)
+            return Done(work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
+
+
+def _score_here(plan: Plan, work: Work, reasoner: Reasoner, observers: Sequence[Observe], meter: Meter) -> int:
+    """Score the shards that are missing, and return how many there are in all."""
+
+    def observe(item: Item | None, row: ItemScores | ItemError) -> None:
+        meter.add(1)
+        for tell in observers:
+            tell(item, row)
+
+    shards = 0
+    for shard in read_shards(plan.file, plan.lines, work.done):
+        shards += 1
+        if isinstance(shard, Shard):
+            work.keep(score_shard(plan, reasoner, shard, observe))
+    return shards
+
+
+def _score_there(plan: Plan, work: Work, cluster: Cluster, signatures: dict[str, str], meter: Meter) -> int:
+    """Have a cluster score the shards that are missing, and return how many there are in all."""
+    shards = sum(1 for _ in read_shards(plan.file, plan.lines, range(1 << 62)))
+    if len(work.done) == shards:
+        return shards
+    from .cluster import score_on_cluster
+
+    for part, theirs in score_on_cluster(plan, frozenset(work.done), cluster.address, cluster.workers):
+        if theirs != signatures:
+            raise TacitError(
+                f"a worker scores as {', '.join(theirs.values())}, this machine as {', '.join(signatures.values())}; "
+                "give every node of the cluster the same graph and models"
+            )
+        if part.number not in work.done:  # a shard may come twice when a node has died
+            work.keep(part)
+            meter.add(part.tally.rows)
+    if len(work.done) < shards:
+        raise TacitError(f"{shards - len(work.done)} shards did not come back from the cluster; run it again with --resume")
+    return shards
+
+
+@contextmanager
+def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool, quiet: bool) -> Iterator[Work]:
+    """Give the work folder; a run that is cut short leaves it where that can be of use, and says so."""
+    seekable = plan.file != "-"
+    work = Work(target, plan.identity(digest(plan.file) if seekable else "-", signatures), resume=resume)
+    try:
+        yield work
+    except InputError:  # it would meet the same fault again
+        work.discard()
+        raise
+    except BaseException:
+        if seekable and work.done:
+            if not quiet:
+                note(f"{count(work.rows)} rows are kept in {work.folder}; the same command with --resume goes on from there")
+        else:
+            work.discard()
+        raise
+    finally:
+        work.close()

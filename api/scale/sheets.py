@@ -1,0 +1,100 @@
+"""Rows as columns: the schema in which scores stand in Parquet, and one file of many shards in row groups of bounded size.
+
+Columns: ``id`` (text; null where a line of the input holds no item), ``line`` (of the input, whole number; only there), for each
+metric ``score.<metric>`` (double; null where it cannot judge) and ``signature.<metric>`` (text, as a dictionary), ``error``
+(text; null where all went well), and with evidence ``evidence``, by metric, as JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ...loaders.dialogues import ItemError
+    from ...reasoning.scoring import ItemScores
+
+GROUP_ROWS = 50_000
+GROUP_BYTES = 64 << 20
+
+
+def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
+    """Return the schema for the metrics ``names``."""
+    import pyarrow as pa
+
+    fields = [pa.field("id", pa.string()), pa.field("line", pa.int64())]
+    for name in names:
+        fields += [
+            pa.field(f"score.{name}", pa.float64()),
+            pa.field(f"signature.{name}", pa.dictionary(pa.int32(), pa.string())),
+        ]
+    fields.append(pa.field("error", pa.string()))
+    return pa.schema([*fields, pa.field("evidence", pa.string())] if explain else fields)
+
+
+def packed(rows: Iterable[ItemScores | ItemError], names: Sequence[str], explain: bool) -> bytes:
+    """Return ``rows`` as an Arrow stream, in which they wait for the others of their file."""
+    import pyarrow as pa
+
+    schema = schema_of(names, explain)
+    table = pa.Table.from_pylist([_columns(row, explain) for row in rows], schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def write_parquet(parts: Iterable[Path], names: Sequence[str], explain: bool, file: BinaryIO) -> None:
+    """Write the rows of all ``parts``, in order, to one Parquet file.
+
+    A row group holds at most 50,000 rows, and ends sooner with the shard that takes it to 64 MiB, so memory stays bounded.
+    """
+    import pyarrow.parquet as pq
+
+    schema = schema_of(names, explain)
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in _groups(parts, schema):
+            writer.write_table(group, row_group_size=GROUP_ROWS)
+
+
+def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield tables of about the size of a row group."""
+    import pyarrow as pa
+
+    held: list[pa.Table] = []
+    rows = size = 0
+    for part in parts:
+        with pa.OSFile(str(part)) as file, pa.ipc.open_stream(file) as stream:
+            table = stream.read_all()
+        if held and rows + table.num_rows > GROUP_ROWS:
+            yield pa.concat_tables(held).unify_dictionaries()
+            held, rows, size = [], 0, 0
+        held.append(table)
+        rows += table.num_rows
+        size += table.nbytes
+        if size >= GROUP_BYTES:
+            yield pa.concat_tables(held).unify_dictionaries()
+            held, rows, size = [], 0, 0
+    yield pa.concat_tables(held).unify_dictionaries() if held else schema.empty_table()
+
+
+def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
+    """One row by column; what is left out is null."""
+    from ...loaders import ItemError
+    from ..screen import json_text
+
+    if isinstance(row, ItemError):
+        return {"line": row.line, "error": row.reason}
+    if row.error is not None:
+        return {"id": row.id, "error": row.error}
+    columns: dict[str, Any] = {"id": row.id}
+    for name, score in row.scores.items():
+        columns[f"score.{name}"] = None if isnan(score.value) else score.value
+        columns[f"signature.{name}"] = str(score.signature)
+    if explain:
+        columns["evidence"] = json_text({name: score.evidence.to_dict() for name, score in row.scores.items()})
+    return columns

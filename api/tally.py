@@ -1,0 +1,68 @@
+"""What a scoring run counts: items, faults, and for each metric how many it judged and to what mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from math import isnan
+from typing import TYPE_CHECKING, Any, Self
+
+from .telling import fault_of
+
+if TYPE_CHECKING:
+    from ..loaders.dialogues import ItemError
+    from ..reasoning.scoring import ItemScores
+
+SHOWN_ERRORS = 10
+
+
+@dataclass
+class Tally:
+    """What was scored: items, errors (the first of them in words), and what each metric judged, and to what sum."""
+
+    scored: int = 0
+    errors: int = 0
+    faults: list[str] = field(default_factory=list)
+    judged: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the output: items and faults."""
+        return self.scored + self.errors
+
+    def mean(self, name: str) -> float | None:
+        """Mean of a metric over the items that it could judge, None when there was none."""
+        return self.sums[name] / self.judged[name] if self.judged.get(name) else None
+
+    def add(self, row: ItemScores | ItemError) -> None:
+        """Count one row."""
+        fault = fault_of(row)
+        if fault is None:
+            self.scored += 1
+            for name, score in row.scores.items():  # type: ignore[union-attr]
+                if not isnan(score.value):
+                    self.judged[name] = self.judged.get(name, 0) + 1
+                    self.sums[name] = self.sums.get(name, 0.0) + score.value
+            return
+        self.errors += 1
+        if len(self.faults) < SHOWN_ERRORS:
+            self.faults.append(fault)
+
+    def merge(self, later: Tally) -> None:
+        """Count what another counted, of items that come after these."""
+        self.scored += later.scored
+        self.errors += later.errors
+        self.faults += later.faults[: SHOWN_ERRORS - len(self.faults)]
+        for name, number in later.judged.items():
+            self.judged[name] = self.judged.get(name, 0) + number
+            self.sums[name] = self.sums.get(name, 0.0) + later.sums[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave."""
+        return cls(**row)
