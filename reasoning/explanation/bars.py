@@ -29,7 +29,7 @@ def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top
         x, width, top: where they stand.
     """
     y = top
-    names = 0.42 * width
+    names = 0.36 * width
     left, right = x + names + _NUMBER + _GAP, x + width
     for fact, number in scene.facts:
         yield label(x, y + 16, fit(clean(fact), TEXT, names), TEXT, INK, title=fact)
@@ -53,7 +53,8 @@ def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top
         said = clean(bar.name) if bar.value is None else f"{clean(bar.name)} = {bar.value:.4g}"
         yield label(x, y + 16, fit(said, TEXT, names - 8), TEXT, INK, title=said)
         yield label(x + names + _NUMBER, y + 16, signed(bar.share), TEXT, INK, anchor="end")
-        yield _bar(at(start), at(end), y, bar.share)
+        if bar.share:
+            yield _bar(at(start), at(end), y, bar.share)
         yield stroke(f"M{at(end):.1f} {y + 19:.1f}v{_ROW - 14:.1f}", GREY, 1, "2 2")
         y += _ROW
     yield label(x, y + 16, fit(name, TEXT, names - 8, bold=True), TEXT, INK, bold=True)

@@ -7,28 +7,32 @@ and the head of an arrow where its assertion points. A chain that is wider than 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from .look import COLOUR, DASHES, GREY, INK, QUIET, SMALL, THICKEST, THINNEST, signed
+from .look import COLOUR, DASHES, GREY, INK, QUIET, SMALL, signed, thickness
 from .scene import By, Chain, Step
 from .svg import arrow, box, label, number, stroke
-from .typeset import clean, fit, joined, width_of
+from .typeset import clean, fit, joined, width_of, wrap
 
-_ROW = 40.0
-_ABOVE = 24.0
-_NODE = 22.0
+_ROW = 46.0
+_ABOVE = 26.0
+_LIFT = 9.5
+_BELOW = 15.0
+_NODE = 21.0
+_NODE_LEAD = 13.0
 _NODE_PAD = 8.0
-_SEGMENT_PAD = 11.0
+_SEGMENT_PAD = 9.0
 _HEAD = 8.0
-_SHARE = 50.0
-_LABEL_MOST = 150.0
+_SHARE = 52.0
+_LABELS = (150.0, 110.0, 60.0)
+_NODES = (0.26, 0.3, 0.34, 0.38, 0.42)
 
 
 @dataclass(slots=True)
 class _Token:
-    """A node (``step`` None) or a segment of a row: its text and its width, which a segment has at least."""
+    """A node (``step`` None) or a segment of a row: its lines (a segment has one), and its width (of a segment the least)."""
 
-    text: str
+    lines: list[str]
     width: float
     step: Step | None = None
     full: str = ""
@@ -39,119 +43,132 @@ class Lane:
     """One chain in its rows; ``height`` is what it takes from the top of the middle."""
 
     chain: Chain
-    rows: list[list[_Token]] = field(default_factory=list)
+    rows: list[list[_Token]]
 
     @property
     def height(self) -> float:
         """Of all its rows."""
-        return _ABOVE + (len(self.rows) - 1) * _ROW + 14
+        return self.last + _BELOW
+
+    @property
+    def first(self) -> float:
+        """How far below the lane's top its line begins."""
+        return _ABOVE
+
+    @property
+    def last(self) -> float:
+        """How far below the lane's top its line ends."""
+        return _ABOVE + (len(self.rows) - 1) * _ROW
 
 
 def lane_of(chain: Chain, width: float) -> Lane:
-    """Lay ``chain`` in rows of ``width``; the first keeps room for the share."""
-    lane = Lane(chain, [[]])
+    """Lay ``chain`` in as few rows of ``width`` as naming fewer relations allows; the first row keeps room for the share."""
+    found = [Lane(chain, _rows(_tokens(chain, width, most), width)) for most in _LABELS]
+    return min(found, key=lambda lane: len(lane.rows))
+
+
+def _rows(tokens: Sequence[_Token], width: float) -> list[list[_Token]]:
+    """The tokens in rows: a row begins with a segment, and a segment stays with the node that it leads to."""
+    rows: list[list[_Token]] = [[]]
     left = width - _SHARE
-    for token in _tokens(chain, width):
-        row = lane.rows[-1]
-        if token.step is not None and row and token.width > left and any(part.step for part in row):
-            row = []
-            lane.rows.append(row)
+    for place, token in enumerate(tokens):
+        follows = tokens[place + 1].width if place + 1 < len(tokens) and tokens[place + 1].step is None else 0.0
+        if token.step is not None and rows[-1] and token.width + follows > left:
+            rows.append([])
             left = width
         if token.width > left:
             token.width = max(left, 0.0)
-            spare = token.width - (2 * _NODE_PAD if token.step is None else 2 * _SEGMENT_PAD + _HEAD)
-            token.text = fit(token.text, SMALL, max(spare, 0.0))
-        row.append(token)
+            pad = 2 * (_NODE_PAD if token.step is None else _SEGMENT_PAD)
+            token.lines = [fit(line, SMALL, max(token.width - pad, 0.0)) for line in token.lines]
+        rows[-1].append(token)
         left -= token.width
-        if token.step is None and left < 0.15 * width and token is not None:
-            left = 0.0
-    return lane
+    return rows
 
 
-def _tokens(chain: Chain, width: float) -> Iterator[_Token]:
-    """The chain's parts in order, each no wider than it may be."""
-    widest = 0.42 * width
+def _tokens(chain: Chain, width: float, most: float) -> list[_Token]:
+    """The chain's parts in order; the labels of a segment are no wider than ``most`` where they are several."""
+    tokens: list[_Token] = []
     nodes = [chain.first, *chain.nodes, chain.last]
     for place, step in enumerate(chain.steps):
         if nodes[place]:
-            yield _node(nodes[place], widest)
-        text = joined([clean(one) for one in step.labels], SMALL, _LABEL_MOST)
+            tokens.append(_node(nodes[place], width))
+        single = len(step.labels) == 1
+        text = joined([clean(one) for one in step.labels], SMALL, max(_LABELS) if single else most)
         arrowed = 0.0 if step.onwards is None else _HEAD
-        yield _Token(text, width_of(text, SMALL) + 2 * _SEGMENT_PAD + arrowed, step, ", ".join(step.labels))
+        tokens.append(_Token([text], width_of(text, SMALL) + 2 * _SEGMENT_PAD + arrowed, step, ", ".join(step.labels)))
     if chain.last:
-        yield _node(chain.last, widest)
+        tokens.append(_node(chain.last, width))
+    return tokens
 
 
-def _node(text: str, widest: float) -> _Token:
-    short = fit(clean(text), SMALL, widest - 2 * _NODE_PAD)
-    return _Token(short, width_of(short, SMALL) + 2 * _NODE_PAD, None, text)
+def _node(text: str, width: float) -> _Token:
+    """A node, in two lines where one is too long."""
+    for most in _NODES:
+        lines = [line.text for line in wrap(clean(text), SMALL, most * width - 2 * _NODE_PAD, 2)] or ["?"]
+        if not lines[-1].endswith("…"):
+            break
+    return _Token(lines, max(width_of(line, SMALL) for line in lines) + 2 * _NODE_PAD, None, text)
 
 
-def thickness(chain: Chain, most: float) -> float:
-    """How thick the lines of a chain are when the strongest has ``most``."""
-    return THINNEST + (THICKEST - THINNEST) * (chain.part / most if most > 0 else 0.0)
-
-
-def first_y(top: float) -> float:
-    """Where the line of a lane begins that begins at ``top``."""
-    return top + _ABOVE
-
-
-def last_y(lane: Lane, top: float) -> float:
-    """Where it ends."""
-    return top + _ABOVE + (len(lane.rows) - 1) * _ROW
-
-
-def draw_lane(lane: Lane, x0: float, x1: float, top: float, thick: float) -> Iterator[str]:
-    """Yield the marks of a lane from ``x0`` to ``x1`` whose top is ``top``."""
+def draw_lane(lane: Lane, x0: float, x1: float, top: float, most: float) -> Iterator[str]:
+    """Yield the marks of a lane from ``x0`` to ``x1`` whose top is ``top``; ``most`` is the part of the strongest chain."""
+    chain = lane.chain
+    yield label(x0, top + lane.first - _LIFT, signed(chain.share), SMALL, INK, bold=True)
     for place, row in enumerate(lane.rows):
-        y = top + _ABOVE + place * _ROW
-        start = x0 if place else x0 + _SHARE
-        if not place:
-            yield label(x0, y - 5 - THICKEST / 2, signed(lane.chain.share), SMALL, INK, bold=True)
-            first = lane.rows[0][0]
-            if first.step is not None:
-                by = first.step.by
-                yield stroke(f"M{number(x0)} {number(y)}H{number(start)}", COLOUR[by], thick, DASHES[by])
-        yield from _row(row, start, x1, y, thick)
-        if place < len(lane.rows) - 1:
-            end = x1 if row[-1].step is not None else x1 - row[-1].width / 2
-            below = y + _NODE / 2
-            turn = y + 16
+        y = top + lane.first + place * _ROW
+        share = 0.0 if place else _SHARE
+        yield from _row(row, x0, x1, share, y, (chain.part, most))
+        if place + 1 < len(lane.rows):
             step = lane.rows[place + 1][0].step
             by = step.by if step is not None else By.LIKENESS
-            path = f"M{number(end)} {number(below)}V{number(turn)}H{number(x0)}V{number(y + _ROW)}"
-            yield stroke(path, COLOUR[by], thick, DASHES[by])
+            end = x1 - (0.0 if row[-1].step is not None else row[-1].width / 2)
+            path = f"M{number(end)} {number(y)}V{number(y + _ROW / 2 - 2)}H{number(x0)}V{number(y + _ROW)}"
+            yield stroke(path, COLOUR[by], thickness(chain.part, most, by), DASHES[by])
+    for place, row in enumerate(lane.rows):  # over every line
+        yield from _nodes(row, x0, x1, 0.0 if place else _SHARE, top + lane.first + place * _ROW)
 
 
-def _row(row: Sequence[_Token], x0: float, x1: float, y: float, thick: float) -> Iterator[str]:
-    """One row, its spare room shared out among its segments."""
+def _places(row: Sequence[_Token], x0: float, x1: float, share: float) -> Iterator[tuple[_Token, float, float]]:
+    """Each token with where it begins and ends; the spare room is shared out among the segments.
+
+    A first segment runs on below the share, a first node stands behind it.
+    """
     segments = sum(token.step is not None for token in row)
-    spare = max(x1 - x0 - sum(token.width for token in row), 0.0) / max(segments, 1)
-    x = x0
-    nodes: list[str] = []
-    for token in row:
-        if token.step is None:
-            nodes.append(box(x, y - _NODE / 2, token.width, _NODE, "#ffffff", stroke=GREY, radius=11))
-            nodes.append(label(x + token.width / 2, y + 4, token.text, SMALL, INK, anchor="middle", title=token.full))
-            x += token.width
-            continue
-        end = x + token.width + spare
-        yield from _segment(token, token.step, x, end, y, thick)
+    spare = max(x1 - x0 - share - sum(token.width for token in row), 0.0) / max(segments, 1)
+    x = x0 + share
+    for place, token in enumerate(row):
+        end = x + token.width + (spare if token.step is not None else 0.0)
+        yield token, x0 if token.step is not None and not place else x, end
         x = end
-    yield from nodes
 
 
-def _segment(token: _Token, step: Step, x: float, end: float, y: float, thick: float) -> Iterator[str]:
+def _row(row: Sequence[_Token], x0: float, x1: float, share: float, y: float, part: tuple[float, float]) -> Iterator[str]:
+    """The segments of one row."""
+    for token, start, end in _places(row, x0, x1, share):
+        if token.step is not None:
+            behind = share if start == x0 else 0.0
+            yield from _segment(token, token.step, start, end, behind, y, thickness(*part, token.step.by))
+
+
+def _segment(token: _Token, step: Step, x: float, end: float, behind: float, y: float, thick: float) -> Iterator[str]:
+    """A line with its relations above it, centred in what is ``behind`` the share, and with an arrow's head at one end."""
     colour = COLOUR[step.by]
-    length = 7 + thick
-    start, stop = x, end
-    if step.onwards is True:
-        stop -= length - 1
-    elif step.onwards is False:
-        start += length - 1
+    back = 0.0 if step.onwards is None else 6 + thick
+    start, stop = (x, end - back) if step.onwards else (x + back, end)
     yield stroke(f"M{number(start)} {number(y)}H{number(stop)}", colour, thick, DASHES[step.by])
     if step.onwards is not None:
         yield arrow(end if step.onwards else x, y, step.onwards, thick, colour)
     ink = QUIET if step.by is By.LIKENESS else INK
-    yield label((x + end) / 2, y - 5 - THICKEST / 2, token.text, SMALL, ink, anchor="middle", title=token.full)
+    yield label((x + behind + end) / 2, y - _LIFT, token.lines[0], SMALL, ink, anchor="middle", title=token.full)
+
+
+def _nodes(row: Sequence[_Token], x0: float, x1: float, share: float, y: float) -> Iterator[str]:
+    """The nodes of one row."""
+    for token, start, end in _places(row, x0, x1, share):
+        if token.step is None:
+            height = _NODE + (len(token.lines) - 1) * _NODE_LEAD
+            yield box(start, y - height / 2, end - start, height, "#ffffff", stroke=GREY, radius=10)
+            for place, line in enumerate(token.lines):
+                below = (place - (len(token.lines) - 1) / 2) * _NODE_LEAD
+                title = "" if place else token.full
+                yield label((start + end) / 2, y + 4 + below, line, SMALL, INK, anchor="middle", title=title)

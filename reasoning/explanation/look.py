@@ -29,10 +29,17 @@ SMALL = 11.5
 TINY = 10.5
 LEAD = 18.0
 
-THINNEST, THICKEST = 1.2, 6.0
+THINNEST, THICKEST = 1.2, 5.0
+LIKENESS_MOST = 2.0
 
 
 def signed(share: float) -> str:
-    """A share with its sign: three decimals, or two digits where that would show nothing."""
-    text = f"{share:+.3f}" if abs(share) >= 0.0005 or share == 0 else f"{share:+.1g}"
-    return text.replace("-", "−", 1)
+    """A share with its sign: three decimals, four where three would show nothing."""
+    text = f"{share:+.3f}" if abs(share) >= 0.0005 or share == 0 else f"{share:+.4f}"
+    return "±0" if text.strip("+-") == "0.0000" else text.replace("-", "−")
+
+
+def thickness(part: float, most: float, by: By) -> float:
+    """How thick a line is whose chain has ``part`` when the strongest has ``most``; a likeness is no more than a thread."""
+    thick = THINNEST + (THICKEST - THINNEST) * (part / most if most > 0 else 0.0)
+    return min(thick, LIKENESS_MOST) if by is By.LIKENESS else thick

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from ...graph.errors import InputError
+from ..registry import KINDS
 from ..score import Score
 from .bars import bars_height, draw_bars
-from .lanes import Lane, draw_lane, first_y, lane_of, last_y, thickness
-from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY
+from .lanes import Lane, draw_lane, lane_of
+from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY, thickness
 from .scene import By, Chain, Scene, Word, scene_of
-from .sides import Side, shown_turns
+from .sides import MOST_TURNS, Side, shown_turns
 from .svg import bend, document, label, stroke
 from .telling import explain, explain_value
 from .typeset import clean, fit, width_of, wrap
@@ -21,7 +22,8 @@ NARROWEST, WIDEST = 640, 2400
 _TITLE = 22.0
 _GUTTER = 46.0
 _BETWEEN = 20.0
-_SAYS = {By.GRAPH: "stands in the graph", By.MODEL: "a model holds it", By.LIKENESS: "alike, or the same"}
+_TOLD = 500
+_SAYS = {By.GRAPH: "stands in the graph", By.MODEL: "a model holds it", By.LIKENESS: "how alike"}
 
 
 def draw(history: Sequence[str], response: str, score: Score, width: int = 960) -> str:
@@ -56,7 +58,11 @@ def _head(score: Score, width: float, marks: list[str]) -> float:
     value = "no score" if isnan(score.value) else f"{score.value:.3f}".replace("-", "−")
     name = score.signature.metric
     marks.append(label(MARGIN, 42, name, _TITLE, QUIET))
-    marks.append(label(MARGIN + width_of(name, _TITLE) + 10, 42, value, _TITLE, INK, bold=True))
+    x = MARGIN + width_of(name, _TITLE) + 10
+    marks.append(label(x, 42, value, _TITLE, INK, bold=True))
+    x += width_of(value, _TITLE, bold=True) + 16
+    if name in KINDS and x < width - 200:
+        marks.append(label(x, 42, fit(KINDS[name].summary, TEXT, width - MARGIN - x), TEXT, QUIET, title=KINDS[name].summary))
     y = 62.0
     for line in wrap(clean(score.evidence.note), TEXT, width - 2 * MARGIN, 3):
         marks.append(label(MARGIN, y + 6, line.text, TEXT, QUIET))
@@ -109,16 +115,16 @@ def _lanes(
             if word is not None:
                 ends.setdefault(word, []).append(lane.chain)
     for lane in lanes:
-        chain, thick = lane.chain, thickness(lane.chain, most)
+        chain = lane.chain
         for side, word, x, y, step in (
-            (left, chain.left, x0, first_y(top), chain.steps[0]),
-            (right, chain.right, x1, last_y(lane, top), chain.steps[-1]),
+            (left, chain.left, x0, top + lane.first, chain.steps[0]),
+            (right, chain.right, x1, top + lane.last, chain.steps[-1]),
         ):
             if word is not None:
                 at, below = side.port(word, ends[word].index(chain), len(ends[word]))
                 curve = bend(at, tops[side] + below, x, y)
-                yield stroke(curve, COLOUR[step.by], thick, DASHES[step.by])
-        yield from draw_lane(lane, x0, x1, top, thick)
+                yield stroke(curve, COLOUR[step.by], thickness(chain.part, most, step.by), DASHES[step.by])
+        yield from draw_lane(lane, x0, x1, top, most)
         top += lane.height
 
 
@@ -138,13 +144,18 @@ def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) 
         what = "thickness: a model's attention" if scene.attention else "thickness: part in the score"
         marks.append(label(x, y + 4, what, SMALL, QUIET))
         y += LEAD
-    marks.append(
-        label(MARGIN, y + 6, fit(str(score.signature), TINY, width - 2 * MARGIN), TINY, QUIET, title=str(score.signature))
-    )
-    return y + 12
+    for line in wrap(str(score.signature), TINY, width - 2 * MARGIN, 4):
+        marks.append(label(MARGIN, y + 6, line.text, TINY, QUIET))
+        y += 14
+    return y
 
 
 def _told(history: Sequence[str], response: str, score: Score) -> str:
     """The picture in words."""
-    said = [f"Turn {number}: {turn}" for number, turn in enumerate(history, 1)]
-    return " ".join([*said, f"Response: {response}", explain(score)])
+    said = [f"Turn {number}: {_short(turn)}" for number, turn in enumerate(history[-MOST_TURNS:], len(history[:-MOST_TURNS]) + 1)]
+    return " ".join([*said, f"Response: {_short(response)}", explain(score)])
+
+
+def _short(text: str) -> str:
+    text = clean(text)
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"

@@ -152,7 +152,7 @@ def _marks(line: Line, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def shown_turns(history: Sequence[str], words: Sequence[Word]) -> list[tuple[int, str]]:
-    """Return the turns to show, oldest first: those with words, the last one, and then as many recent ones as there is room for."""
+    """Return the turns to show, oldest first: those with words, the last one, and as many recent ones as there is room for."""
     if not history:
         return []
     spoken = sorted({word.turn for word in words if word.turn is not None and word.turn < len(history)}, reverse=True)

@@ -22,7 +22,7 @@ def number(value: float) -> str:
 def label(
     x: float, y: float, text: str, size: float, fill: str, *, anchor: str = "start", bold: bool = False, title: str = ""
 ) -> str:
-    """A text whose baseline begins (``anchor``: ``start``, ``middle``, ``end``) at a place; ``title`` is shown when pointed at."""
+    """A text whose baseline begins (``anchor``: ``start``, ``middle``, ``end``) at a place; ``title`` shows when pointed at."""
     width = width_of(text, size, bold=bold)
     if not text:
         return ""

@@ -7,7 +7,7 @@ every text that it sets, so that a viewer with another font fits it into the sam
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import category, combining, east_asian_width
 
@@ -67,7 +67,7 @@ def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:
 
 
 def wrap(text: str, size: float, width: float, most: int) -> list[Line]:
-    """Set ``text`` in at most ``most`` lines of at most ``width``; a word that fits no line is broken, what is left out is ``…``."""
+    """Set ``text`` in at most ``most`` lines of at most ``width``; a wider word is broken, what is left out is ``…``."""
     lines: list[Line] = []
     words: list[tuple[int, int, str]] = []
     line = ""
@@ -84,19 +84,18 @@ def wrap(text: str, size: float, width: float, most: int) -> list[Line]:
     return [*lines, Line(line, tuple(words))] if line else lines
 
 
-def _pieces(text: str, size: float, width: float) -> list[tuple[int, str]]:
+def _pieces(text: str, size: float, width: float) -> Iterator[tuple[int, str]]:
     """The words of a text with their places, those wider than a line in parts that are not."""
-    found: list[tuple[int, str]] = []
+    longest = int(6 * width / size) + 2  # letters that could stand in a line
     for match in re.finditer(r"\S+", text):
         start, word = match.start(), match[0]
-        while width_of(word, size) > width and len(word) > 1:
-            end = len(word) - 1
+        while len(word) > 1 and (len(word) > longest or width_of(word, size) > width):
+            end = min(len(word) - 1, longest)
             while end > 1 and width_of(word[:end], size) > width:
                 end = max(1, min(end - 1, int(end * width / width_of(word[:end], size))))
-            found.append((start, word[:end]))
+            yield start, word[:end]
             start, word = start + end, word[end:]
-        found.append((start, word))
-    return found
+        yield start, word
 
 
 def joined(parts: Sequence[str], size: float, width: float) -> str:
