@@ -13,7 +13,7 @@ from ...reasoning.explanation import Explanation
 from ...reasoning.score import Score, path_from_dict
 from ...reasoning.scoring import ItemScores
 from .batches import body_of
-from .details import Completion, ConceptDetails, MetricDetails, ServiceDetails
+from .details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 
 T = TypeVar("T")
 
@@ -56,10 +56,8 @@ def info() -> Call[ServiceDetails]:
     """What the service is made of."""
 
     def read(answer: Any) -> ServiceDetails:
-        graph = answer["graph"]
-        counts = GraphCounts(graph["concepts"], graph["events"], graph["assertions"], dict(graph["relations"]))
         metrics = {name: MetricDetails(told["summary"], told["signature"]) for name, told in answer["metrics"].items()}
-        return ServiceDetails(answer["version"], graph["url"], graph["digest"], counts, metrics, dict(answer["limits"]))
+        return ServiceDetails(answer["version"], _graph(answer["graph"]), metrics, dict(answer["limits"]))
 
     return Call("/v1/info", read)
 
@@ -129,6 +127,13 @@ def cookbook() -> Call[dict[str, Query]]:
 
 def _chosen(metrics: Sequence[str] | None) -> dict[str, Any]:
     return {} if metrics is None else {"metrics": [metrics] if isinstance(metrics, str) else list(metrics)}
+
+
+def _graph(told: Mapping[str, Any] | None) -> GraphDetails | None:
+    if told is None:
+        return None
+    counts = GraphCounts(told["concepts"], told["events"], told["assertions"], dict(told["relations"]))
+    return GraphDetails(told["url"], told["digest"], counts)
 
 
 def _explanation(told: Mapping[str, Any]) -> Explanation:

@@ -33,18 +33,25 @@ class MetricDetails:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphDetails:
+    """The graph that a service asks: where it is (without a password), the digest of its content, and its sizes."""
+
+    url: str
+    digest: str
+    counts: GraphCounts
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceDetails:
     """What a service is made of.
 
     Attributes:
-        version: of tacit. url: where its graph is, without a password. digest: of the graph's content.
-        counts: the graph's sizes. metrics: what can be asked for, by name, in the order in which scores come.
+        version: of tacit. graph: what it asks, None where its metrics need none.
+        metrics: what can be asked for, by name, in the order in which scores come.
         limits: what it takes at most, by name, as it says it.
     """
 
     version: str
-    url: str
-    digest: str
-    counts: GraphCounts
+    graph: GraphDetails | None
     metrics: dict[str, MetricDetails]
     limits: dict[str, Any] = field(default_factory=dict)

@@ -11,7 +11,6 @@ from ...graph.errors import (
     GraphError,
     GraphUnavailable,
     InputError,
-    ModelError,
     QueryInvalid,
     QueryRefused,
     QueryTimeout,
@@ -22,7 +21,7 @@ from ...graph.errors import (
 
 
 class TooMuch(InputError):
-    """A body larger than the service takes (413): fewer items at a time may pass."""
+    """More in one request than the service takes: fewer items at a time may pass."""
 
 
 _BY_NAME: dict[str, type[TacitError]] = {
@@ -30,10 +29,18 @@ _BY_NAME: dict[str, type[TacitError]] = {
     "query-invalid": QueryInvalid,
     "query-timeout": QueryTimeout,
     "graph-unavailable": GraphUnavailable,
-    "graph-error": GraphError,
-    "model-error": ModelError,
+    "query-failed": GraphError,
+    "timeout": ServiceError,
+    "too-large": TooMuch,
+    "too-many-items": TooMuch,
 }
-_BY_STATUS: dict[int, type[TacitError]] = {413: TooMuch, 429: ServiceUnavailable, 503: ServiceUnavailable, 504: QueryTimeout}
+_BY_STATUS: dict[int, type[TacitError]] = {
+    413: TooMuch,
+    429: ServiceUnavailable,
+    502: ServiceUnavailable,
+    503: ServiceUnavailable,
+    504: ServiceUnavailable,
+}
 
 
 def error_of(response: httpx.Response) -> TacitError:

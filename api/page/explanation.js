@@ -1,0 +1,78 @@
+// One metric's explanation as a card: value, picture, evidence in words and as a table, claims with their query, signature.
+
+import { copyButton, decimal, h, plural } from "./dom.js";
+import { take } from "./cookbook.js";
+import { address } from "./concepts.js";
+
+export function card(told) {
+  const whole = Number.isInteger(told.value) && Math.abs(told.value) > 1;
+  const value = told.value === null ? "none" : told.value.toFixed(whole ? 0 : 3);
+  return h("article", { class: "card", "aria-labelledby": `score-of-${told.metric}` },
+    h("header", {},
+      h("h2", { id: `score-of-${told.metric}` }, told.metric),
+      h("p", { class: told.value === null ? "value absent" : "value" }, value)),
+    told.note ? h("p", { class: "note" }, told.note) : null,
+    told.svg && told.pieces.length ? picture(told) : null,
+    told.pieces.length ? fold("Evidence in words", h("pre", { class: "words" }, words(told.text)), !told.svg) : null,
+    told.pieces.length ? fold("Evidence as a table", table(told)) : null,
+    told.claims.length ? fold(plural(told.claims.length, "claim") + " in the graph", claims(told)) : null,
+    h("div", { class: "signature" },
+      h("span", { class: "label" }, "Signature"), h("code", {}, told.signature), copyButton(told.signature, `the signature of ${told.metric}`)));
+}
+
+/** The text without the signature, which has a place of its own. */
+const words = (text) => text.split("\n").filter((line, place, all) => place < all.length - 1 || !/\|v:\d+$/.test(line)).join("\n");
+
+/** The picture as an image: no script in it runs, and nothing that it names is fetched. */
+function picture(told) {
+  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(told.svg)}`;
+  return h("figure", {},
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Picture of ${told.metric}` },
+      h("img", { class: "picture", src: source, alt: `What ${told.metric} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` })),
+    h("figcaption", {}, h("a", { href: source, download: `${told.metric}.svg` }, "Download the picture")));
+}
+
+function fold(title, content, open = false) {
+  return h("details", { open }, h("summary", {}, title), content);
+}
+
+function table(told) {
+  const rows = told.pieces.flatMap((piece) => rowsOf(piece, 0));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Evidence of ${told.metric} as a table` },
+    h("table", {},
+      h("thead", {}, h("tr", {}, ["Share", "Piece", "Rests on", "Through"].map((name, place) =>
+        h("th", { scope: "col", class: place === 0 ? "number" : null }, name)))),
+      h("tbody", {}, rows)));
+}
+
+function rowsOf(piece, depth) {
+  const share = piece.kind === "part" || piece.kind === "edge" ? "" : signed(piece.share);
+  const said = piece.response ? `“${piece.response.text}”` : piece.name || piece.kind;
+  const from = piece.history ? `“${piece.history.text}”${piece.turn === null ? "" : `, turn ${piece.turn + 1}`}` : "";
+  const through = piece.path ? piece.path.text : piece.hops !== null ? plural(piece.hops, "hop") : "";
+  return [h("tr", {},
+    h("td", { class: "number" }, share),
+    h("td", { class: depth ? `deep deep-${Math.min(depth, 3)}` : null }, said, piece.response && piece.name ? h("small", {}, ` ${piece.name}`) : null),
+    h("td", {}, from), h("td", {}, through)), ...piece.rests_on.flatMap((part) => rowsOf(part, depth + 1))];
+}
+
+const signed = (number) => (number === null ? "" : `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(3)}`);
+
+function claims(told) {
+  return h("ul", { class: "claims" }, told.claims.map((claim) => h("li", {},
+    h("p", { class: "edge" }, end(claim.head, claim.head_text), h("span", { class: "relation" }, claim.relation), h("span", { class: "arrow", "aria-label": "to" }, "→"), end(claim.tail, claim.tail_text)),
+    h("p", { class: "hint" }, `weight ${decimal(claim.weight)} · ${[claim.source, claim.dataset].filter(Boolean).join(", ")} · share ${signed(claim.share)}`),
+    h("details", {}, h("summary", {}, "The query that returns it"), queryOf(told, claim)))));
+}
+
+function end(uri, text) {
+  return uri.startsWith("/c/") ? h("a", { class: "concept", href: address(uri) }, text) : h("span", { class: "concept" }, text);
+}
+
+function queryOf(told, claim) {
+  const parameters = Object.entries(claim.parameters ?? {});
+  return [h("pre", { class: "query", tabindex: "0", role: "region", "aria-label": "Cypher" }, told.query),
+    h("dl", { class: "given" }, parameters.map(([name, value]) => h("div", {}, h("dt", {}, `$${name}`), h("dd", {}, JSON.stringify(value))))),
+    h("p", { class: "actions" }, copyButton(told.query, "the query"),
+      h("button", { type: "button", class: "small", onclick: () => take(told.query, claim.parameters ?? {}) }, "Open in the cookbook"))];
+}

@@ -1,0 +1,139 @@
+// The view that explores: a concept and its edges to follow, what is two hops away, and the paths between two concepts.
+
+import { combobox } from "./combobox.js";
+import { address, pathsAddress, textOf } from "./concepts.js";
+import { butterfly } from "./butterfly.js";
+import { decimal, fault, find, h, plural, show } from "./dom.js";
+import { ask } from "./service.js";
+
+const MOST = 60; // edges a direction
+const OUT = `MATCH (c:Concept {uri: $uri})-[r]->(n:Concept) WHERE n.uri <> c.uri
+RETURN type(r) AS relation, n.uri AS uri, n.text AS text, max(r.weight) AS weight
+ORDER BY weight DESC, uri, relation LIMIT ${MOST}`;
+const IN = OUT.replace("-[r]->", "<-[r]-");
+const IDEAS = ["dog", "cook", "rain", "holiday", "exam", "doctor"];
+
+let concept, target;
+let trail = [];
+let running = null;
+
+export function start() {
+  concept = combobox(find("concept-box"), "concept", () => submit());
+  target = combobox(find("target-box"), "target", () => submit());
+  find("explore-form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+}
+
+function submit() {
+  const [from, to] = [concept.input.value.trim(), target.input.value.trim()];
+  concept.close();
+  target.close();
+  if (!from) { concept.input.focus(); return; }
+  const goal = to ? pathsAddress(from, to) : `#/explore/${encodeURIComponent(from)}`;
+  if (location.hash === goal) open([from, to].filter(Boolean));
+  else location.hash = goal;
+}
+
+export async function open([from, to]) {
+  running?.abort();
+  fault(find("explore-fault"), null);
+  if (!from) { welcome(); return; }
+  const mine = running = new AbortController();
+  concept.input.value = shown(from);
+  target.input.value = to ? shown(to) : "";
+  find("explore-status").textContent = "Looking …";
+  try {
+    await (to ? paths(from, to, mine.signal) : around(from, mine.signal));
+  } catch (error) {
+    if (error.name === "AbortError" || running !== mine) return;
+    show(find("explore-results"));
+    find("explore-status").textContent = "";
+    fault(find("explore-fault"), error);
+  }
+}
+
+const shown = (word) => (word.startsWith("/c/") ? textOf(word) : word);
+
+function welcome() {
+  find("explore-status").textContent = "";
+  show(find("explore-results"), h("p", { class: "ideas" }, h("span", { class: "label" }, "Begin with"),
+    IDEAS.map((word) => h("a", { class: "concept", href: `#/explore/${word}` }, word))));
+  show(find("trail"));
+}
+
+async function around(word, signal) {
+  const found = await ask(`v1/concepts/${encodeURIComponent(word)}`, { signal });
+  const edges = (query) => ask("v1/cypher", { body: { query, parameters: { uri: found.uri }, limit: MOST }, signal });
+  const [out, into, far] = await Promise.all([edges(OUT), edges(IN),
+    ask("v1/neighbours", { parameters: { concept: found.uri, hop: 2, limit: 12 }, signal })]);
+  follow(found.uri);
+  const text = textOf(found.uri);
+  document.title = `${text} · Explore · tacit`;
+  const heaviest = Math.max(...[...out.rows, ...into.rows].map((row) => row.weight), Number.MIN_VALUE);
+  show(find("explore-results"), h("article", { class: "card" },
+    h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, text), h("code", { class: "uri" }, found.uri)),
+    butterfly(text, out.rows, into.rows),
+    side(`What is said of ${text}`, out.rows, (relation) => [`${text} `, h("span", { class: "relation" }, relation), " …"], heaviest),
+    side(`Where ${text} is said of others`, into.rows, (relation) => ["… ", h("span", { class: "relation" }, relation), ` ${text}`], heaviest),
+    far.neighbours.length ? [h("h3", {}, "Two hops away"), h("p", { class: "chips" }, far.neighbours.map((row) =>
+      h("a", { class: "concept", href: address(row.uri), title: `weight ${decimal(row.weight)}` }, row.text)))] : null,
+    h("p", { class: "hint after" }, "Paths to ", h("a", { href: pathsAddress(text, "dog" === text ? "doctor" : "dog") }, "dog" === text ? "doctor" : "dog"), ", or to any other: name it above.")));
+  const all = out.rows.length + into.rows.length;
+  const more = out.rows.length === MOST || into.rows.length === MOST ? ", the strongest" : "";
+  find("explore-status").textContent = all ? `${plural(all, "edge")}${more}` : "no edge";
+  if (document.activeElement === document.body || document.activeElement?.closest?.("#explore-results, #trail")) find("concept-title").focus({ preventScroll: true });
+}
+
+/** Edges of one direction, grouped by relation, the strongest first. */
+function side(title, rows, heading, heaviest) {
+  if (!rows.length) return null;
+  const groups = Map.groupBy ? Map.groupBy(rows, (row) => row.relation) : grouped(rows);
+  return h("section", { class: "side" }, h("h3", {}, title), h("div", { class: "groups" }, [...groups].map(([relation, edges]) => h("div", { class: "group" },
+    h("h4", {}, heading(relation)),
+    h("ul", { class: "edges" }, edges.map((row) => h("li", {},
+      h("a", { class: "concept", href: address(row.uri) }, row.text),
+      bar(row.weight / heaviest), h("span", { class: "weight" }, h("span", { class: "away" }, "weight "), decimal(row.weight, 2)))))))));
+}
+
+function grouped(rows) {
+  const groups = new Map();
+  for (const row of rows) groups.set(row.relation, [...(groups.get(row.relation) ?? []), row]);
+  return groups;
+}
+
+function bar(part) {
+  const inner = h("span");
+  inner.style.inlineSize = `${Math.max(4, 100 * part)}%`;
+  return h("span", { class: "bar", "aria-hidden": "true" }, inner);
+}
+
+async function paths(from, to, signal) {
+  const answer = await ask("v1/paths", { parameters: { source: from, target: to, limit: 10 }, signal });
+  const found = answer.paths;
+  show(find("explore-results"), h("article", { class: "card" },
+    h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, `${shown(from)} and ${shown(to)}`)),
+    found.length ? h("ol", { class: "paths" }, found.map(path)) : h("p", {}, "No path of at most six hops joins them.")));
+  find("explore-status").textContent = found.length ? `${plural(found.length, "path")} of ${plural(found[0].hops, "hop")}, the strongest first` : "no path";
+}
+
+function path(row) {
+  const nodes = row.nodes.map((node) => (node.startsWith("/") ? node : `/c/en/${node.replaceAll(" ", "_")}`));
+  return h("li", {}, h("p", { class: "chain" }, nodes.map((uri, place) => [
+    place ? edge(row.steps[place - 1]) : null, h("a", { class: "concept", href: address(uri) }, textOf(uri))])),
+  row.steps.length ? h("p", { class: "hint" }, `as strong as its weakest edge, ${decimal(row.strength)}`) : null);
+}
+
+function edge(step) {
+  const forward = step.direction !== "backward";
+  return h("span", { class: "step" },
+    h("span", { class: "arrow", "aria-hidden": "true" }, forward ? "–" : "←"), h("span", { class: "away" }, forward ? " " : " is what "),
+    h("span", { class: "relation" }, step.relation),
+    h("span", { class: "arrow", "aria-hidden": "true" }, forward ? "→" : "–"), h("span", { class: "away" }, forward ? " " : " comes from, "));
+}
+
+/** Lengthen the trail by `uri`, or cut it back to where it was met before. */
+function follow(uri) {
+  const met = trail.indexOf(uri);
+  trail = met >= 0 ? trail.slice(0, met + 1) : [...trail.slice(-11), uri];
+  show(find("trail"), trail.length > 1 ? trail.map((step, place) => h("li", {}, place === trail.length - 1
+    ? h("span", { "aria-current": "location" }, textOf(step)) : h("a", { href: address(step) }, textOf(step)))) : []);
+}

@@ -1,0 +1,81 @@
+// The view that scores: a dialogue and a response in, a card a metric out.
+
+import { card } from "./explanation.js";
+import { fault, find, h, plural, show } from "./dom.js";
+import { ask } from "./service.js";
+
+let running = null;
+let offered = Promise.resolve([]);
+
+export function start() {
+  const form = find("score-form");
+  form.addEventListener("submit", (event) => { event.preventDefault(); score(); });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
+  });
+  offered = examples();
+}
+
+export function open() {}
+
+/** Offer the metrics that the service has. */
+export function offer(metrics) {
+  const names = Object.keys(metrics);
+  show(find("metrics"), names.map((name) => h("label", { class: "choice" },
+    h("input", { type: "checkbox", name: "metric", value: name, checked: true }),
+    h("span", {}, h("b", {}, name), h("small", {}, metrics[name].summary)))));
+  if (!names.length) show(find("metrics"), h("p", { class: "hint" }, "The service names no metric."));
+}
+
+async function examples() {
+  const select = find("example");
+  const found = await fetch("static/examples.json").then((answer) => answer.json()).catch(() => []);
+  select.append(...found.map((example, place) => h("option", { value: place }, example.name)));
+  const choose = (place) => {
+    find("history").value = found[place].history.join("\n");
+    find("response").value = found[place].response;
+    find("references").value = "";
+  };
+  select.addEventListener("change", () => {
+    if (select.value === "") { find("history").value = find("response").value = ""; find("history").focus(); } else choose(Number(select.value));
+  });
+  for (const id of ["history", "response"]) find(id).addEventListener("input", () => { select.value = ""; });
+  if (found.length && !find("history").value && !find("response").value) { select.value = "0"; choose(0); }
+  return found;
+}
+
+const lines = (id) => find(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
+
+async function score() {
+  running?.abort();
+  const mine = running = new AbortController();
+  const status = find("score-status");
+  fault(find("score-fault"), null);
+  const metrics = [...document.querySelectorAll("input[name=metric]:checked")].map((box) => box.value);
+  if (!metrics.length) {
+    fault(find("score-fault"), new Error("Choose at least one metric."));
+    return;
+  }
+  const body = { history: lines("history"), response: find("response").value.trim(), metrics, svg: true };
+  const references = lines("references");
+  if (references.length) body.references = references;
+  status.textContent = "Scoring …";
+  find("score").setAttribute("aria-busy", "true");
+  try {
+    const began = performance.now();
+    const { explanations } = await ask("v1/explain", { body, signal: mine.signal });
+    const seconds = (performance.now() - began) / 1000;
+    const cards = Object.values(explanations);
+    show(find("score-results"), cards.map(card));
+    status.textContent = `${plural(cards.length, "score")} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    status.textContent = "";
+    show(find("score-results"));
+    fault(find("score-fault"), error);
+  } finally {
+    if (running === mine) find("score").removeAttribute("aria-busy");
+  }
+}
+
+export { offered };

@@ -1,0 +1,79 @@
+// Asking the service: JSON in and out, problems as sentences, and the key where it wants one. Nothing else leaves this page.
+
+import { find } from "./dom.js";
+
+const STORED = "tacit-api-key";
+let key = sessionStorage.getItem(STORED);
+let asking = null;
+
+/** What the service could not do, as a sentence; `status` 0 where it did not answer. */
+export class Problem extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The answer to GET `path` with `parameters`, or to POST with a `body`; rejects with a Problem. */
+export async function ask(path, { parameters = {}, body = null, signal = null } = {}) {
+  for (let refused = false; ; refused = true) {
+    const used = key;
+    const response = await send(path, parameters, body, signal);
+    if (response.status !== 401) return read(response);
+    if (used !== key) continue; // another request has got a key meanwhile
+    asking ??= askForKey(refused || used !== null).finally(() => { asking = null; });
+    if (!(await asking)) throw new Problem("The service answers only with a key. Reload the page to give one.", 401);
+  }
+}
+
+async function send(path, parameters, body, signal) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) query.append(name, value);
+  const headers = { Accept: "application/json" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  if (body) headers["Content-Type"] = "application/json";
+  try {
+    return await fetch(query.size ? `${path}?${query}` : path, {
+      method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal, cache: "no-store",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem("The service does not answer. Is it still running?", 0);
+  }
+}
+
+async function read(response) {
+  const answer = await response.json().catch(() => null);
+  if (response.ok && answer !== null) return answer;
+  const id = answer?.request_id ?? response.headers.get("X-Request-ID");
+  const told = sentence(answer?.detail ?? answer?.title ?? `The service answers ${response.status} ${response.statusText}`);
+  const patience = response.status === 429 || response.status === 503 ? " Try again in a moment." : "";
+  throw new Problem(`${told}${patience}${response.status >= 500 && id ? ` (request ${id})` : ""}`, response.status);
+}
+
+function sentence(text) {
+  const trimmed = String(text).trim();
+  const begun = /^[a-z]+\b(?!\()/.test(trimmed) ? trimmed[0].toUpperCase() + trimmed.slice(1) : trimmed;
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}
+
+function askForKey(wrong) {
+  const dialog = find("key-dialog");
+  find("key-hint").textContent = wrong
+    ? "That key was refused. A key stays in this tab and is forgotten when the tab is closed."
+    : "It stays in this tab and is forgotten when the tab is closed.";
+  find("key").value = "";
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      const given = find("key").value.trim();
+      find("key").value = "";
+      if (dialog.returnValue === "use" && given) {
+        key = given;
+        sessionStorage.setItem(STORED, given);
+      }
+      resolve(dialog.returnValue === "use" && given !== "");
+    }, { once: true });
+  });
+}
