@@ -27,6 +27,7 @@ except ImportError:  # Windows: two runs that write to one file are not kept apa
     fcntl = None  # type: ignore[assignment]
 
 _JOURNAL = "journal.jsonl"
+_WHOLE = "whole"  # what becomes the output, so that a kill while it is written leaves nothing beside this folder
 _PART = re.compile(r"\.?(\d{8,})\.part(\.\d+\.part)?")
 _FORMAT = 1
 _CALLED = {
@@ -122,6 +123,7 @@ class Work:
 
     def _sweep(self, *, keep: bool = False) -> None:
         """Delete the shards, or (``keep``) what is no whole shard, and nothing else."""
+        (self.folder / _WHOLE).unlink(missing_ok=True)
         for path in self.folder.iterdir():
             match = _PART.fullmatch(path.name)
             if match and not (keep and int(match[1]) in self.done and path == self._path(int(match[1]))):
@@ -154,7 +156,8 @@ class Work:
         for number in range(shards):
             tally.merge(self.done[number])
         paths = [self._path(number) for number in range(shards)]
-        with whole(self._target) as file:
+        fresh = self.folder / _WHOLE
+        with fresh.open("wb") as file:
             if plan.form is Form.PARQUET:
                 write_parquet(paths, plan.names, plan.shown, file)
             else:
@@ -165,6 +168,9 @@ class Work:
                     import gzip
 
                     file.write(gzip.compress(b"", 6, mtime=0))
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self._target)
         self.discard()
         return tally
 

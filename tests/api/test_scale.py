@@ -1,0 +1,327 @@
+"""Large files: shards, the work folder and its journal, runs that are killed and go on, Parquet, and the usage of all that."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.api.scale import sheets
+from tacit.api.scale.plan import Form, Part, Plan
+from tacit.api.scale.shards import Shard, read_shards
+from tacit.api.scale.work import Work
+from tacit.api.tally import Tally
+from tacit.graph.errors import GraphUnavailable, InputError
+from tacit.loaders.lines import lines
+from tacit.loaders.source import ByteSource
+
+Tacit = Callable[..., Any]
+
+SHARDS = 4
+
+
+@pytest.fixture(scope="module")
+def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty lines: the sample's, some that hold no item, some that hold several, and one that is blank."""
+    given = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    file = tmp_path_factory.mktemp("scale") / "many.jsonl"
+    rows = [line for turn in range(5) for line in (*given, "not json" if turn % 2 else "", '{"turns": ["A dog.", "A bone."]}')]
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def base(many: Path, sample_graph: str) -> list[object]:
+    """The words of a run in shards of seven lines."""
+    return ["score", many, "--graph", sample_graph, "--shard-lines", 7]
+
+
+@given(
+    st.lists(st.binary(max_size=20).filter(lambda data: b"\n" not in data), max_size=30),
+    st.integers(1, 8),
+    st.sets(st.integers(0, 6)),
+)
+def test_shards_are_the_lines_in_order(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], size: int, done: set[int]
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "shards.txt"
+    file.write_bytes(b"".join(row + b"\n" for row in rows))
+    shards = list(read_shards(str(file), size))
+    assert all(isinstance(shard, Shard) and shard.number == place for place, shard in enumerate(shards))
+    found = [line for shard in shards if isinstance(shard, Shard) for line in shard.lines]
+    assert found == list(lines(ByteSource(file)))
+    assert all(len(shard.lines) == size for shard in shards[:-1] if isinstance(shard, Shard))
+    some = list(read_shards(str(file), size, done))
+    assert some == [place if place in done else shard for place, shard in enumerate(shards)]
+
+
+def test_long_lines_end_a_shard_sooner(tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    file.write_bytes((b"x" * 600_000 + b"\n") * 5)
+    assert [len(shard.lines) for shard in read_shards(str(file), 100) if isinstance(shard, Shard)] == [2, 2, 1]
+
+
+def test_shards_change_nothing(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+    expected = tacit(*base, "--json").out
+    for size in (1, 7, 1000):
+        out = tmp_path / f"{size}.jsonl"
+        assert tacit(*base, "--shard-lines", size, "-o", out, "--resume").status == 0
+        assert out.read_text(encoding="utf-8") == expected
+    packed = tmp_path / "out.jsonl.gz"
+    assert tacit(*base, "-o", packed).status == 0
+    assert gzip.decompress(packed.read_bytes()).decode() == expected
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def fails_after(number: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run fail when it has kept ``number`` shards."""
+    keep, kept = Work.keep, iter(range(number))
+
+    def keep_some(self: Work, part: Part) -> None:
+        if next(kept, None) is None:
+            raise error
+        keep(self, part)
+
+    monkeypatch.setattr(Work, "keep", keep_some)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
+def test_a_run_that_was_cut_short_goes_on(
+    tacit: Tacit, base: list[object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = tmp_path / f"whole-{name}", tmp_path / name
+    summary = tacit(*base, "--explain", "-o", whole).err
+    with monkeypatch.context() as patch:
+        fails_after(3, GraphUnavailable("the server went away; start it"), patch)
+        outcome = tacit(*base, "--explain", "-o", out)
+        assert outcome.status == 1
+        assert "--resume goes on from there" in outcome.err
+    assert not out.exists()
+    refused = tacit(*base, "--explain", "-o", out)
+    assert refused.status == 2
+    assert "of an unfinished run; go on with --resume" in refused.err
+    for words, called in [
+        (["--explain", "--metrics", "grounding,length"], "other metrics"),
+        (["--explain", "-O", "grounding.max_hops=2"], "metrics of other signatures"),
+        ([], "another --explain"),
+        (["--explain", "--shard-lines", 8], "another --shard-lines"),
+        (["--explain", "--format", "jsonl" if name.endswith("parquet") else "parquet"], "another format"),
+    ]:
+        refused = tacit(*base, *words, "-o", out, "--resume")
+        assert refused.status == 2
+        assert f"was begun with {called}" in refused.err
+        assert refused.err.count("\n") == 1
+    resumed = tacit(*base, "--explain", "-o", out, "--resume")
+    assert resumed.status == 0, resumed.err
+    assert "rows were scored before" in resumed.err
+    assert out.read_bytes() == whole.read_bytes()
+    assert [line.split()[:4] for line in resumed.err.splitlines() if line.startswith("grounding ")] == [
+        line.split()[:4] for line in summary.splitlines() if line.startswith("grounding ")
+    ]
+    assert not out.with_name(f"{name}.partial").exists()
+
+
+def test_another_input_is_refused(
+    tacit: Tacit, many: Path, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    file.write_bytes(many.read_bytes())
+    words = ["score", file, "--graph", sample_graph, "--shard-lines", 7, "-o", out]
+    with monkeypatch.context() as patch:
+        fails_after(2, KeyboardInterrupt(), patch)
+        assert tacit(*words).status == 130
+    file.write_bytes(many.read_bytes() + b"\n")
+    refused = tacit(*words, "--resume")
+    assert refused.status == 2
+    assert "was begun with another input file" in refused.err
+
+
+def test_nothing_stays_of_a_run_that_has_nothing_to_keep(
+    tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patch:
+        fails_after(0, KeyboardInterrupt(), patch)
+        assert tacit(*base, "-o", out).status == 130
+    assert tacit(*base, "-o", out, "--strict").status == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_do_not_write_one_file(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    work = Work(out, Plan("x", (), {}).identity("", {}), resume=False)
+    refused = tacit(*base, "-o", out, "--resume")
+    assert refused.status == 2
+    assert "another run is writing" in refused.err
+    work.discard()
+    assert tacit(*base, "-o", out, "--resume").status == 0
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+    folder = tmp_path / "out.jsonl.partial"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("all of it")
+    assert tacit(*base, "-o", tmp_path / "out.jsonl").status == 0
+    assert (folder / "thesis.txt").read_text() == "all of it"
+    (folder / "journal.jsonl").write_text("dear diary\n")
+    refused = tacit(*base, "-o", tmp_path / "out.jsonl", "--resume")
+    assert refused.status == 2
+    assert (folder / "journal.jsonl").read_text() == "dear diary\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--resume"],
+        ["--engine", "ray"],
+        ["--resume", "-o", os.devnull],
+        ["--resume", "--text", "-o", "OUT"],
+        ["--workers", "2", "-o", "OUT"],
+        ["--address", "auto", "-o", "OUT"],
+        ["--format", "parquet"],
+        ["--text", "-o", "OUT.parquet"],
+        ["--json", "-o", "OUT.parquet"],
+        ["-o", os.devnull, "--format", "parquet"],
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_refused(tacit: Tacit, base: list[object], words: list[str], tmp_path: Path) -> None:
+    outcome = tacit(*base, *(word.replace("OUT", str(tmp_path / "out")) for word in words))
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["grounding", "length"]
+    words = [*base, "--metrics", ",".join(names), "--explain"]
+    rows = tacit(*words, "--json").rows
+    monkeypatch.setattr(sheets, "GROUP_ROWS", 20)
+    out = tmp_path / "out.parquet"
+    assert tacit(*words, "-o", out).status == 0
+    file = pq.ParquetFile(out)
+    columns = ["id", "line", *(f"{kind}.{name}" for name in names for kind in ("score", "signature")), "error", "evidence"]
+    assert file.schema_arrow.names == columns
+    assert file.schema_arrow.field("score.length").type == pa.float64()
+    assert file.schema_arrow.field("signature.length").type == pa.dictionary(pa.int32(), pa.string())
+    groups = [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)]
+    assert len(groups) > 2
+    assert max(groups) <= 20
+    expected = []
+    for row in rows:
+        flat = dict.fromkeys(columns) | {name: row.get(name) for name in ("id", "line", "error")}
+        flat |= {f"score.{name}": score for name, score in row.get("scores", {}).items()}
+        flat |= {f"signature.{name}": text for name, text in row.get("signature", {}).items()}
+        expected.append(flat | {"evidence": row.get("evidence")})
+    found = file.read().to_pylist()
+    assert [row | {"evidence": row["evidence"] and json.loads(row["evidence"])} for row in found] == expected
+    assert any(row["error"] for row in found)
+
+
+def test_parquet_of_nothing_and_without_evidence(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n")
+    for name in ("out.parquet", "out.bin"):
+        assert (
+            tacit("score", tmp_path / "empty.jsonl", "--graph", sample_graph, "-o", tmp_path / name, "--format", "parquet").status
+            == 0
+        )
+        table = pq.read_table(tmp_path / name)
+        assert (table.num_rows, table.column_names) == (0, ["id", "line", "score.grounding", "signature.grounding", "error"])
+
+
+def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"history": ["A dog."], "response": "A bone."}\n')
+    assert tacit("score", tmp_path / "in.jsonl", "--metrics", "chrf", "-o", tmp_path / "out.parquet").status == 0
+    assert pq.read_table(tmp_path / "out.parquet").to_pylist()[0]["score.chrf"] is None
+
+
+PARTS = [
+    Part(number, bytes([65 + number]) * (3 + number) + b"\n", Tally(number, judged={"length": number}, sums={"length": 0.5}))
+    for number in range(SHARDS)
+]
+PLAN = Plan("in.jsonl", ("length",), {"length": {}}, form=Form.JSONL)
+
+
+def write_all(target: Path) -> Tally:
+    """What a run does once its metrics are open, with shards that are scored already."""
+    work = Work(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
+    for part in PARTS:
+        if part.number not in work.done:
+            work.keep(part)
+    return work.finish(SHARDS, PLAN)
+
+
+def killed_at(moment: int, target: Path) -> bool:
+    """Run :func:`write_all` in a process that is killed at its ``moment``-th call to the disk; False when it came to its end."""
+    process = os.fork()
+    if process == 0:
+        left = iter(range(moment))
+
+        def lethal(call: Callable[..., Any]) -> Callable[..., Any]:
+            def called(*words: Any, **named: Any) -> Any:
+                if next(left, None) is None:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return call(*words, **named)
+
+            return called
+
+        for name in ("fsync", "write", "ftruncate", "unlink", "replace", "rmdir"):
+            setattr(os, name, lethal(getattr(os, name)))
+        write_all(target)
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(process, 0)[1])
+
+
+def test_a_kill_at_any_moment_loses_nothing(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.jsonl"
+    counted = write_all(whole)
+    moments = 0
+    while True:
+        target = tmp_path / f"{moments}.jsonl"
+        if not killed_at(moments, target):
+            break
+        assert not target.exists() or target.read_bytes() == whole.read_bytes()
+        killed_at(moments // 2, target)  # and once more, on its way back
+        assert write_all(target) == counted
+        assert target.read_bytes() == whole.read_bytes()
+        assert [path.name for path in tmp_path.iterdir() if path != whole] == [target.name]
+        target.unlink()
+        moments += 1
+    assert moments > 3 * SHARDS
+
+
+def test_a_journal_may_be_cut_anywhere(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.jsonl"
+    write_all(whole)
+    for length in range(0, 700, 23):  # from nothing to more than there is
+        target = tmp_path / "out.jsonl"
+        work = Work(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
+        for part in PARTS[:3]:
+            work.keep(part)
+        work.close()
+        journal = work.folder / "journal.jsonl"
+        journal.write_bytes(journal.read_bytes()[:length])
+        write_all(target)
+        assert target.read_bytes() == whole.read_bytes()
+
+
+def test_a_shard_of_another_size_is_scored_again(tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    work = Work(target, PLAN.identity("digest", {}), resume=True)
+    work.keep(PARTS[0])
+    work.keep(PARTS[1])
+    work.close()
+    (work.folder / "00000000.part").write_bytes(b"")
+    again = Work(target, PLAN.identity("digest", {}), resume=True)
+    assert list(again.done) == [1]
+    again.close()
+    with pytest.raises(InputError, match="unfinished run"):
+        Work(target, PLAN.identity("digest", {}), resume=False)
