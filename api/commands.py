@@ -11,6 +11,7 @@ from . import (
     demonstrating,
     evaluating,
     evaluating_tuples,
+    explaining,
     exploring,
     exporting,
     fetching,
@@ -37,8 +38,8 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "tails": asking.tails, "heads": asking.heads, "cypher": exploring.cypher,
     },
     "Score dialogues": {
-        "score": scoring.score, "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
-        "evaluate-tuples": evaluating_tuples.evaluate_tuples,
+        "score": scoring.score, "explain": explaining.explain, "filter": filtering.filter_dialogues,
+        "evaluate": evaluating.evaluate, "evaluate-tuples": evaluating_tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
     },
     "Serve": {"serve": serving.serve},

@@ -20,6 +20,7 @@ from .opening import Address, readable
 from .options import Database, Engine, Password, Quiet, User
 from .output import check_output, lines_to
 from .progress import Meter
+from .report.making import Reporting
 from .scale.plan import Form, Observe, Plan, scored
 from .scale.running import Cluster, Done, run_shards
 from .scale.shards import LINES
@@ -60,6 +61,12 @@ def score(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run into the same output was cut short.")] = False,
     batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Items scored together; changes the speed alone.")] = 256,
     shard_lines: Annotated[int, typer.Option(metavar="N", min=1, help="Lines that are kept, for --resume, together.")] = LINES,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", show_default=False, help="Write a report too: one page, worst and best explained."
+        ),
+    ] = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     engine: Annotated[
@@ -100,13 +107,18 @@ def score(
     target = None if output is None else check_output(output, file)
     words = text or (explain and not json and output is None and sys.stdout.isatty())
     observers: list[Observe] = []  # told of every row, with its item where the line holds one
+    report = None if html is None else Reporting(html, names, file)
+    if report is not None:
+        if resume or engine is RunEngine.RAY:
+            raise InputError("--html tells of what is scored in this run and process; leave out --resume and --engine ray")
+        observers.append(report.collected.add)
     plan = Plan(
         file,
         tuple(names),
         options,
         _reachable(address_of(graph, user, password, database)),
         Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value),
-        explain=explain or words or bool(observers),
+        explain=explain or words,
         shown=explain,
         strict=strict,
         batch_size=batch_size,
@@ -126,6 +138,8 @@ def score(
     else:
         done = _stream(plan, output, meter, words, observers, quiet)
     _report(plan, done, output, quiet)
+    if report is not None and done.tally.scored:
+        report.finish(plan, done.signatures, quiet=quiet)
     if done.tally.errors and not done.tally.scored:
         raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")
 

@@ -10,4 +10,4 @@ def claim_query() -> Query:
 
     Its rows, one a source that says so, hold ``head_text``, ``relation``, ``tail_text``, ``weight``, ``source``, ``dataset``.
     """
-    return query("claim")
+    return query("explore/claim")

@@ -1,0 +1,1 @@
+"""Pages of explained scores: one self-contained HTML file each, that needs no network."""

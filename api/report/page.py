@@ -1,0 +1,169 @@
+"""Pages of explained scores as HTML: what stands in the file is all there is to it, and every text in it is a text.
+
+No link leads out, and a policy in the page's head forbids the browser to load anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from math import isnan
+from typing import TYPE_CHECKING
+
+from .collected import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column
+from .histogram import histogram
+
+if TYPE_CHECKING:
+    from ...loaders.dialogues import Item
+    from ...reasoning import Explanation
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation], str | None]], width: int = 960) -> str:
+    """Return a page of explanations: for each item (None where there is none) those by metric, or what is wrong with it."""
+    body = ["<h1>Explained scores</h1>"]
+    for item, explanations, fault in items:
+        body.append(f"<h2>{_text(item.id if item else 'no item')}</h2>")
+        if fault is not None:
+            body.append(f'<p class="fault">{_text(fault)}</p>')
+        for one in explanations.values():
+            body.append(_explained(one, width))
+    return page("Explained scores", body)
+
+
+def report_page(
+    title: str,
+    collected: Collected,
+    facts: Sequence[tuple[str, str]],
+    signatures: Mapping[str, str],
+    summaries: Mapping[str, str],
+    explanations: Mapping[tuple[str, int], Explanation],
+) -> str:
+    """Return the report of a run.
+
+    Args:
+        title: names the input.
+        facts: what stands at the head, as name and value.
+        signatures, summaries: by metric.
+        explanations: of the worst and the best items, by metric and place in the input.
+    """
+    body = [f"<h1>{_text(title)}</h1>", _table(("", ""), facts, numbers=0, head=False)]
+    tally = collected.tally
+    if tally.errors:
+        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)}"
+        body.append(f"<h3>Not scored: {tally.errors:,}{shown}</h3>")
+        body += [f'<p class="fault">{_text(fault)}</p>' for fault in tally.faults]
+    body.append("<h2>Scores</h2>")
+    body.append(_summary(collected))
+    for name, column in collected.columns.items():
+        body.append(f'<h2 id="{_text(name)}">{_text(name)}</h2>')
+        body.append(f"<p>{_text(summaries.get(name, ''))}</p>")
+        body.append(f'<p class="signature">{_text(signatures.get(name, ""))}</p>')
+        body += _metric(name, column, explanations)
+    body += _list(collected)
+    return page(title, body)
+
+
+def page(title: str, body: Sequence[str]) -> str:
+    """Return a whole HTML document with this package's style and script in it."""
+    style, script = (files(__package__).joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_text(title)}</title>\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(body) + f"\n</main>\n<script>\n{script}</script>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def _text(text: object) -> str:
+    """A text that means itself in HTML, without characters that HTML cannot hold."""
+    from ...reasoning.explanation.typeset import plain
+
+    return escape(plain(str(text)))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:
+    """A table whose columns from the ``numbers``-th on are numbers (0: none)."""
+
+    def kind(place: int) -> str:
+        return ' class="number"' if numbers and place >= numbers else ""
+
+    first = "".join(f'<th scope="col"{kind(place)}>{_text(name)}</th>' for place, name in enumerate(columns))
+    lines = ["<tr>" + "".join(f"<td{kind(place)}>{_text(cell)}</td>" for place, cell in enumerate(row)) + "</tr>" for row in rows]
+    top = f"<thead><tr>{first}</tr></thead>" if head else ""
+    return f'<div class="scroll"><table>{top}<tbody>{"".join(lines)}</tbody></table></div>'
+
+
+def _summary(collected: Collected) -> str:
+    """Counts, means, deviations and quantiles of every metric."""
+    columns = ("metric", "n", "mean", "sd", *("least" if at == 0 else "most" if at == 1 else f"{at:.0%}" for at in QUANTILES))
+    rows = []
+    for name, column in collected.columns.items():
+        quantiles: Sequence[float | None] = column.quantiles() or [None] * len(QUANTILES)
+        numbers = [column.mean if column.number else None, column.deviation, *quantiles]
+        rows.append([name, f"{column.number:,}", *("" if number is None else f"{number:.3f}" for number in numbers)])
+    note = ""
+    if any(column.number > MOST_VALUES for column in collected.columns.values()):
+        note = f'<p class="quiet">Quantiles and distributions are of {MOST_VALUES:,} values drawn at random.</p>'
+    return _table(columns, rows, 1) + note
+
+
+def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Explanation]) -> Iterator[str]:
+    """The distribution of a metric and its extremes."""
+    if not column.number:
+        yield '<p class="quiet">It could judge no item.</p>'
+        return
+    yield f'<div class="scroll">{histogram(column.values, name)}</div>'
+    worst, best = column.worst(), column.best()
+    if column.number <= EXTREMES:
+        worst = []
+    taken = {place for _, place, _ in worst}
+    for what, rows in (("Worst", worst), ("Best", [row for row in best if row[1] not in taken])):
+        if rows:
+            yield f"<h3>{what}</h3>"
+        for value, place, item in rows:
+            yield f'<p><b>{_text(item.id)}</b> <span class="quiet">{value:.3f}</span></p>'
+            one = explanations.get((name, place))
+            if one is not None:
+                yield _explained(one)
+
+
+def _explained(one: Explanation, width: int = 960) -> str:
+    """One explanation: its picture, and folded below it its words and its claims."""
+    said = one.claims
+    words = "\n".join([*one.history, f"> {one.response}", "", one.text()])
+    told = f"<details><summary>In words</summary><pre>{_text(words)}</pre></details>"
+    if said:
+        query = one.to_dict()["query"]
+        edges = "\n".join(
+            f"{claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {claim.source} {claim.dataset}"
+            for claim in said
+        )
+        told += (
+            f"<details><summary>Claims: {len(said)} edges of the graph</summary><pre>{_text(edges)}</pre>"
+            f"<p>This query returns each, given its ends and its relation:</p><pre>{_text(query)}</pre></details>"
+        )
+    return f'<div class="item"><figure class="scroll">{one.svg(width)}</figure>{told}</div>'
+
+
+def _list(collected: Collected) -> Iterator[str]:
+    """Items with their values, to sort and to search."""
+    names = list(collected.columns)
+    rows = sorted(collected.listed, key=lambda row: row.place)
+    drawn = "" if len(rows) == collected.tally.scored else f", {len(rows):,} drawn at random of {collected.tally.scored:,}"
+    yield f'<section class="list"><h2>Items{drawn}</h2>'
+    yield '<p><label>Search <input type="search" autocomplete="off"></label> <span class="quiet" role="status"></span></p>'
+    heads = [("id", ""), ("last turn", ""), ("response", ""), *((name, ' class="number"') for name in names)]
+    first = "".join(f'<th scope="col"{kind}><button>{_text(name)}</button></th>' for name, kind in heads)
+    yield f'<div class="scroll"><table><thead><tr>{first}</tr></thead><tbody>'
+    for row in rows:
+        cells = "".join(f"<td>{_text(cell)}</td>" for cell in (row.id, row.last, row.response))
+        for name in names:
+            value = row.values.get(name, float("nan"))
+            known = "" if isnan(value) else f"{value!r}"
+            cells += f'<td class="number" data-value="{known}">{"" if isnan(value) else f"{value:.3f}"}</td>'
+        yield f"<tr>{cells}</tr>"
+    yield "</tbody></table></div></section>"

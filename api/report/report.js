@@ -1,0 +1,28 @@
+// The list of items: click or press a heading to sort by it, type to keep the rows that hold what was typed.
+for (const list of document.querySelectorAll("section.list")) {
+  const body = list.querySelector("tbody"), field = list.querySelector("input"), told = list.querySelector("[role=status]");
+  const rows = [...body.rows];
+  const say = () => { told.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " shown"; };
+  field.addEventListener("input", () => {
+    const wanted = field.value.toLowerCase();
+    for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    say();
+  });
+  list.querySelectorAll("th").forEach((heading, column) => {
+    heading.querySelector("button").addEventListener("click", () => {
+      const down = heading.getAttribute("aria-sort") === "ascending";
+      list.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
+      const numeric = heading.classList.contains("number");
+      rows.sort((a, b) => {
+        const [x, y] = [key(a), key(b)];
+        if (numeric && (x === "" || y === "")) return (x === "") - (y === "");
+        const order = numeric ? x - y : x.localeCompare(y);
+        return down ? -order : order;
+      });
+      body.append(...rows);
+    });
+  });
+  say();
+}
