@@ -17,6 +17,7 @@ from . import (
     fetching,
     filtering,
     graphs,
+    keeping,
     loading,
     scoring,
     serving,
@@ -42,7 +43,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "evaluate": evaluating.evaluate, "evaluate-tuples": evaluating_tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
     },
-    "Serve": {"serve": serving.serve},
+    "Serve": {"serve": serving.serve, "keys": keeping.keys},
     "See it work": {"demo": demonstrating.demo},
 }  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +26,12 @@ def serve(
         Path | None, typer.Option(metavar="FILE", show_default=False, help="Who may ask; tacit keys add makes it.")
     ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody ask who can reach the address.")] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER", show_default=False, help="A limit, e.g. items=100; repeatable; docs/service.md lists them."
+        ),
+    ] = None,
     log_text: Annotated[bool, typer.Option("--log-text", help="Texts of requests may stand in the log.")] = False,
     engine: EngineOption = Engine.AUTO,
     quiet: Quiet = False,
@@ -51,9 +56,8 @@ def serve(
     from ..reasoning import Reasoner
 
     known = None if keys is None else Keys(keys)
-    settings = Settings(log_text=log_text)
+    settings = Settings.of(limit or (), log_text=log_text)
     with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
         app = create_app(reasoner, opened, settings=settings, keys=known, logging=not quiet)
-        sys.setswitchinterval(0.001)
         listen(app, host, port, settings)

@@ -6,6 +6,7 @@ as it was written and the beginning of the body, for those who look for a fault.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -14,6 +15,9 @@ from typing import Any
 
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_FLUSH_SECONDS = 0.1
+_lines: list[str] = []
 
 _SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -73,10 +77,25 @@ def log(level: str, event: str, **members: Any) -> None:
         "event": event,
         **{name: value for name, value in members.items() if value is not None},
     }
+    _lines.append(orjson.dumps(row, default=str).decode() + "\n")
+    if event != "request":
+        flush()
+        return
+    if len(_lines) == 1:  # a write for each request would cost more than the line itself
+        try:
+            asyncio.get_running_loop().call_later(_FLUSH_SECONDS, flush)
+        except RuntimeError:
+            flush()
+
+
+def flush() -> None:
+    """Write the lines that wait."""
+    lines = "".join(_lines)
+    _lines.clear()
     try:
-        sys.stderr.write(orjson.dumps(row, default=str).decode() + "\n")
+        sys.stderr.write(lines)
         sys.stderr.flush()
-    except (OSError, ValueError, TypeError):  # nobody reads the log any more, which is no reason to stop answering
+    except (OSError, ValueError):  # nobody reads the log any more, which is no reason to stop answering
         return
 
 

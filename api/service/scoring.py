@@ -64,6 +64,8 @@ def scoring_routes(service: Service) -> APIRouter:
             rows.insert(place, row)
         return Response(b'{"items":[%b]}' % b",".join(rows), media_type="application/json")
 
+    service.direct["POST", "/v1/score"] = score
+
     @router.post(
         "/v1/explain",
         summary="Explain the scores of one response, in words, as data and as a picture",

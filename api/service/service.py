@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import Response
 
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 _LOOKUP_THREADS = 2
 
+Endpoint = Callable[[Request], Awaitable[Response]]
+
 
 class Service:
     """One service.
@@ -27,6 +32,9 @@ class Service:
     Args:
         reasoner: with the metrics that it offers; graph: what questions about the graph are asked, None when there is none.
         keys: who may ask; None: anybody. logging: write a line for each request.
+
+    Attributes:
+        direct: endpoints that the guard calls itself, by method and path, beside their routes.
     """
 
     def __init__(
@@ -41,6 +49,7 @@ class Service:
         self.reasoner, self.graph, self.settings, self.keys, self.logging = reasoner, graph, settings, keys, logging
         self.metrics: dict[str, Metric] = {metric.name: metric for metric in reasoner.metrics}
         self.instruments = Instruments()
+        self.direct: dict[tuple[str, str], Endpoint] = {}
         self.health = Health(graph, fresh=settings.ready_seconds, patience=settings.ping_seconds)
         self.batcher = Batcher(
             self.metrics,

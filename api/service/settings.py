@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 from ...graph.errors import InputError
 
@@ -58,6 +59,25 @@ class Settings:
             value = getattr(self, field.name)
             if not isinstance(value, bool) and not value > 0:
                 raise InputError(f"a service with {field.name} = {value} cannot work; give a number above 0")
+
+    @classmethod
+    def of(cls, pairs: Sequence[str], *, log_text: bool = False) -> Self:
+        """Return the settings that ``NAME=NUMBER`` texts ask for.
+
+        Raises:
+            InputError: a text has another form, or names no limit.
+        """
+        kinds = {name: type(value) for name, value in asdict(cls()).items() if name != "log_text"}
+        given: dict[str, Any] = {}
+        for pair in pairs:
+            name, _, number = pair.partition("=")
+            if name not in kinds:
+                raise InputError(f"--limit {pair} names no limit; choose from {', '.join(kinds)}")
+            try:
+                given[name] = kinds[name](number)
+            except ValueError:
+                raise InputError(f"--limit {pair} is no NAME=NUMBER, e.g. {name}={getattr(cls(), name)}") from None
+        return cls(**given, log_text=log_text)
 
     def limits(self) -> dict[str, Any]:
         """The limits that a client has to know, as ``/v1/info`` gives them."""

@@ -25,6 +25,8 @@ if sys.platform.startswith("linux"):
 GRACE = 1.0
 """Seconds after its time limit in which a query may end by itself."""
 
+_NICE = 10
+"""How far a query stands back when others want the processor too: it may take long, who waits for a score may not."""
 
 _INTERNAL = ("_LABEL", "_ID", "_SRC", "_DST", "relation")
 """What a node or relationship holds beside its properties; ``relation`` is the exact name of its type."""
@@ -181,6 +183,8 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
     empty = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(empty, stream)
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
