@@ -47,7 +47,7 @@ def score_on_cluster(
     data = need("ray.data", "ray")
     with _connected(ray, address, workers), _quiet_context(data):
         size = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        shards = data.read_datasource(_source(data, plan, without), override_num_blocks=1, ray_remote_args={"num_cpus": 0})
+        shards = data.read_datasource(_source(data, plan, without), override_num_blocks=1, num_cpus=0)
         rows = shards.map_batches(
             Worker,
             fn_constructor_args=(plan,),
@@ -55,7 +55,6 @@ def score_on_cluster(
             batch_format="pyarrow",
             compute=data.ActorPoolStrategy(size=size),
             num_cpus=_CPUS,
-            scheduling_strategy="SPREAD",
         )
         try:
             for table in rows.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):

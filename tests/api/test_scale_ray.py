@@ -1,0 +1,159 @@
+"""Scoring on a Ray cluster of several nodes: the bytes of the local run, also when a node is killed, and only what is missing."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.api.scale import cluster as run_cluster
+from tacit.api.scale.plan import Part
+from tacit.api.scale.work import Work
+
+Tacit = Callable[..., Any]
+
+STORE_BYTES = 80 << 20
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head without processors and two nodes of one each, to which this process is connected."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        nodes = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "object_store_memory": STORE_BYTES, "include_dashboard": False},
+        )
+        for _ in range(2):
+            nodes.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
+        ray.init(address=nodes.address, log_to_driver=False, logging_level=logging.ERROR)
+        try:
+            yield nodes
+        finally:
+            ray.shutdown()
+            nodes.shutdown()
+
+
+@pytest.fixture(scope="module")
+def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hundred and twenty lines, of which some hold no item."""
+    given = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    file = tmp_path_factory.mktemp("ray") / "many.jsonl"
+    file.write_text("\n".join([*given, "not json", '{"turns": ["A dog.", "A bone."]}'] * 10) + "\n", encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def base(many: Path, sample_graph: str) -> list[object]:
+    """The words of a run in shards of five lines."""
+    return ["score", many, "--graph", sample_graph, "--metrics", "grounding,length", "--shard-lines", 5, "--quiet"]
+
+
+def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]) -> list[int]:
+    """Return a list that fills with the numbers of the shards that are kept; ``then`` is called with its length each time."""
+    keep, kept = Work.keep, list[int]()
+
+    def watched(self: Work, part: Part) -> None:
+        keep(self, part)
+        kept.append(part.number)
+        then(len(kept))
+
+    monkeypatch.setattr(Work, "keep", watched)
+    return kept
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_bytes_of_the_local_run_also_when_a_node_is_killed(
+    tacit: Tacit, cluster: Any, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = tmp_path / "whole.jsonl.gz", tmp_path / "out.jsonl.gz"
+    assert tacit(*base, "--explain", "-o", whole).status == 0
+
+    log, given = tmp_path / "log.txt", run_cluster.Worker
+
+    class Slow(given):  # type: ignore[valid-type, misc]
+        """A worker that takes its time, and writes down on which node it begins which shard."""
+
+        def __call__(self, table: Any) -> Any:
+            import ray
+
+            with log.open("a") as file:
+                file.write(f"{ray.get_runtime_context().get_node_id()} {table['part'][0].as_py()}\n")
+            time.sleep(0.2)
+            return super().__call__(table)
+
+    def kill_a_node(kept: int) -> None:
+        if kept == 2:
+            at_work = log.read_text().split()[-2]
+            [node] = [node for node in cluster.worker_nodes if node.node_id == at_work]
+            cluster.remove_node(node, allow_graceful=False)
+
+    monkeypatch.setattr(run_cluster, "Worker", Slow)
+    kept = watch_shards(monkeypatch, kill_a_node)
+    outcome = tacit(*base, "--explain", "-o", out, "--engine", "ray", "--workers", 2)
+    assert outcome.status == 0, outcome.err
+    assert len(cluster.worker_nodes) == 1
+    assert sorted(kept) == list(range(24))
+    assert out.read_bytes() == whole.read_bytes()
+    begun = [line.split() for line in log.read_text().splitlines()]
+    assert len({node for node, _ in begun}) == 2
+    assert len(begun) > 24  # what the node had begun, another began again
+    assert not (tmp_path / "out.jsonl.gz.partial").exists()
+
+
+@pytest.mark.slow
+def test_only_missing_shards_are_scored(
+    tacit: Tacit, cluster: Any, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
+    assert tacit(*base, "-o", whole).status == 0
+
+    def stop(kept: int) -> None:
+        if kept == 20:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        first = watch_shards(patch, stop)
+        assert tacit(*base, "-o", out).status == 130
+    second = watch_shards(monkeypatch, lambda _: None)
+    outcome = tacit(*base, "-o", out, "--engine", "ray", "--workers", 1, "--resume")
+    assert outcome.status == 0, outcome.err
+    assert sorted(first + second) == list(range(24))
+    assert out.read_bytes() == whole.read_bytes()
+    assert cluster.worker_nodes
+
+
+@pytest.mark.slow
+def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, cluster: Any, base: list[object], many: Path, tmp_path: Path) -> None:
+    outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--workers", 1, "--strict")
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"tacit: {many}:")
+    assert "not JSON" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+    assert cluster.worker_nodes
+
+
+def test_without_ray_the_command_names_what_to_install(
+    tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray")
+    assert outcome.status == 1
+    assert outcome.err == "tacit: ray is not installed; run: pip install 'tacit[ray]'\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    if ray.is_initialized():
+        pytest.skip("a cluster is connected already")
+    outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--address", "ray://127.0.0.1:1")
+    assert outcome.status == 2
+    assert "--address auto" in outcome.err
