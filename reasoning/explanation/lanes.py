@@ -121,7 +121,8 @@ def draw_lane(lane: Lane, x0: float, x1: float, top: float, most: float) -> Iter
         if place + 1 < len(lane.rows):
             step = lane.rows[place + 1][0].step
             by = step.by if step is not None else By.LIKENESS
-            end = x1 - (0.0 if row[-1].step is not None else row[-1].width / 2)
+            *_, (last, start, stop) = _places(row, x0, x1, share)
+            end = stop if last.step is not None else (start + stop) / 2
             path = f"M{number(end)} {number(y)}V{number(y + _ROW / 2 - 2)}H{number(x0)}V{number(y + _ROW)}"
             yield stroke(path, COLOUR[by], thickness(chain.part, most, by), DASHES[by])
     for place, row in enumerate(lane.rows):  # over every line

@@ -12,7 +12,7 @@ from .bars import bars_height, draw_bars
 from .lanes import Lane, draw_lane, lane_of
 from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY, thickness
 from .scene import By, Chain, Scene, Word, scene_of
-from .sides import MOST_TURNS, Side, shown_turns
+from .sides import Side, shown_turns
 from .svg import bend, document, label, stroke
 from .telling import explain, explain_value
 from .typeset import clean, fit, width_of, wrap
@@ -23,6 +23,7 @@ _TITLE = 22.0
 _GUTTER = 46.0
 _BETWEEN = 20.0
 _TOLD = 500
+_TOLD_TURNS = 20
 _SAYS = {By.GRAPH: "stands in the graph", By.MODEL: "a model holds it", By.LIKENESS: "how alike"}
 
 
@@ -78,27 +79,36 @@ def _middle(history: Sequence[str], response: str, scene: Scene, width: float, t
     left = Side(shown_turns(history, scene.words), [word for word in scene.words if word.turn is not None], joined, MARGIN, side)
     right = Side([(None, response)], [word for word in scene.words if word.turn is None], joined, width - MARGIN - side, side)
     x0, x1 = MARGIN + side + _GUTTER, width - MARGIN - side - _GUTTER
-    lanes = _ordered([lane_of(chain, x1 - x0) for chain in scene.chains], left, right)
-    lanes_height = sum(lane.height for lane in lanes)
-    height = max(left.height, right.height, lanes_height + (LEAD if scene.chains_left_out else 0))
-    tops = {left: top + (height - left.height) / 2, right: top + (height - right.height) / 2}
+    lanes = [lane_of(chain, x1 - x0) for chain in scene.chains]
+    between = sum(lane.height for lane in lanes) + (LEAD if scene.chains_left_out else 0)
+    height = max(left.height, right.height, between)
+    tops = {left: top + (height - left.height) / 2}
+    aim = [tops[left] + left.middle(chain.left) for chain in scene.chains if chain.left]
+    middle = sum(aim) / len(aim) if aim else top + height / 2  # what is joined stands level with what it is joined to
+    tops[right] = _within(middle - right.height / 2, top, top + height - right.height)
+    lanes_top = _within(middle - between / 2, top, top + height - between)
+    lanes = _ordered(lanes, left, right, tops)
     marks += left.draw(tops[left])
     marks += right.draw(tops[right])
     if not history:
-        marks.append(label(MARGIN, top + height / 2, "nothing was said before", TEXT, QUIET))
-    marks += _lanes(lanes, left, right, tops, x0, x1, top + (height - lanes_height) / 2)
+        marks.append(label(MARGIN, tops[right] + 20, "nothing was said before", TEXT, QUIET))
+    marks += _lanes(lanes, left, right, tops, x0, x1, lanes_top)
     if scene.chains_left_out:
         more = f"{scene.chains_left_out} weaker {'ones are' if scene.chains_left_out > 1 else 'one is'} not shown"
-        marks.append(label((x0 + x1) / 2, top + height - 2, more, SMALL, QUIET, anchor="middle"))
+        marks.append(label((x0 + x1) / 2, lanes_top + between - 4, more, SMALL, QUIET, anchor="middle"))
     return top + height
 
 
-def _ordered(lanes: list[Lane], left: Side, right: Side) -> list[Lane]:
+def _within(wanted: float, least: float, most: float) -> float:
+    return min(max(wanted, least), most)
+
+
+def _ordered(lanes: list[Lane], left: Side, right: Side, tops: dict[Side, float]) -> list[Lane]:
     """The lanes by the mean height of what they join (their barycentre), so that few lines cross."""
 
     def height(chain: Chain) -> float:
-        ends = [left.middle(chain.left) - left.height / 2] if chain.left else []
-        ends += [right.middle(chain.right) - right.height / 2] if chain.right else []
+        ends = [tops[left] + left.middle(chain.left)] if chain.left else []
+        ends += [tops[right] + right.middle(chain.right)] if chain.right else []
         return sum(ends) / len(ends) if ends else 0.0
 
     return sorted(lanes, key=lambda lane: round(height(lane.chain), 3))
@@ -152,7 +162,9 @@ def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) 
 
 def _told(history: Sequence[str], response: str, score: Score) -> str:
     """The picture in words."""
-    said = [f"Turn {number}: {_short(turn)}" for number, turn in enumerate(history[-MOST_TURNS:], len(history[:-MOST_TURNS]) + 1)]
+    said = [
+        f"Turn {number}: {_short(turn)}" for number, turn in enumerate(history[-_TOLD_TURNS:], len(history[:-_TOLD_TURNS]) + 1)
+    ]
     return " ".join([*said, f"Response: {_short(response)}", explain(score)])
 
 

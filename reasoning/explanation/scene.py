@@ -185,7 +185,7 @@ def _of_path(piece: Piece) -> Chain:
     share = piece.value if piece.kind == "edge" else piece.share
     steps, nodes = _along(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ((), ())
     if not steps:
-        said = "no path" if piece.hops is None else "the same" if piece.hops == 0 else f"{piece.hops} hops"
+        said = "no path" if piece.hops is None else "the same concept" if piece.hops == 0 else f"{piece.hops} hops"
         steps = (Step((said,), None, By.GRAPH if piece.hops else By.LIKENESS),)
     return Chain(left, right, steps, nodes, share, _part(piece))
 

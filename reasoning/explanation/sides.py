@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from .look import FAINT, HISTORY, HISTORY_EDGE, INK, LEAD, PAPER, QUIET, RESPONSE, RESPONSE_EDGE, SMALL, TEXT, TINY
 from .scene import Word
 from .svg import box, label
-from .typeset import Line, clean, plain, width_of, wrap
+from .typeset import Line, clean, fit, plain, width_of, wrap
 
-MOST_TURNS = 8
+MOST_TURNS = 3
 MOST_LINES = 8
 
 _PAD = 10.0
@@ -112,7 +112,7 @@ class Side:
         """Yield the marks of the column that begins at ``top``."""
         fill, edge = (RESPONSE, RESPONSE_EDGE) if self.right else (HISTORY, HISTORY_EDGE)
         for y, said in self._gaps:
-            yield label(self.x + _PAD, top + y + 12, said, TINY, QUIET)
+            yield label(self.x + _PAD, top + y + 12, fit(said, TINY, self.width - _PAD), TINY, QUIET)
         for card in self._cards:
             yield box(self.x, top + card.top, self.width, card.height, PAPER, stroke=FAINT, radius=6)
             yield label(self.x + _PAD, top + card.top + _PAD + 9, card.title, SMALL, QUIET, bold=True)
@@ -152,10 +152,8 @@ def _marks(line: Line, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def shown_turns(history: Sequence[str], words: Sequence[Word]) -> list[tuple[int, str]]:
-    """Return the turns to show, oldest first: those with words, the last one, and as many recent ones as there is room for."""
-    if not history:
-        return []
-    spoken = sorted({word.turn for word in words if word.turn is not None and word.turn < len(history)}, reverse=True)
-    wanted = list(dict.fromkeys([len(history) - 1, *spoken, *range(len(history) - 1, -1, -1)]))
-    most = max(MOST_TURNS, len({len(history) - 1, *spoken}))
-    return [(number, history[number]) for number in sorted(wanted[:most])]
+    """Return the turns to show, oldest first: the last one, those with words, and where these are few also recent ones."""
+    spoken = {word.turn for word in words if word.turn is not None}
+    wanted = [number for number in range(len(history) - 1, -1, -1) if number in spoken or number == len(history) - 1]
+    recent = [number for number in range(len(history) - 1, -1, -1) if number not in wanted]
+    return [(number, history[number]) for number in sorted([*wanted, *recent[: max(MOST_TURNS - len(wanted), 0)]])]
