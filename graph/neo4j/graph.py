@@ -72,7 +72,9 @@ class Neo4jGraph(Store):
         from ..query import run_neo4j
 
         server = self._open()
-        return run_neo4j(server.driver, server.database, cypher, parameters, limit=limit, timeout=timeout)
+        return run_neo4j(
+            server.driver, server.database, cypher, parameters, limit=limit, timeout=timeout, bookmarks=server.bookmarks
+        )
 
     def load(
         self,

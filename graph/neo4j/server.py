@@ -1,4 +1,9 @@
-"""The one place that speaks to a Neo4j server: managed transactions with the driver's retries, and errors in tacit's words."""
+"""The one place that speaks to a Neo4j server: managed transactions with the driver's retries, and errors in tacit's words.
+
+In a cluster (``neo4j://``) reads go to any member that serves them, writes to the one that leads, and what this connection wrote
+it reads back: its bookmarks go along, so a member that lags behind waits for them. Reads leave no bookmarks of their own, so a
+process that only reads has none that a database restored from a backup could never reach.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +41,7 @@ class Server:
         """
         patience = _patience() if retry_seconds is None else retry_seconds
         self.address, self.database = address, database
+        self._written = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
         auth = (user or "neo4j", password) if password is not None or user else None
         with self._errors("connecting"):
@@ -61,20 +67,28 @@ class Server:
         def work(transaction: neo4j.ManagedTransaction) -> list[Sequence[Any]]:
             return list(transaction.run(asked.text, dict(parameters or {})).values())
 
-        with self._errors(asked.name), self._session(neo4j.READ_ACCESS) as session:
+        with self._errors(asked.name), self._session(neo4j.READ_ACCESS, bookmarks=self.bookmarks) as session:
             return session.execute_read(work)
 
     def stream(self, asked: Query, size: int) -> Iterator[list[Sequence[Any]]]:
         """Yield the rows of a query that reads, ``size`` at a time, as the server finds them."""
-        with self._errors(asked.name), self._session(neo4j.READ_ACCESS, fetch_size=min(size, 20_000)) as session:
+        with (
+            self._errors(asked.name),
+            self._session(neo4j.READ_ACCESS, bookmarks=self.bookmarks, fetch_size=min(size, 20_000)) as session,
+        ):
             result = session.run(asked.text)
             while records := result.fetch(size):
                 yield [record.values() for record in records]
 
     def write(self, doing: str, work: Callable[[neo4j.ManagedTransaction], Answer]) -> Answer:
         """Run ``work`` in one transaction, whole or not at all; it may be run again when the server did not answer."""
-        with self._errors(doing), self._session(neo4j.WRITE_ACCESS) as session:
+        with self._errors(doing), self._session(neo4j.WRITE_ACCESS, bookmark_manager=self._written) as session:
             return session.execute_write(work)
+
+    @property
+    def bookmarks(self) -> neo4j.Bookmarks:
+        """The state of the database that whatever reads here must see at least: that after the last write."""
+        return neo4j.Bookmarks.from_raw_values(self._written.get_bookmarks())
 
     def close(self) -> None:
         """Close every connection."""
@@ -82,7 +96,11 @@ class Server:
 
     def _session(self, mode: str, **settings: Any) -> neo4j.Session:
         return self.driver.session(
-            database=self.database, default_access_mode=mode, initial_retry_delay=0.5, retry_delay_multiplier=1.5, **settings
+            database=self.database,
+            default_access_mode=mode,
+            initial_retry_delay=0.5,
+            retry_delay_multiplier=1.5,
+            **settings,
         )
 
     @contextmanager

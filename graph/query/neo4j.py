@@ -36,12 +36,14 @@ def run_neo4j(
     *,
     limit: int = 1000,
     timeout: float = 30.0,
+    bookmarks: neo4j.Bookmarks | None = None,
 ) -> QueryResult:
     """Run one read-only query on a Neo4j server; arguments and errors as :func:`run_embedded`, and one error more.
 
     Args:
         driver: an open driver.
         database: the database's name; None for the user's home database.
+        bookmarks: of writes that the query is to see, on whichever member of a cluster it runs.
 
     Raises:
         GraphUnavailable: the server does not answer, refuses the credentials, or went away.
@@ -52,7 +54,7 @@ def run_neo4j(
 
     def ask() -> QueryResult:
         with driver.session(
-            database=database, default_access_mode=neo4j.READ_ACCESS, fetch_size=min(limit + 1, _FETCH)
+            database=database, bookmarks=bookmarks, default_access_mode=neo4j.READ_ACCESS, fetch_size=min(limit + 1, _FETCH)
         ) as session:
             transaction = session.begin_transaction(timeout=timeout)
             try:
