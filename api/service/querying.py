@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ...graph.errors import GraphUnavailable, QueryTimeout, TacitError
 from ..exploring import cookbook
 from .bodies import answer, failures, read, request_body
+from .cookbook import entries
 from .problems import Problem, problem_of
 from .service import Service
 from .wire import CookbookAnswer, CypherAnswer, CypherRequest
-
-EXAMPLES: dict[str, Any] = {
-    "concept": "dog", "event": "PersonX cooks dinner for PersonY", "first": "dog", "second": "cat", "third": "bird",
-    "word": "dinner", "feeling": "happy", "relation": "UsedFor", "head": "dog", "tail": "animal", "dataset": "/d/conceptnet/4/en",
-}  # fmt: skip
 
 
 def querying_routes(service: Service) -> APIRouter:
@@ -64,20 +58,7 @@ def querying_routes(service: Service) -> APIRouter:
     @router.get("/v1/cookbook", summary="The cookbook of queries", response_model=CookbookAnswer, responses=failures())
     async def queries() -> Response:
         """Queries that run on every graph, by name, with what they answer, their text and their parameters."""
-        return answer(
-            {
-                "queries": [
-                    {
-                        "name": name,
-                        "summary": entry.summary,
-                        "text": entry.text,
-                        "parameters": list(entry.parameters),
-                        "example": {parameter: EXAMPLES[parameter] for parameter in entry.parameters if parameter in EXAMPLES},
-                    }
-                    for name, entry in cookbook().items()
-                ]
-            }
-        )
+        return answer({"queries": entries()})
 
     return router
 

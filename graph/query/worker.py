@@ -27,6 +27,8 @@ GRACE = 1.0
 
 _NICE = 10
 """How far a query stands back when others want the processor too: it may take long, who waits for a score may not."""
+_THREADS = max(1, min(2, (os.cpu_count() or 1) // 2))
+"""Threads of a query: at most half of the processors."""
 
 _INTERNAL = ("_LABEL", "_ID", "_SRC", "_DST", "relation")
 """What a node or relationship holds beside its properties; ``relation`` is the exact name of its type."""
@@ -72,7 +74,7 @@ class Session:
     def __init__(self, file: str, pool: int, heap: int) -> None:
         import ladybug
 
-        self.database = ladybug.Database(file, read_only=True, buffer_pool_size=pool, max_num_threads=2)
+        self.database = ladybug.Database(file, read_only=True, buffer_pool_size=pool, max_num_threads=_THREADS)
         self.connection = ladybug.Connection(self.database)
         for _ in ("warm-up", "after which nothing more is opened"):
             self.connection.execute("CALL show_tables() RETURN name ORDER BY name LIMIT 1").close()  # type: ignore[union-attr]

@@ -1,0 +1,192 @@
+"""How fast the service answers: one item a request, scored by ``grounding``, over many connections at once.
+
+    python benchmarks/service.py [GRAPH] [--dialogues FILE] [--connections 64] [--seconds 4] [--pace 500] [--rounds 3]
+
+Every request brings texts that nobody sent before, save where the table says "seen before". "Paced" sends so many
+requests a second however fast answers come; "as fast as can be" sends the next one on a connection when the last is answered. The
+alternatives: the same service that scores one item at a time, and the library called in a loop. The graph is the real one of
+the other benchmarks where its data is at hand, else a synthetic one. Medians over rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+from support.graphs import REPOSITORY, named_graph, say
+from support.http import Figures, burst, drive, post
+from tacit.graph import open_graph, open_index
+from tacit.loaders import ItemError, read_items
+from tacit.reasoning import Reasoner
+
+SLOW = "MATCH (a:Concept)-[r]->(b:Concept)-[s]->(c:Concept)-[t]->(d:Concept) RETURN count(*) AS chains"
+Items = list[tuple[tuple[str, ...], str]]
+
+
+def dialogues(path: Path | None) -> Items:
+    """Items to score: those of a file, else the sample's."""
+    if path is not None:
+        found = [row for row in read_items(str(path)) if not isinstance(row, ItemError)]
+        return [(row.history[-4:], row.response) for row in found]
+    sample = [row for row in read_items(str(REPOSITORY / "api/sample/dialogues.jsonl")) if not isinstance(row, ItemError)]
+    return [(row.history, row.response) for row in sample]
+
+
+def bodies(items: Items, *, again: bool = False) -> Iterator[bytes]:
+    """One request's body an item, for ever: each text once, with a number to it in each later lap, or the same ones ``again``."""
+    for lap in count():
+        mark = f" {lap}." if lap and not again else ""
+        for history, response in items:
+            texts = {"history": [turn + mark for turn in history], "response": response + mark}
+            yield json.dumps({"items": [texts]}).encode()
+
+
+@contextmanager
+def serving(graph: str, *options: str) -> Iterator[tuple[int, int]]:
+    """Run ``tacit serve`` on a free port; give the port and the process's number."""
+    program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
+    command = [sys.executable, "-c", program, "serve", graph, "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert process.stderr is not None
+    port = 0
+    while not port:
+        line = process.stderr.readline()
+        if not line:
+            raise SystemExit("the service did not start")
+        match = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        port = int(match[1]) if match else 0
+    threading.Thread(target=lambda: [None for _ in process.stderr or ()], daemon=True).start()
+    try:
+        yield port, process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        if process.wait(60) != 0:
+            say(f"the service ended with status {process.returncode}")
+
+
+def memory(pid: int) -> str:
+    """Resident memory of a process, where the system tells."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return "unknown"
+    match = re.search(r"VmRSS:\s+(\d+) kB", text)
+    return f"{int(match[1]) / 1024:,.0f} MB" if match else "unknown"
+
+
+def with_slow_query(port: int, measure: Callable[[], Figures], seconds: float) -> Figures:
+    """Measure while a query runs that takes all the time it is given."""
+    stop = threading.Event()
+
+    async def ask() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while not stop.is_set():
+            body = json.dumps({"query": SLOW, "timeout": min(seconds + 1, 30)}).encode()
+            status = await post(reader, writer, "/v1/cypher", body)
+            if status not in (200, 504):
+                raise SystemExit(f"the slow query was answered with {status}")
+        writer.close()
+
+    thread = threading.Thread(target=lambda: asyncio.run(ask()), daemon=True)
+    thread.start()
+    time.sleep(0.5)
+    figures = measure()
+    stop.set()
+    thread.join()
+    return figures
+
+
+def middle(rounds: list[Figures]) -> tuple[float, float, float, int]:
+    """Median rate, p50 and p99 of some rounds, and all errors."""
+    return (
+        median(one.rate for one in rounds),
+        median(one.milliseconds(50) for one in rounds),
+        median(one.milliseconds(99) for one in rounds),
+        sum(one.errors for one in rounds),
+    )
+
+
+def one_by_one(graph: str, items: Items) -> tuple[float, float, float, int]:
+    """The library in a loop."""
+    with open_graph(graph) as store, open_index(store) as index:
+        reasoner = Reasoner(index, ["grounding"])
+        reasoner.score(*items[-1])
+        figures = Figures()
+        begun = time.perf_counter()
+        for history, response in items:
+            start = time.perf_counter()
+            reasoner.score(history, response)
+            figures.seconds.append(time.perf_counter() - start)
+        figures.span = time.perf_counter() - begun
+    return middle([figures])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", nargs="?")
+    parser.add_argument("--dialogues", type=Path)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--pace", type=float, default=500.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    graph = options.graph
+    if graph is None:
+        work = REPOSITORY / "build" / "bench"
+        store = named_graph("real", work, 0, 0) or named_graph("synthetic", work, 50_000, 150_000)
+        assert store is not None
+        graph = store.url
+        store.close()
+    real = REPOSITORY.parent / "shared" / "data" / "dialogues" / "dailydialog-test.jsonl.gz"
+    items = dialogues(options.dialogues or (real if real.is_file() else None))
+    rows: list[tuple[str, tuple[float, float, float, int]]] = []
+
+    def rounds(port: int, texts: Iterator[bytes], pace: float | None = None, number: int = options.rounds) -> list[Figures]:
+        return [asyncio.run(drive(port, texts, options.connections, options.seconds, pace)) for _ in range(number)]
+
+    say(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; {len(items):,} items")
+    with serving(graph, "--quiet") as (port, pid):
+        texts = bodies(items)
+        rounds(port, texts, None, 1)
+        paced, beside = [], []
+        for _ in range(options.rounds):
+            paced += rounds(port, texts, options.pace, 1)
+            beside.append(with_slow_query(port, lambda: rounds(port, texts, options.pace, 1)[0], options.seconds))
+        rows.append((f"paced, {options.pace:.0f}/s", middle(paced)))
+        rows.append(("paced, beside a slow Cypher query", middle(beside)))
+        rows.append(("as fast as can be, new texts", middle(rounds(port, texts))))
+        rows.append(("as fast as can be, seen before", middle(rounds(port, bodies(items[:200], again=True)))))
+        bursts = [asyncio.run(burst(port, texts, 1000)) for _ in range(options.rounds)]
+        rows.append(("1,000 requests at once", middle(bursts)))
+        held = memory(pid)
+    with serving(graph, "--quiet", "--limit", "batch_items=1") as (port, _):
+        texts = bodies(items)
+        rounds(port, texts, None, 1)
+        rows.append(("one item a batch, new texts", middle(rounds(port, texts))))
+    rows.append(("library in a loop, new texts", one_by_one(graph, items)))
+    base = rows[-2][1][0]
+    print(f"\n{graph}, {options.connections} connections, medians of {options.rounds} rounds of {options.seconds:g} s")
+    print(f"{'':38}{'requests/s':>12}{'p50 ms':>10}{'p99 ms':>10}{'errors':>8}{'ratio':>8}")
+    for name, (rate, p50, p99, errors) in rows:
+        ratio = "" if name.startswith(("paced", "1,000")) else f"{rate / base:.2f}"
+        print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{errors:>8}{ratio:>8}")
+    print(f"ratio: requests/s to {rows[-2][0]!r}; p99 beside a slow query is {rows[1][1][2] / rows[0][1][2]:.2f} x that without")
+    print(f"resident memory of the service after all: {held}; load of the machine now: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

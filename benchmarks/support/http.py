@@ -1,0 +1,93 @@
+"""A small HTTP client for measuring: keep-alive connections, each with one request at a time, paced or as fast as can be."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass
+class Figures:
+    """What a stretch of requests gave: seconds of each, how many had which status, and how long all of it took."""
+
+    seconds: list[float] = field(default_factory=list)
+    statuses: dict[int, int] = field(default_factory=dict)
+    span: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return len(self.seconds) / self.span
+
+    def milliseconds(self, percentile: float) -> float:
+        """A percentile of the times."""
+        return float(np.percentile(self.seconds, percentile)) * 1000
+
+    @property
+    def errors(self) -> int:
+        """Requests without an answer of status 200; 0 stands for a connection that failed."""
+        return sum(number for status, number in self.statuses.items() if status != 200)
+
+
+async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: bytes) -> int:
+    """Send one request on an open connection, read its answer, and return the status."""
+    head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + body)
+    answer = await reader.readuntil(b"\r\n\r\n")
+    length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+    await reader.readexactly(int(length.partition(b":")[2]))
+    return int(answer[9:12])
+
+
+async def drive(port: int, bodies: Iterator[bytes], connections: int, seconds: float, pace: float | None = None) -> Figures:
+    """Score one body a request for some seconds, over so many connections; ``pace`` requests a second, or as fast as can be.
+
+    When paced, a request's time counts from the moment it was due, so that a server that stalls is not flattered.
+    """
+    figures = Figures()
+    begun = time.perf_counter()
+    number = 0
+
+    async def one() -> None:
+        nonlocal number
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while True:
+            due = time.perf_counter()
+            if pace is not None:
+                due = begun + number / pace
+                number += 1
+                await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            if due - begun > seconds:
+                break
+            status = await post(reader, writer, "/v1/score", next(bodies))
+            figures.seconds.append(time.perf_counter() - due)
+            figures.statuses[status] = figures.statuses.get(status, 0) + 1
+        writer.close()
+
+    await asyncio.gather(*(one() for _ in range(connections)))
+    figures.span = time.perf_counter() - begun
+    return figures
+
+
+async def burst(port: int, bodies: Iterator[bytes], connections: int) -> Figures:
+    """Open so many connections, then send one request on each at once."""
+    figures = Figures()
+    opened = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(connections)))
+    begun = time.perf_counter()
+
+    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            status = await post(reader, writer, "/v1/score", next(bodies))
+        except (OSError, asyncio.IncompleteReadError):
+            status = 0
+        figures.seconds.append(time.perf_counter() - begun)
+        figures.statuses[status] = figures.statuses.get(status, 0) + 1
+        writer.close()
+
+    await asyncio.gather(*(one(reader, writer) for reader, writer in opened))
+    figures.span = time.perf_counter() - begun
+    return figures
