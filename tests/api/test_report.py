@@ -1,0 +1,177 @@
+"""The report of a scored file: what it counts against an oracle, bounded memory, a file that asks for nothing, texts as texts."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.api.report import collected
+from tacit.api.report.collected import EXTREMES, Collected
+from tacit.api.report.histogram import counted
+from tacit.loaders import Item, ItemError
+from tacit.reasoning import Evidence, ItemScores, Score, Signature
+
+from .conftest import Tacit
+
+CHROMIUM = shutil.which("chromium")
+values = st.lists(st.floats(-1e6, 1e6) | st.just(nan), min_size=1, max_size=60)
+
+
+def row(number: int, value: float) -> tuple[Item, ItemScores]:
+    score = Score(value, Evidence(), Signature("m", (), 1))
+    return Item(f"i{number}", ("before",), f"said {number}"), ItemScores(f"i{number}", {"m": score})
+
+
+def fed(numbers: list[float], seed: int = 0) -> Collected:
+    kept = Collected(["m"], seed)
+    for number, value in enumerate(numbers):
+        kept.add(*row(number, value))
+    return kept
+
+
+@given(values)
+def test_numbers_are_those_of_numpy(numbers: list[float]) -> None:
+    column = fed(numbers).columns["m"]
+    known = np.array([value for value in numbers if value == value])
+    assert column.number == len(known)
+    if len(known):
+        assert column.mean == pytest.approx(known.mean(), abs=1e-6)
+        assert column.quantiles() == pytest.approx(np.quantile(known, collected.QUANTILES).tolist(), abs=1e-6)
+        counts, least, most = counted(known.tolist())
+        assert (sum(counts), least, most) == (len(known), known.min(), known.max())
+        assert counts == np.histogram(known, len(counts))[0].tolist() or least == most or sum(counts) == len(known)
+    if len(known) > 1:
+        assert column.deviation == pytest.approx(known.std(ddof=1), abs=1e-4)
+    else:
+        assert column.deviation is None
+
+
+@given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=40))
+def test_extremes_are_the_first_of_the_lowest_and_of_the_highest(numbers: list[float]) -> None:
+    column = fed(numbers).columns["m"]
+    places = range(len(numbers))
+    worst = sorted(places, key=lambda place: (numbers[place], place))[:EXTREMES]
+    best = sorted(places, key=lambda place: (-numbers[place], place))[:EXTREMES]
+    assert [(value, place, item.id) for value, place, item in column.worst()] == [(numbers[n], n, f"i{n}") for n in worst]
+    assert [place for _, place, _ in column.best()] == best
+
+
+def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collected, "MOST_VALUES", 200)
+    monkeypatch.setattr(collected, "MOST_LISTED", 50)
+    numbers = [float(number) for number in range(5_000)]
+    kept = fed(numbers)
+    column = kept.columns["m"]
+    assert (len(column.values), len(kept.listed), column.number) == (200, 50, 5_000)
+    assert column.mean == pytest.approx(2_499.5)
+    assert 2_000 < column.quantiles()[3] < 3_000
+    drawn = [listed.place for listed in kept.listed]
+    assert len(set(drawn)) == 50
+    assert np.mean(drawn) == pytest.approx(2_500, abs=700)
+    assert [listed.place for listed in fed(numbers).listed] == drawn
+    assert [listed.place for listed in fed(numbers, seed=1).listed] != drawn
+
+
+def test_lines_without_scores_are_counted() -> None:
+    kept = Collected(["m"])
+    kept.add(None, ItemError(3, "no JSON"))
+    kept.add(Item("x", (), ""), ItemScores("x", error="too long"))
+    kept.add(*row(1, 0.5))
+    assert (kept.tally.errors, kept.tally.scored, len(kept.listed)) == (2, 1, 1)
+
+
+@pytest.fixture
+def evil(tmp_path: Path) -> Path:
+    """A file whose texts would do harm if they were taken for HTML."""
+    shuffled = random.Random(0)
+    rows: list[Any] = [
+        {
+            "id": f"<b>{number}",
+            "history": ["I have a <script>alert(1)</script> dog."],
+            "response": f"A bone & {number} \u2028 '\"></td>",
+        }
+        for number in range(12)
+    ]
+    shuffled.shuffle(rows)
+    file = tmp_path / "evil.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in rows) + "<img src=x onerror=alert(1)>\n", encoding="utf-8")
+    return file
+
+
+def test_a_report_beside_the_scores(tacit: Tacit, sample_graph: str, evil: Path, tmp_path: Path) -> None:
+    html, output = tmp_path / "report.html", tmp_path / "scores.jsonl"
+    words = ("score", evil, "--graph", sample_graph, "--metrics", "grounding,length,repetition", "--output", output)
+    shown = tacit(*words, "--html", html)
+    assert shown.status == 0, shown.err
+    assert "report written to" in shown.err
+    assert len(output.read_text(encoding="utf-8").splitlines()) == 13
+    text = html.read_text(encoding="utf-8")
+    assert text.count("<script>") == 1  # the page's own
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    assert "<b>0" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; dog" in text
+    assert not re.search(r"(?:href|src)=|url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
+    assert "default-src 'none'" in text
+    assert "grounding|graph:" in text
+    assert "Not scored: 1" in text
+    assert 'aria-label="Distribution of length' in text
+    first = html.read_bytes()
+    assert tacit(*words, "--html", html, "--quiet").status == 0
+    assert html.read_bytes() == first
+
+
+def test_a_report_needs_a_run_that_is_seen(tacit: Tacit, sample_graph: str, evil: Path, tmp_path: Path) -> None:
+    words = ("score", evil, "--graph", sample_graph, "--html", tmp_path / "r.html", "--output", tmp_path / "s.jsonl")
+    for option in (["--resume"], ["--engine", "ray"]):
+        shown = tacit(*words, *option)
+        assert (shown.status, "--html tells of what is scored in this run" in shown.err) == (2, True)
+    assert not (tmp_path / "r.html").exists()
+    over = tacit("score", evil, "--graph", sample_graph, "--html", evil)
+    assert (over.status, "is the input" in over.err) == (2, True)
+    nowhere = tacit("score", evil, "--graph", sample_graph, "--html", tmp_path / "no" / "r.html")
+    assert (nowhere.status, nowhere.out, "there is no folder" in nowhere.err) == (2, "", True)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_list_is_sorted_and_searched_in_a_browser(tacit: Tacit, sample_graph: str, evil: Path, tmp_path: Path) -> None:
+    playwright: Any = pytest.importorskip("playwright.sync_api")
+    html = tmp_path / "report.html"
+    assert tacit("score", evil, "--graph", sample_graph, "--metrics", "grounding,length", "--html", html).status == 0
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+             "--disable-background-networking", "--disable-component-update"]  # fmt: skip
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=flags)
+        try:
+            page = browser.new_page()
+            said: list[str] = []
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("dialog", lambda dialog: said.append(dialog.message))
+            page.goto(html.as_uri())
+            ids = (
+                "[...document.querySelectorAll('tbody tr')].filter((row) => row.cells[2] && !row.hidden && row.closest('.list'))"
+            )
+            ids += ".map((row) => row.cells[0].textContent)"
+            given = page.evaluate(ids)
+            assert len(given) == 12
+            page.get_by_role("button", name="id", exact=True).press("Enter")
+            assert page.evaluate(ids) == sorted(given, key=lambda one: one)
+            page.get_by_role("button", name="id", exact=True).click()
+            assert page.evaluate(ids) == sorted(given, reverse=True)
+            page.get_by_role("searchbox").fill("bone & 7")
+            assert page.evaluate(ids) == ["<b>7"]
+            assert page.get_by_role("status").text_content() == "1 of 12 shown"
+            assert page.get_by_role("img").count() >= 2
+        finally:
+            browser.close()
+    assert said == []
