@@ -49,6 +49,7 @@ def serve(
     try:
         from .service.app import create_app
         from .service.keys import Keys
+        from .service.listening import bind
         from .service.listening import serve as listen
         from .service.settings import Settings
     except ImportError as error:
@@ -57,7 +58,7 @@ def serve(
 
     known = None if keys is None else Keys(keys)
     settings = Settings.of(limit or (), log_text=log_text)
-    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
+    with bind(host, port) as bound, open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
         app = create_app(reasoner, opened, settings=settings, keys=known, logging=not quiet)
-        listen(app, host, port, settings)
+        listen(app, bound, settings)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import socket
 import sys
 from types import FrameType
-from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from ...graph.errors import InputError
 from .observing import log
 from .settings import Settings
 
@@ -90,24 +92,42 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         self._captured_signals.clear()  # else the signal would be raised again once all is done
 
-    def _log_started_message(self, listeners: Any) -> None:
-        for listener in listeners:
-            host, port, *_ = listener.getsockname()
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say where."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            host, port, *_ = one.getsockname()
             log("info", "listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
 
-def serve(app: ASGIApp, host: str, port: int, settings: Settings) -> None:
-    """Run ``app`` until the process is told to stop.
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address and does not listen yet.
 
     Raises:
-        SystemExit: the address cannot be listened at.
+        InputError: there is no such address here, or something else listens at it.
     """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            if os.name == "posix":
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{host}:{port} cannot be listened at ({reason.lower()}); give another --host or --port") from error
+    return bound
+
+
+def serve(app: ASGIApp, bound: socket.socket, settings: Settings) -> None:
+    """Run ``app`` at a socket of :func:`bind` until the process is told to stop."""
     _keep_steady()
     protocol = type("Protocol", (PatientProtocol,), {"settings": settings})
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=protocol,
         ws="none",
         loop="auto",
@@ -120,7 +140,7 @@ def serve(app: ASGIApp, host: str, port: int, settings: Settings) -> None:
         timeout_keep_alive=int(settings.idle_seconds) or 1,
         timeout_graceful_shutdown=int(settings.shutdown_seconds) or 1,
     )
-    Server(config).run()
+    Server(config).run([bound])
 
 
 def _keep_steady() -> None:

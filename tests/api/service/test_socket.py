@@ -1,4 +1,4 @@
-"""The service as a process behind a socket: hostile and slow clients, the log, the end on SIGTERM, what it takes to be let out."""
+"""The service as a process behind a socket: hostile and slow clients, the log, SIGTERM, keys, what is refused."""
 
 from __future__ import annotations
 
