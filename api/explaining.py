@@ -212,5 +212,6 @@ def _claims(told: Told, graph: str | None) -> str:
             lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {where}")
             given = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
             lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {given}")
-    lines += ["", "  the query claim is", *(f"    {line}" for line in claim_query().text.splitlines())]
+    if any(one.claims for one in told.explanations.values()):
+        lines += ["", "  the query claim is", *(f"    {line}" for line in claim_query().text.splitlines())]
     return "".join(f"{visible(line)}\n" for line in lines)

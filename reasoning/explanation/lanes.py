@@ -113,15 +113,16 @@ def _node(text: str, width: float) -> _Token:
 def draw_lane(lane: Lane, x0: float, x1: float, top: float, most: float) -> Iterator[str]:
     """Yield the marks of a lane from ``x0`` to ``x1`` whose top is ``top``; ``most`` is the part of the strongest chain."""
     chain = lane.chain
-    yield label(x0, top + lane.first - _LIFT, signed(chain.share), SMALL, INK, bold=True)
+    share = f"{chain.share:.2f}" if chain.attention else signed(chain.share)
+    yield label(x0, top + lane.first - _LIFT, share, SMALL, INK, bold=True)
     for place, row in enumerate(lane.rows):
         y = top + lane.first + place * _ROW
-        share = 0.0 if place else _SHARE
-        yield from _row(row, x0, x1, share, y, (chain.part, most))
+        behind = 0.0 if place else _SHARE
+        yield from _row(row, x0, x1, behind, y, (chain.part, most))
         if place + 1 < len(lane.rows):
             step = lane.rows[place + 1][0].step
             by = step.by if step is not None else By.LIKENESS
-            *_, (last, start, stop) = _places(row, x0, x1, share)
+            *_, (last, start, stop) = _places(row, x0, x1, behind)
             end = stop if last.step is not None else (start + stop) / 2
             path = f"M{number(end)} {number(y)}V{number(y + _ROW / 2 - 2)}H{number(x0)}V{number(y + _ROW)}"
             yield stroke(path, COLOUR[by], thickness(chain.part, most, by), DASHES[by])

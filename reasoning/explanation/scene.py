@@ -62,6 +62,7 @@ class Chain:
         left, right: the words; None where a text does not say them.
         nodes: what stands between two steps, one fewer than the steps. first, last: what stands at an end that is no word.
         share: what of the value is due to it; part: its weight beside the others, 0 or more, which is drawn as thickness.
+        attention: the share is a model's attention instead, which has no sign.
     """
 
     left: Word | None
@@ -72,6 +73,7 @@ class Chain:
     part: float
     first: str = ""
     last: str = ""
+    attention: bool = False
 
     @property
     def course(self) -> tuple[object, ...]:
@@ -126,7 +128,7 @@ def scene_of(score: Score) -> Scene:
         tuple(shown),
         (len(rest), sum(bar.share for bar in rest)),
         tuple((piece.name, piece.value) for piece in score.evidence.pieces if piece.kind == "part"),
-        any(part.kind == "edge" for piece in score.evidence.pieces for part in piece.rests_on),
+        any(chain.attention for chain in chains),
     )
 
 
@@ -187,7 +189,7 @@ def _of_path(piece: Piece) -> Chain:
     if not steps:
         said = "no path" if piece.hops is None else "the same concept" if piece.hops == 0 else f"{piece.hops} hops"
         steps = (Step((said,), None, By.GRAPH if piece.hops else By.LIKENESS),)
-    return Chain(left, right, steps, nodes, share, _part(piece))
+    return Chain(left, right, steps, nodes, share, _part(piece), attention=piece.kind == "edge")
 
 
 def _along(path: Path, by: By) -> tuple[tuple[Step, ...], tuple[str, ...]]:

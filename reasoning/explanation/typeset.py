@@ -14,7 +14,7 @@ from unicodedata import category, combining, east_asian_width
 _WIDTHS = {
     191: "'", 222: "ijl‘’", 260: "|¦", 278: " !,./:;I[\\]ft·ÌÍÎÏìíîï", 333: "()-`r¡¨´“”", 334: "{}", 350: "•", 355: '"',
     389: "*", 400: "°", 469: "^", 500: "Jcksvxyzçýÿšž", 556: "#$0123456789?L_abdeghnopqu£«»àáâãäåèéêëñòóôõöùúûü–",
-    584: "+<=>~×−≈", 611: "FTZßø", 667: "&ABEKPSVXYÀÁÂÃÄÅÈÉÊËÝŠ", 722: "CDHNRUwÇÑÙÚÛÜ", 778: "GOQÒÓÔÕÖØ", 833: "Mm",
+    549: "±÷≈", 584: "+<=>~×−", 611: "FTZßø", 667: "&ABEKPSVXYÀÁÂÃÄÅÈÉÊËÝŠ", 722: "CDHNRUwÇÑÙÚÛÜ", 778: "GOQÒÓÔÕÖØ", 833: "Mm",
     889: "%æ", 944: "Wœ", 1000: "ÆŒ—…→←", 1015: "@",
 }  # fmt: skip
 _WIDTH_OF = {letter: width for width, letters in _WIDTHS.items() for letter in letters}

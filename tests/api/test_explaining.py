@@ -112,3 +112,14 @@ def test_lines_without_an_item_are_told(tacit: Tacit, sample_graph: str, tmp_pat
     assert (first.status, "nothing can be explained; the first fault: line 1" in first.err) == (2, True)
     file.write_text("", encoding="utf-8")
     assert "holds no item" in tacit("explain", file, "--graph", sample_graph).err
+
+
+def test_the_picture_of_the_front_page_is_what_the_command_draws(
+    tacit: Tacit, sample_graph: str, dialogues: Path, tmp_path: Path
+) -> None:
+    command = ["explain", dialogues, "--graph", sample_graph, "--output", tmp_path / "explanation.svg"]
+    assert tacit(*command).status == 0
+    drawn, shown = (folder / "explanation.svg" for folder in (tmp_path, Path(__file__).parents[2] / "docs"))
+    assert drawn.read_text(encoding="utf-8") == shown.read_text(encoding="utf-8"), (
+        "draw docs/explanation.svg anew: docs/explanation.md"
+    )
