@@ -5,10 +5,6 @@ import { decimal, fault, find, h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
 
 const OWN = "MATCH (a:Concept)-[r:IsA]->(b:Concept)\nRETURN a.text AS what, b.text AS kind, r.weight AS weight\nORDER BY weight DESC, what, kind";
-const EXAMPLES = {
-  concept: "dog", first: "dog", second: "cat", third: "bird", word: "dinner", event: "PersonX cooks dinner for PersonY", feeling: "happy",
-  relation: "UsedFor", dataset: "/d/conceptnet/4/en", head: "dog", tail: "bone",
-};
 
 let recipes = null;
 let chosen = null;
@@ -32,21 +28,19 @@ export function start() {
 
 export async function open([name]) {
   try {
-    recipes ??= ask("v1/cookbook").then((answer) => answer.queries);
-    const known = await recipes;
+    const known = await load();
     const select = find("recipe");
     if (!select.options.length) {
       select.append(...known.map((query) => h("option", { value: query.name }, query.summary)), h("option", { value: "own" }, "Your own query"));
     }
     choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? known[0]?.name ?? "own");
   } catch (error) {
-    recipes = null;
     fault(find("cookbook-fault"), error);
   }
 }
 
 async function choose(name) {
-  const query = (await recipes).find((entry) => entry.name === name) ?? { name: "own", text: own, parameters: [] };
+  const query = (await load()).find((entry) => entry.name === name) ?? { name: "own", text: own, parameters: [] };
   find("recipe").value = query.name;
   if (chosen?.name === query.name) return;
   chosen = query;
@@ -59,13 +53,18 @@ async function choose(name) {
   show(find("cookbook-results"));
 }
 
-/** Open the view with a query of one's own and its parameters. */
-export function take(text, parameters) {
+/** Open the view with a query, where it is none of the cookbook as one's own, and its parameters. */
+export async function take(text, parameters) {
   for (const [name, value] of Object.entries(parameters)) given.set(name, typeof value === "string" ? value : JSON.stringify(value));
-  own = text;
-  if (chosen?.name === "own") chosen = null;
-  if (location.hash === "#/cookbook/own") open(["own"]);
-  else location.hash = "#/cookbook/own";
+  const known = (await load()).find((query) => query.text.trim() === text.trim());
+  if (!known) own = text;
+  chosen = null;
+  location.hash = `#/cookbook/${known?.name ?? "own"}`;
+}
+
+function load() {
+  recipes ??= ask("v1/cookbook").then((answer) => answer.queries).catch((error) => { recipes = null; throw error; });
+  return recipes;
 }
 
 /** The names after a dollar sign, outside of texts in quotes and comments, in their order. */
@@ -80,7 +79,7 @@ function fields() {
   if (names.join() === [...place.querySelectorAll("input")].map((input) => input.name).join()) return;
   show(place, names.map((name) => {
     const input = h("input", { id: `parameter-${name}`, name, type: "text", autocomplete: "off", spellcheck: "false",
-      value: given.get(name) ?? chosen?.example?.[name] ?? EXAMPLES[name] ?? "" });
+      value: given.get(name) ?? chosen?.example?.[name] ?? "" });
     input.addEventListener("input", () => given.set(name, input.value));
     input.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); find("cookbook-form").requestSubmit(); } });
     return h("div", { class: "field" }, h("label", { for: input.id }, h("code", {}, `$${name}`)), input);
