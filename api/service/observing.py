@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 _FLUSH_SECONDS = 0.1
 _lines: list[str] = []
@@ -27,6 +27,7 @@ class Instruments:
     """The measurements of one service, in a registry of its own."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # a second line for each measurement, which nobody asks for
         self._registry = CollectorRegistry()
         self._requests = Counter("tacit_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry)
         self._seconds = Histogram(
@@ -64,9 +65,6 @@ class Instruments:
     def text(self) -> bytes:
         """Everything measured, in Prometheus's text format."""
         return generate_latest(self._registry)
-
-
-Log = Callable[..., None]
 
 
 def log(level: str, event: str, **members: Any) -> None:

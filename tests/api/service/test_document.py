@@ -6,6 +6,7 @@ A few dozen cases of each operation in every run; TACIT_SCHEMA_CASES=800 asks fo
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -46,6 +47,7 @@ OPERATIONS = [
     ("GET", "/readyz"),
     ("GET", "/metrics"),
 ]
+asked: list[str] = []
 CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,
@@ -77,6 +79,13 @@ def test_every_case_is_answered_as_the_document_says(document: Any, method: str,
     )
     @given(operation.as_strategy(generation_mode=mode))
     def answered(case: Any) -> None:
+        asked.append(case.method)
         case.call_and_validate(timeout=60, checks=CHECKS)
 
     answered()
+
+
+def test_so_many_cases_were_tried(record_property: Callable[[str, object], None]) -> None:
+    record_property("cases", len(asked))
+    print(f"{len(asked):,} cases")
+    assert len(asked) >= 12 * CASES

@@ -1,0 +1,23 @@
+# The command line and the service: docker build -t tacit . && docker run --rm tacit --help
+FROM python:3.12-slim AS build
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE MANIFEST.in constraints.txt ./
+COPY graph graph
+COPY loaders loaders
+COPY reasoning reasoning
+COPY api api
+COPY cypher cypher
+RUN python -m venv /opt/tacit && /opt/tacit/bin/pip install --no-cache-dir -c constraints.txt '.[serve]'
+
+FROM python:3.12-slim
+RUN useradd --system --uid 10001 --create-home tacit && install -d -o tacit /var/cache/tacit
+COPY --from=build /opt/tacit /opt/tacit
+# Compiled kernels and indexes of servers' graphs are kept here; a volume lets them outlive the container.
+ENV PATH=/opt/tacit/bin:$PATH NUMBA_CACHE_DIR=/var/cache/tacit/numba TACIT_CACHE=/var/cache/tacit PYTHONUNBUFFERED=1
+USER tacit
+WORKDIR /home/tacit
+VOLUME /var/cache/tacit
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["tacit"]
+CMD ["--help"]
