@@ -6,6 +6,8 @@ import gzip
 import json
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from tacit.api.tally import Tally
 from tacit.graph.errors import GraphUnavailable, InputError
 from tacit.loaders.lines import lines
 from tacit.loaders.source import ByteSource
+
+from .test_process import program
 
 Tacit = Callable[..., Any]
 
@@ -241,6 +245,26 @@ def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) 
     (tmp_path / "in.jsonl").write_text('{"history": ["A dog."], "response": "A bone."}\n')
     assert tacit("score", tmp_path / "in.jsonl", "--metrics", "chrf", "-o", tmp_path / "out.parquet").status == 0
     assert pq.read_table(tmp_path / "out.parquet").to_pylist()[0]["score.chrf"] is None
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_goes_on(tacit: Tacit, many: Path, sample_graph: str, tmp_path: Path) -> None:
+    file, out, whole = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    file.write_bytes(many.read_bytes() * 8)
+    words = ["score", file, "--graph", sample_graph, "--shard-lines", 4, "--quiet", "-o"]
+    journal = out.with_name("out.jsonl.partial") / "journal.jsonl"
+    with subprocess.Popen([*program(), *map(str, words), str(out)], stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if journal.exists() and journal.read_bytes().count(b"\n") > 3:
+                process.kill()
+            time.sleep(0.01)
+    assert process.returncode == -signal.SIGKILL
+    assert not out.exists()
+    assert tacit(*words, out).status == 2
+    assert tacit(*words, out, "--resume").status == 0
+    assert tacit(*words, whole).status == 0
+    assert out.read_bytes() == whole.read_bytes()
 
 
 PARTS = [
