@@ -56,6 +56,15 @@ def base(many: Path, sample_graph: str) -> list[object]:
     return ["score", many, "--graph", sample_graph, "--metrics", "grounding,length", "--shard-lines", 5, "--quiet"]
 
 
+def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    if ray.is_initialized():
+        pytest.skip("a cluster is connected already")
+    outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--address", "ray://127.0.0.1:1")
+    assert outcome.status == 2
+    assert "--address auto" in outcome.err
+
+
 def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]) -> list[int]:
     """Return a list that fills with the numbers of the shards that are kept; ``then`` is called with its length each time."""
     keep, kept = Work.keep, list[int]()
@@ -148,12 +157,3 @@ def test_without_ray_the_command_names_what_to_install(
     assert outcome.status == 1
     assert outcome.err == "tacit: ray is not installed; run: pip install 'tacit[ray]'\n"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
-    if ray.is_initialized():
-        pytest.skip("a cluster is connected already")
-    outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--address", "ray://127.0.0.1:1")
-    assert outcome.status == 2
-    assert "--address auto" in outcome.err
