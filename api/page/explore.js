@@ -62,7 +62,11 @@ function welcome() {
 
 async function around(word, signal) {
   const found = await ask(`v1/concepts/${encodeURIComponent(word)}`, { signal });
-  const edges = (query) => ask("v1/cypher", { body: { query, parameters: { uri: found.uri }, limit: MOST }, signal });
+  // Where queries are held up, what surrounds the concept is still known, only not by which relations.
+  const edges = (query) => ask("v1/cypher", { body: { query, parameters: { uri: found.uri }, limit: MOST }, signal }).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return { rows: [], missed: true };
+  });
   const [out, into, far] = await Promise.all([edges(OUT), edges(IN),
     ask("v1/neighbours", { parameters: { concept: found.uri, hop: 2, limit: 12 }, signal })]);
   follow(found.uri);
@@ -72,6 +76,8 @@ async function around(word, signal) {
   show(find("explore-results"), h("article", { class: "card" },
     h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, text), h("code", { class: "uri" }, found.uri)),
     butterfly(text, out.rows, into.rows),
+    out.missed || into.missed ? [h("p", { class: "note" }, "The relations could not be asked for now; these are the strongest neighbours."),
+      h("p", { class: "chips" }, found.neighbours.map((row) => h("a", { class: "concept", href: address(row.uri) }, row.text)))] : null,
     side(`What is said of ${text}`, out.rows, (relation) => [`${text} `, h("span", { class: "relation" }, relation), " …"], heaviest),
     side(`Where ${text} is said of others`, into.rows, (relation) => ["… ", h("span", { class: "relation" }, relation), ` ${text}`], heaviest),
     far.neighbours.length ? [h("h3", {}, "Two hops away"), h("p", { class: "chips" }, far.neighbours.map((row) =>

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import httpx
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,39 +27,7 @@ from tacit.graph import (
     ServiceUnavailable,
 )
 
-Handler = Callable[[httpx.Request], httpx.Response]
-SIGNATURE = "grounding|graph:8f0c|hops:6|v:1"
-
-
-def problem(status: int, kind: str = "busy", detail: str = "try again", **headers: str) -> httpx.Response:
-    body = {"type": f"urn:tacit:problem:{kind}", "status": status, "detail": detail, "request_id": "r-1"}
-    return httpx.Response(status, json=body, headers=headers)
-
-
-def scored(request: httpx.Request) -> httpx.Response:
-    items = orjson.loads(request.content)["items"]
-    rows = [
-        {"id": at, "scores": {"grounding": len(item["response"])}, "signature": {"grounding": SIGNATURE}}
-        for at, item in enumerate(items, 1)
-    ]
-    return httpx.Response(200, json={"items": rows})
-
-
-class Service:
-    """Answers with ``answers`` one after another, then with scores; an exception among them is a connection that fails."""
-
-    def __init__(self, *answers: httpx.Response | Exception) -> None:
-        self.answers = list(answers)
-        self.requests: list[httpx.Request] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        if not self.answers:
-            return scored(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+from .pretending import Handler, Service, problem
 
 
 @pytest.fixture
@@ -199,109 +166,6 @@ def test_addresses_that_are_none(url: str) -> None:
 def test_keys_that_are_none() -> None:
     with pytest.raises(InputError, match="the API key"):
         Client(api_key="two\nlines")
-
-
-def items(number: int) -> Iterator[tuple[int, list[str], str]]:
-    return ((place, ["Hello."], "x" * (1 + place % 7)) for place in range(number))
-
-
-def test_what_is_too_much_at_once_goes_in_parts() -> None:
-    def small(request: httpx.Request) -> httpx.Response:
-        sent = orjson.loads(request.content)["items"]
-        return (
-            scored(request) if len(sent) <= 3 and all(len(item["response"]) < 7 for item in sent) else problem(413, "too-large")
-        )
-
-    with Client(transport=httpx.MockTransport(small)) as client:
-        rows = list(client.score_items(items(20)))
-    assert [row.id for row in rows] == list(range(20))
-    assert [row.id for row in rows if row.error] == [6, 13]
-    assert all(row.scores["grounding"].value == 1 + row.id % 7 for row in rows if not row.error)
-
-
-def test_long_items_make_small_requests() -> None:
-    service = Service()
-    with Client(transport=httpx.MockTransport(service)) as client:
-        rows = list(client.score_items((place, ["y" * 100_000], "x") for place in range(12)))
-    assert len(rows) == 12
-    assert [len(orjson.loads(request.content)["items"]) for request in service.requests] == [4, 4, 4]
-
-
-def test_a_stream_takes_no_more_than_it_needs() -> None:
-    taken = 0
-
-    def source() -> Iterator[tuple[int, list[str], str]]:
-        nonlocal taken
-        for item in items(1_000_000):
-            taken += 1
-            yield item
-
-    with Client(transport=httpx.MockTransport(Service())) as client:
-        stream = client.score_items(source(), batch_size=10)
-        assert [next(stream).id for _ in range(25)] == list(range(25))
-        assert taken == 30
-
-
-class Crowd:
-    """Scores, later requests first, and counts how many are under way at a time."""
-
-    def __init__(self) -> None:
-        self.now = self.most = self.number = 0
-
-    async def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.now += 1
-        self.number += 1
-        self.most = max(self.most, self.now)
-        await asyncio.sleep(0.004 if self.number % 2 else 0)
-        self.now -= 1
-        return scored(request)
-
-
-def test_several_requests_are_under_way_and_rows_keep_their_order() -> None:
-    crowd = Crowd()
-
-    async def ask() -> list[Any]:
-        async with AsyncClient(transport=httpx.MockTransport(crowd)) as client:
-            return [row.id async for row in client.score_items(items(95), batch_size=5, concurrency=3)]
-
-    assert asyncio.run(ask()) == list(range(95))
-    assert (crowd.number, crowd.most) == (19, 3)
-
-
-def test_a_stream_that_is_left_ends_its_requests() -> None:
-    crowd = Crowd()
-
-    async def ask() -> tuple[int, int]:
-        async with AsyncClient(transport=httpx.MockTransport(crowd)) as client:
-            stream = client.score_items(items(1_000), batch_size=5, concurrency=4)
-            assert isinstance(stream, AsyncIterator)
-            async for _ in stream:
-                break
-            await stream.aclose()  # type: ignore[attr-defined]
-            left = len([task for task in asyncio.all_tasks() if task is not asyncio.current_task()])
-            return left, crowd.number
-
-    left, number = asyncio.run(ask())
-    assert left == 0
-    assert number <= 5
-
-
-def test_a_failing_stream_raises_once() -> None:
-    async def ask() -> None:
-        async with AsyncClient(transport=httpx.MockTransport(lambda _: problem(500, "failure"))) as client:
-            async for _ in client.score_items(items(100), batch_size=5):
-                pass
-
-    with pytest.raises(ServiceError):
-        asyncio.run(ask())
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_batches_and_numbers_that_make_no_sense(size: int) -> None:
-    with Client() as client, pytest.raises(InputError, match="a batch of"):
-        client.score_items([], batch_size=size)
-    with pytest.raises(InputError, match="requests at a time"):
-        AsyncClient().score_items([], concurrency=size)
 
 
 def test_a_service_that_is_away_is_neither_alive_nor_ready() -> None:
