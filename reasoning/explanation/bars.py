@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from .look import BLUE, FAINT, GREY, INK, QUIET, TEXT, VERMILLION, signed
+from .look import BLUE, FAINT, GREY, INK, QUIET, TEXT, VERMILLION, signed, valued
 from .scene import Bar, Scene
 from .svg import box, label, stroke
 from .typeset import clean, fit
 
 _ROW = 24.0
-_NUMBER = 66.0
+_NUMBER = 80.0
 _GAP = 12.0
 
 
@@ -29,13 +29,13 @@ def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top
         x, width, top: where they stand.
     """
     y = top
-    names = 0.36 * width
+    rows = _rows(scene)
+    names = (0.36 if rows else 0.7) * width
     left, right = x + names + _NUMBER + _GAP, x + width
     for fact, number in scene.facts:
         yield label(x, y + 16, fit(clean(fact), TEXT, names), TEXT, INK, title=fact)
         yield label(x + names + _NUMBER, y + 16, f"{number:.4g}", TEXT, INK, anchor="end")
         y += _ROW
-    rows = _rows(scene)
     if not rows:
         return
     ends = [0.0]
@@ -58,7 +58,7 @@ def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top
         yield stroke(f"M{at(end):.1f} {y + 19:.1f}v{_ROW - 14:.1f}", GREY, 1, "2 2")
         y += _ROW
     yield label(x, y + 16, fit(name, TEXT, names - 8, bold=True), TEXT, INK, bold=True)
-    yield label(x + names + _NUMBER, y + 16, f"{total:.3f}".replace("-", "−"), TEXT, INK, anchor="end", bold=True)
+    yield label(x + names + _NUMBER, y + 16, valued(total), TEXT, INK, anchor="end", bold=True)
     yield box(min(at(0), at(total)), y + 5, max(abs(at(total) - at(0)), 1), 14, QUIET, radius=2)
 
 

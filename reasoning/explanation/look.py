@@ -34,9 +34,18 @@ LIKENESS_MOST = 2.0
 
 
 def signed(share: float) -> str:
-    """A share with its sign: three decimals, four where three would show nothing."""
-    text = f"{share:+.3f}" if abs(share) >= 0.0005 or share == 0 else f"{share:+.4f}"
-    return "±0" if text.strip("+-") == "0.0000" else text.replace("-", "−")
+    """A share with its sign, in at most seven letters: three decimals, four where three show nothing, fewer for large ones."""
+    size = abs(share)
+    if size >= 10:
+        text = f"{share:+.2f}" if size < 100 else f"{share:+.0f}" if size < 1e5 else f"{share:+.0e}"
+    else:
+        text = f"{share:+.3f}" if size >= 0.0005 or share == 0 else f"{share:+.4f}"
+    return "±0" if text.strip("+-") == "0.0000" else text.replace("-", "−", 1)
+
+
+def valued(value: float) -> str:
+    """A score: three decimals, or two behind the first digit of a large one."""
+    return (f"{value:.3f}" if abs(value) < 1e5 else f"{value:.2e}").replace("-", "−", 1)
 
 
 def thickness(part: float, most: float, by: By) -> float:

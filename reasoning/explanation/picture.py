@@ -10,7 +10,7 @@ from ..registry import KINDS
 from ..score import Score
 from .bars import bars_height, draw_bars
 from .lanes import Lane, draw_lane, lane_of
-from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY, thickness
+from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY, thickness, valued
 from .scene import By, Chain, Scene, Word, scene_of
 from .sides import Side, shown_turns
 from .svg import bend, document, label, stroke
@@ -56,7 +56,7 @@ def draw(history: Sequence[str], response: str, score: Score, width: int = 960) 
 
 def _head(score: Score, width: float, marks: list[str]) -> float:
     """The metric and its value, and the note where there is one; returns where the rest begins."""
-    value = "no score" if isnan(score.value) else f"{score.value:.3f}".replace("-", "−")
+    value = "no score" if isnan(score.value) else valued(score.value)
     name = score.signature.metric
     marks.append(label(MARGIN, 42, name, _TITLE, QUIET))
     x = MARGIN + width_of(name, _TITLE) + 10

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
-from math import isnan
+from math import isfinite, isnan
 
 from ...graph.model import Path
 from ...graph.names import text_of
@@ -120,7 +120,7 @@ def scene_of(score: Score) -> Scene:
         if piece.response is not None and not _has_chain(piece) and _count(words, None) < MOST_WORDS:
             words.setdefault(_word(piece.response, None), None)
     bars = [_bar(piece) for piece in score.evidence.pieces if not _is_chain(piece) and piece.kind != "part"]
-    shown, rest = _strongest([bar for bar in bars if not isnan(bar.share)])
+    shown, rest = _strongest([bar for bar in bars if isfinite(bar.share)])
     return Scene(
         tuple(chains),
         len(found) - len(chains),
@@ -176,7 +176,7 @@ def _chains(piece: Piece) -> Iterator[Chain]:
 
 def _part(piece: Piece) -> float:
     part = piece.value if piece.kind == "edge" else abs(piece.share)
-    return 0.0 if isnan(part) else part
+    return part if isfinite(part) else 0.0
 
 
 def _of_path(piece: Piece) -> Chain:
@@ -244,7 +244,7 @@ def _merged(chains: Sequence[Chain]) -> list[Chain]:
 
 
 def _bar(piece: Piece) -> Bar:
-    own = piece.kind in ("base", "keyword") or piece.value == piece.share or isnan(piece.value)
+    own = piece.kind in ("base", "keyword", "word") or piece.value == piece.share or isnan(piece.value)
     return Bar(piece.name, piece.share, None if own else piece.value)
 
 

@@ -20,6 +20,8 @@ WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=24) | st.samp
     ["dog", "credit card", "W" * 60, "犬" * 20]
 )
 
+SHARES = st.floats(-1, 1) | st.floats(-1e9, 1e9)
+
 
 class Box(NamedTuple):
     """Where a label stands: from left to right, from the top of its letters to their foot."""
@@ -72,7 +74,7 @@ def mention(text: str, start: int, event: bool) -> Mention:
 @st.composite
 def chains(draw: st.DrawFn, turns: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> Piece:
     """A piece that joins a word of the history to one of the response, or an event tuple, or a word that nothing joins."""
-    share = draw(st.floats(-1, 1, allow_nan=False))
+    share = draw(SHARES)
     right = draw(st.sampled_from(response))
     turn = draw(st.integers(0, len(turns) - 1))
     left = draw(st.sampled_from(turns[turn]))
@@ -114,9 +116,9 @@ def explanations(draw: st.DrawFn, most: int = 12) -> Explanation:
         spoken.append(found)
     response, answered = draw(spoken_turn(most))
     pieces = draw(st.lists(chains(spoken, answered), max_size=24))
-    bars = draw(st.lists(st.builds(Piece, st.sampled_from(["base", "feature", "part"]), st.floats(-9, 9), st.floats(-9, 9),
+    bars = draw(st.lists(st.builds(Piece, st.sampled_from(["base", "feature", "part"]), SHARES, SHARES,
                                    name=WORDS), max_size=15))  # fmt: skip
-    value = draw(st.floats(-9, 9) | st.just(float("nan")))
+    value = draw(SHARES | st.just(float("nan")))
     note = draw(st.text(max_size=200))
     score = Score(value, Evidence((*pieces, *bars), note), Signature(draw(st.sampled_from(["grounding", "mine"])), (), 1))
     return Explanation(tuple(history), response, score)
