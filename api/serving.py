@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,9 @@ from ..graph.errors import InputError, MissingExtra
 from .metrics import OptionOption, Pipeline, metric_names, metric_options
 from .opening import Address, open_engine
 from .options import Database, Engine, EngineOption, Graph, Password, Quiet, User
+
+if TYPE_CHECKING:
+    from ..graph.protocol import KnowledgeGraph
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -55,10 +59,24 @@ def serve(
     except ImportError as error:
         raise MissingExtra((error.name or "fastapi").partition(".")[0], "serve") from error
     from ..reasoning import Reasoner
+    from .screen import note
 
     known = None if keys is None else Keys(keys)
     settings = Settings.of(limit or (), log_text=log_text)
     with bind(host, port) as bound, open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
         app = create_app(reasoner, opened, settings=settings, keys=known, logging=not quiet)
+        _warm(opened)
+        if sys.stderr.isatty():
+            note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
         listen(app, bound, settings)
+
+
+def _warm(graph: KnowledgeGraph) -> None:
+    """Ask what scores and explanations ask, so that the first request does not wait for compiled code to be loaded."""
+    complete = getattr(graph, "complete", None)
+    known = complete("", 2) if complete is not None else []
+    if len(known) == 2:
+        graph.hop_distances(known, known)
+        graph.paths(*known, limit=1)
+        graph.neighbours(known[0])

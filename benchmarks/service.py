@@ -20,11 +20,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
 from support.graphs import REPOSITORY, named_graph, say
 from support.http import Figures, burst, drive, post
@@ -34,6 +35,7 @@ from tacit.reasoning import Reasoner
 
 SLOW = "MATCH (a:Concept)-[r]->(b:Concept)-[s]->(c:Concept)-[t]->(d:Concept) RETURN count(*) AS chains"
 Items = list[tuple[tuple[str, ...], str]]
+Row = tuple[float, float, float, float, int]
 
 
 def dialogues(path: Path | None) -> Items:
@@ -54,9 +56,16 @@ def bodies(items: Items, *, again: bool = False) -> Iterator[bytes]:
             yield json.dumps({"items": [texts]}).encode()
 
 
+class Service(NamedTuple):
+    """A running service: where it listens, and its process."""
+
+    port: int
+    pid: int
+
+
 @contextmanager
-def serving(graph: str, *options: str) -> Iterator[tuple[int, int]]:
-    """Run ``tacit serve`` on a free port; give the port and the process's number."""
+def serving(graph: str, *options: str) -> Iterator[Service]:
+    """Run ``tacit serve`` on a free port."""
     program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
     command = [sys.executable, "-c", program, "serve", graph, "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -70,7 +79,7 @@ def serving(graph: str, *options: str) -> Iterator[tuple[int, int]]:
         port = int(match[1]) if match else 0
     threading.Thread(target=lambda: [None for _ in process.stderr or ()], daemon=True).start()
     try:
-        yield port, process.pid
+        yield Service(port, process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         if process.wait(60) != 0:
@@ -85,6 +94,15 @@ def memory(pid: int) -> str:
         return "unknown"
     match = re.search(r"VmRSS:\s+(\d+) kB", text)
     return f"{int(match[1]) / 1024:,.0f} MB" if match else "unknown"
+
+
+def processor(pid: int) -> float:
+    """Seconds of processor time that a process has used, not those of its children; NaN where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def with_slow_query(port: int, measure: Callable[[], Figures], seconds: float) -> Figures:
@@ -109,28 +127,30 @@ def with_slow_query(port: int, measure: Callable[[], Figures], seconds: float) -
     return figures
 
 
-def middle(rounds: list[Figures]) -> tuple[float, float, float, int]:
-    """Median rate, p50 and p99 of some rounds, and all errors."""
+def middle(rounds: list[Figures]) -> Row:
+    """Median rate, p50, p99 and processor time a request of some rounds, and all errors."""
     return (
         median(one.rate for one in rounds),
         median(one.milliseconds(50) for one in rounds),
         median(one.milliseconds(99) for one in rounds),
+        median(one.processor / len(one.seconds) * 1000 for one in rounds),
         sum(one.errors for one in rounds),
     )
 
 
-def one_by_one(graph: str, items: Items) -> tuple[float, float, float, int]:
+def one_by_one(graph: str, items: Items) -> Row:
     """The library in a loop."""
     with open_graph(graph) as store, open_index(store) as index:
         reasoner = Reasoner(index, ["grounding"])
         reasoner.score(*items[-1])
         figures = Figures()
-        begun = time.perf_counter()
+        begun, used = time.perf_counter(), time.process_time()
         for history, response in items:
             start = time.perf_counter()
             reasoner.score(history, response)
             figures.seconds.append(time.perf_counter() - start)
         figures.span = time.perf_counter() - begun
+        figures.processor = time.process_time() - used
     return middle([figures])
 
 
@@ -153,37 +173,47 @@ def main() -> None:
         store.close()
     real = REPOSITORY.parent / "shared" / "data" / "dialogues" / "dailydialog-test.jsonl.gz"
     items = dialogues(options.dialogues or (real if real.is_file() else None))
-    rows: list[tuple[str, tuple[float, float, float, int]]] = []
+    rows: list[tuple[str, Row]] = []
 
-    def rounds(port: int, texts: Iterator[bytes], pace: float | None = None, number: int = options.rounds) -> list[Figures]:
-        return [asyncio.run(drive(port, texts, options.connections, options.seconds, pace)) for _ in range(number)]
+    def measured(service: Service, work: Coroutine[Any, Any, Figures]) -> Figures:
+        before = processor(service.pid)
+        figures = asyncio.run(work)
+        figures.processor = processor(service.pid) - before
+        return figures
+
+    def rounds(
+        service: Service, texts: Iterator[bytes], pace: float | None = None, number: int = options.rounds
+    ) -> list[Figures]:
+        work = (drive(service.port, texts, options.connections, options.seconds, pace) for _ in range(number))
+        return [measured(service, one) for one in work]
 
     say(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; {len(items):,} items")
-    with serving(graph, "--quiet") as (port, pid):
+    with serving(graph, "--quiet") as service:
         texts = bodies(items)
-        rounds(port, texts, None, 1)
+        rounds(service, texts, None, 1)
         paced, beside = [], []
         for _ in range(options.rounds):
-            paced += rounds(port, texts, options.pace, 1)
-            beside.append(with_slow_query(port, lambda: rounds(port, texts, options.pace, 1)[0], options.seconds))
+            paced += rounds(service, texts, options.pace, 1)
+            beside.append(with_slow_query(service.port, lambda: rounds(service, texts, options.pace, 1)[0], options.seconds))
         rows.append((f"paced, {options.pace:.0f}/s", middle(paced)))
         rows.append(("paced, beside a slow Cypher query", middle(beside)))
-        rows.append(("as fast as can be, new texts", middle(rounds(port, texts))))
-        rows.append(("as fast as can be, seen before", middle(rounds(port, bodies(items[:200], again=True)))))
-        bursts = [asyncio.run(burst(port, texts, 1000)) for _ in range(options.rounds)]
+        rows.append(("as fast as can be, new texts", middle(rounds(service, texts))))
+        rows.append(("as fast as can be, seen before", middle(rounds(service, bodies(items[:200], again=True)))))
+        bursts = [measured(service, burst(service.port, texts, 1000)) for _ in range(options.rounds)]
         rows.append(("1,000 requests at once", middle(bursts)))
-        held = memory(pid)
-    with serving(graph, "--quiet", "--limit", "batch_items=1") as (port, _):
+        held = memory(service.pid)
+    with serving(graph, "--quiet", "--limit", "batch_items=1") as service:
         texts = bodies(items)
-        rounds(port, texts, None, 1)
-        rows.append(("one item a batch, new texts", middle(rounds(port, texts))))
+        rounds(service, texts, None, 1)
+        rows.append(("one item a batch, new texts", middle(rounds(service, texts))))
     rows.append(("library in a loop, new texts", one_by_one(graph, items)))
     base = rows[-2][1][0]
     print(f"\n{graph}, {options.connections} connections, medians of {options.rounds} rounds of {options.seconds:g} s")
-    print(f"{'':38}{'requests/s':>12}{'p50 ms':>10}{'p99 ms':>10}{'errors':>8}{'ratio':>8}")
-    for name, (rate, p50, p99, errors) in rows:
+    print(f"{'':38}{'requests/s':>12}{'p50 ms':>10}{'p99 ms':>10}{'CPU ms':>9}{'errors':>8}{'ratio':>8}")
+    for name, (rate, p50, p99, used, errors) in rows:
         ratio = "" if name.startswith(("paced", "1,000")) else f"{rate / base:.2f}"
-        print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{errors:>8}{ratio:>8}")
+        print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{used:>9.2f}{errors:>8}{ratio:>8}")
+    print("CPU ms: processor time of the service a request, which other work on the machine changes little")
     print(f"ratio: requests/s to {rows[-2][0]!r}; p99 beside a slow query is {rows[1][1][2] / rows[0][1][2]:.2f} x that without")
     print(f"resident memory of the service after all: {held}; load of the machine now: {os.getloadavg()[0]:.1f}")
 

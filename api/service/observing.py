@@ -27,7 +27,7 @@ class Instruments:
     """The measurements of one service, in a registry of its own."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a second line for each measurement, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second line for each measurement, which nobody asks for
         self._registry = CollectorRegistry()
         self._requests = Counter("tacit_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry)
         self._seconds = Histogram(

@@ -12,11 +12,12 @@ import numpy as np
 
 @dataclass
 class Figures:
-    """What a stretch of requests gave: seconds of each, how many had which status, and how long all of it took."""
+    """What a stretch of requests gave: seconds of each, how many had which status, the time of all, and the processor's."""
 
     seconds: list[float] = field(default_factory=list)
     statuses: dict[int, int] = field(default_factory=dict)
     span: float = 0.0
+    processor: float = float("nan")
 
     @property
     def rate(self) -> float:
