@@ -7,6 +7,8 @@ import { decimal, fault, find, h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
 
 const MOST = 60; // edges a direction
+const SHOWN = 7; // edges a group that stand there at once
+const PATHS = 10;
 const OUT = `MATCH (c:Concept {uri: $uri})-[r]->(n:Concept) WHERE n.uri <> c.uri
 RETURN type(r) AS relation, n.uri AS uri, n.text AS text, max(r.weight) AS weight
 ORDER BY weight DESC, uri, relation LIMIT ${MOST}`;
@@ -84,8 +86,8 @@ async function around(word, signal) {
       h("a", { class: "concept", href: address(row.uri), title: `weight ${decimal(row.weight)}` }, row.text)))] : null,
     h("p", { class: "hint after" }, "Paths to ", h("a", { href: pathsAddress(text, "dog" === text ? "doctor" : "dog") }, "dog" === text ? "doctor" : "dog"), ", or to any other: name it above.")));
   const all = out.rows.length + into.rows.length;
-  const more = out.rows.length === MOST || into.rows.length === MOST ? ", the strongest" : "";
-  find("explore-status").textContent = all ? `${plural(all, "edge")}${more}` : "no edge";
+  const cut = out.rows.length === MOST || into.rows.length === MOST;
+  find("explore-status").textContent = cut ? `the ${all} strongest edges` : all ? plural(all, "edge") : "no edge";
   if (document.activeElement === document.body || document.activeElement?.closest?.("#explore-results, #trail")) find("concept-title").focus({ preventScroll: true });
 }
 
@@ -93,11 +95,14 @@ async function around(word, signal) {
 function side(title, rows, heading, heaviest) {
   if (!rows.length) return null;
   const groups = Map.groupBy ? Map.groupBy(rows, (row) => row.relation) : grouped(rows);
-  return h("section", { class: "side" }, h("h3", {}, title), h("div", { class: "groups" }, [...groups].map(([relation, edges]) => h("div", { class: "group" },
-    h("h4", {}, heading(relation)),
-    h("ul", { class: "edges" }, edges.map((row) => h("li", {},
-      h("a", { class: "concept", href: address(row.uri) }, row.text),
-      bar(row.weight / heaviest), h("span", { class: "weight" }, h("span", { class: "away" }, "weight "), decimal(row.weight, 2)))))))));
+  const list = (edges) => h("ul", { class: "edges" }, edges.map((row) => h("li", {},
+    h("a", { class: "concept", href: address(row.uri) }, row.text),
+    bar(row.weight / heaviest), h("span", { class: "weight" }, h("span", { class: "away" }, "weight "), decimal(row.weight, 2)))));
+  return h("section", { class: "side" }, h("h3", {}, title), h("div", { class: "groups" }, [...groups].map(([relation, edges]) => {
+    const [first, rest] = edges.length > SHOWN + 2 ? [edges.slice(0, SHOWN), edges.slice(SHOWN)] : [edges, []];
+    return h("div", { class: "group" }, h("h4", {}, heading(relation)), list(first),
+      rest.length ? h("details", { class: "more" }, h("summary", {}, `${rest.length} more`), list(rest)) : null);
+  })));
 }
 
 function grouped(rows) {
@@ -113,12 +118,13 @@ function bar(part) {
 }
 
 async function paths(from, to, signal) {
-  const answer = await ask("v1/paths", { parameters: { source: from, target: to, limit: 10 }, signal });
+  const answer = await ask("v1/paths", { parameters: { source: from, target: to, limit: PATHS }, signal });
   const found = answer.paths;
   show(find("explore-results"), h("article", { class: "card" },
     h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, `${shown(from)} and ${shown(to)}`)),
     found.length ? h("ol", { class: "paths" }, found.map(path)) : h("p", {}, "No path of at most six hops joins them.")));
-  find("explore-status").textContent = found.length ? `${plural(found.length, "path")} of ${plural(found[0].hops, "hop")}, the strongest first` : "no path";
+  find("explore-status").textContent = found.length
+    ? `${found.length < PATHS ? plural(found.length, "path") : `the ${PATHS} strongest paths`} of ${plural(found[0].hops, "hop")}${found.length < PATHS ? ", the strongest first" : ""}` : "no path";
 }
 
 function path(row) {

@@ -118,6 +118,13 @@ def test_weights_and_groups_are_the_graphs(visit: Visit) -> None:
     assert "edge" in tab.inner_text("#explore-status")
 
 
+def test_where_queries_are_held_up_neighbours_are_still_shown(visit: Visit) -> None:
+    visit.tab.route("**/v1/cypher", lambda route: route.fulfill(status=429, json={"detail": "busy"}))
+    tab = visit.go("#/explore/leash")
+    assert "could not be asked" in tab.inner_text("#explore-results .note")
+    assert set(tab.locator(".chips").first.locator("a").all_inner_texts()) == {"dog", "walk dog"}
+
+
 def test_paths_join_two_concepts(visit: Visit) -> None:
     tab = visit.go("#/explore/dog")
     tab.fill("#target", "doctor")
