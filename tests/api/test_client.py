@@ -118,7 +118,7 @@ def test_a_stream_keeps_order_ids_and_faults(asked: Any, reasoner: Reasoner) -> 
 
 def test_a_file_is_scored_line_by_line(asked: Any, reasoner: Reasoner, sample: Path) -> None:
     rows = [row.to_dict() for row in asked.score_file(sample / "dialogues.jsonl")]
-    items = [(item.id, item.history, item.response) for item in read_items(sample / "dialogues.jsonl")]  # type: ignore[union-attr]
+    items = [(item.id, item.history, item.response, item.references) for item in read_items(sample / "dialogues.jsonl")]  # type: ignore[union-attr]
     assert rows == [row.to_dict() for row in reasoner.stream(items)]
 
 
