@@ -78,5 +78,5 @@ def _warm(graph: KnowledgeGraph) -> None:
     known = complete("", 2) if complete is not None else []
     if len(known) == 2:
         graph.hop_distances(known, known)
-        graph.paths(*known, limit=1)
+        graph.paths(known[0], known[1], limit=1)
         graph.neighbours(known[0])
