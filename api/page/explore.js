@@ -56,6 +56,7 @@ export async function open([from, to]) {
 const shown = (word) => (word.startsWith("/c/") ? textOf(word) : word);
 
 function welcome() {
+  concept.input.value = target.input.value = "";
   find("explore-status").textContent = "";
   show(find("explore-results"), h("p", { class: "ideas" }, h("span", { class: "label" }, "Begin with"),
     IDEAS.map((word) => h("a", { class: "concept", href: `#/explore/${word}` }, word))));
