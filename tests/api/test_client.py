@@ -46,7 +46,7 @@ class Library:
         return self._graph.run(known[query].text if query in known else query, parameters, **limits)
 
     def score_file(self, path: Path) -> Iterator[ItemScores]:
-        return self.score_items((item.id, item.history, item.response) for item in read_items(path, strict=True))  # type: ignore[union-attr]
+        return self.score_items((item.id, item.history, item.response, item.references) for item in read_items(path, strict=True))  # type: ignore[union-attr]
 
 
 @pytest.fixture(scope="module")
