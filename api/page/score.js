@@ -34,7 +34,9 @@ async function examples() {
   const choose = (place) => {
     find("history").value = found[place].history.join("\n");
     find("response").value = found[place].response;
-    find("references").value = "";
+    const references = found[place].references ?? [];
+    find("references").value = references.join("\n");
+    find("references").closest("details").open = references.length > 0;
   };
   select.addEventListener("change", () => {
     if (select.value === "") { find("history").value = find("response").value = ""; find("history").focus(); } else choose(Number(select.value));

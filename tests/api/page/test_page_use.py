@@ -53,6 +53,14 @@ def test_a_claim_shows_its_query_and_the_cookbook_runs_it(visit: Visit) -> None:
     assert tail in row
 
 
+def test_references_make_a_value_of_what_compares(visit: Visit) -> None:
+    tab = visit.go()
+    tab.select_option("#example", label="A sad dog, a fitting response")
+    assert tab.is_visible("#references")
+    score(tab)
+    assert float(tab.locator("article .value").last.inner_text()) > 0
+
+
 def test_only_chosen_metrics_are_asked_and_none_is_said(visit: Visit) -> None:
     tab = visit.go()
     tab.uncheck("input[value=commonsense]")
