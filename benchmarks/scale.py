@@ -30,7 +30,7 @@ from tacit.graph import open_index
 from tacit.loaders import read_conceptnet
 
 NEURAL = ("coherence", "accent")
-LINES = 20
+LINES = 100
 
 
 def dialogues(work: Path, items: int) -> Path:
@@ -103,7 +103,7 @@ def rate(parts: Iterable[Part], workers: int) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--items", type=int, default=3000)
+    parser.add_argument("--items", type=int, default=14_000)
     parser.add_argument("--metrics", default="length,grounding,commonsense" + "".join(f",{name}" for name in NEURAL))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
