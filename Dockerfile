@@ -7,15 +7,15 @@ COPY loaders loaders
 COPY reasoning reasoning
 COPY api api
 COPY cypher cypher
-RUN python -m venv /opt/tacit && /opt/tacit/bin/pip install --no-cache-dir -c constraints.txt '.[serve]'
+RUN python -m venv /usr/local/tacit && /usr/local/tacit/bin/pip install --no-cache-dir -c constraints.txt '.[serve]'
 
 FROM python:3.12-slim
-RUN useradd --system --uid 10001 --create-home tacit && install -d -o tacit /var/cache/tacit
-COPY --from=build /opt/tacit /opt/tacit
+RUN useradd --system --uid 10001 --home-dir /var/lib/tacit tacit && install -d -o tacit /var/lib/tacit /var/cache/tacit
+COPY --from=build /usr/local/tacit /usr/local/tacit
 # Compiled kernels and indexes of servers' graphs are kept here; a volume lets them outlive the container.
-ENV PATH=/opt/tacit/bin:$PATH NUMBA_CACHE_DIR=/var/cache/tacit/numba TACIT_CACHE=/var/cache/tacit PYTHONUNBUFFERED=1
+ENV PATH=/usr/local/tacit/bin:$PATH NUMBA_CACHE_DIR=/var/cache/tacit/numba TACIT_CACHE=/var/cache/tacit PYTHONUNBUFFERED=1
 USER tacit
-WORKDIR /home/tacit
+WORKDIR /var/lib/tacit
 VOLUME /var/cache/tacit
 EXPOSE 8000
 STOPSIGNAL SIGTERM

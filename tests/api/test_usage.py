@@ -19,6 +19,7 @@ COMMANDS = [
     ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
     ["fold-in"], ["train", "pipeline"], ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["demo"],
+    ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
 WRONG = [
@@ -134,6 +135,21 @@ WRONG = [
     ["train", "kg-bert"],
     ["train", "kg-bert", "missing", "--model", "FOLDER", "--output", "out"],
     ["demo", "--directory", "FILE"],
+    ["explain"],
+    ["explain", "GRAPH"],
+    ["serve"],
+    ["serve", "missing", "--port", "0"],
+    ["serve", "GRAPH", "--port", "70000"],
+    ["serve", "GRAPH", "--host", "0.0.0.0"],
+    ["serve", "GRAPH", "--metrics", "nothing"],
+    ["serve", "GRAPH", "--limit", "items=0"],
+    ["serve", "GRAPH", "--keys", "missing"],
+    ["serve", "GRAPH", "--host", "no-such-host.invalid"],
+    ["keys", "add", "FILE"],
+    ["keys", "add", "FILE", "alice"],
+    ["keys", "add", "missing/keys", "alice"],
+    ["keys", "list", "missing"],
+    ["keys", "remove", "missing", "alice"],
 ]
 
 
@@ -166,7 +182,7 @@ def test_wrong_usage_is_one_sentence(
 
 
 def test_wrong_usage_is_tried_for_every_command() -> None:
-    tried = {tuple(words[: 2 if words[0] in ("load", "train") else 1]) for words in WRONG}
+    tried = {tuple(words[: 2 if words[0] in ("load", "train", "keys") else 1]) for words in WRONG}
     assert {tuple(words) for words in COMMANDS} - {("sources",)} <= tried
 
 
