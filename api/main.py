@@ -19,7 +19,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a character that the terminal lacks must not end a command
                 stream.reconfigure(errors="backslashreplace")
-        from .commands import command
+        from .commands.table import command
 
         arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
         status = command().main(args=arguments, prog_name="tacit", standalone_mode=False)
@@ -32,7 +32,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # the argument parser's own answer to a broken pipe
         return leaving.code if isinstance(leaving.code, int) else 1
     except Exception as error:
-        from .failure import report
+        from .terminal.failure import report
 
         return report(error)
 

@@ -11,7 +11,7 @@ import typer
 
 from ..graph.errors import InputError
 from .opening import Address, open_engine
-from .options import Engine
+from .terminal.options import Engine
 
 if TYPE_CHECKING:
     from ..reasoning import Reasoner

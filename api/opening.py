@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..graph.errors import InputError
-from .options import Engine
-from .progress import Meter
-from .screen import note
-from .text import count, duration
+from .terminal.options import Engine
+from .terminal.progress import Meter
+from .terminal.screen import note
+from .terminal.text import count, duration
 
 if TYPE_CHECKING:
     from ..graph.index import IndexGraph

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Any, Self
 
-from .telling import fault_of
+from .terminal.telling import fault_of
 
 if TYPE_CHECKING:
     from ..loaders.dialogues import ItemError

@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from tacit.api.commands import command
+from tacit.api.commands.table import command
 from tacit.api.main import run
 
 from .pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program

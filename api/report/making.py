@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..output import check_output, write_whole
-from ..screen import note
+from ..terminal.output import check_output, write_whole
+from ..terminal.screen import note
 from .collected import Collected
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..metrics import Options, open_reasoner
 from ..opening import Address
-from ..options import Engine
 from ..tally import Tally
-from ..telling import in_json
+from ..terminal.options import Engine
+from ..terminal.telling import in_json
 from .shards import LINES, Shard
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...graph.errors import InputError, TacitError
-from ..progress import Meter
-from ..screen import note
 from ..tally import Tally
-from ..text import count
+from ..terminal.progress import Meter
+from ..terminal.screen import note
+from ..terminal.text import count
 from .plan import Observe, Plan, score_shard
 from .shards import Shard, digest, read_shards
 from .work import Work

@@ -85,7 +85,7 @@ def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
 def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
     """One row by column; what is left out is null."""
     from ...loaders import ItemError
-    from ..screen import json_text
+    from ..terminal.screen import json_text
 
     if isinstance(row, ItemError):
         return {"line": row.line, "error": row.reason}

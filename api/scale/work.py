@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ...graph.errors import InputError
-from ..output import whole
 from ..tally import Tally
-from ..text import count
+from ..terminal.output import whole
+from ..terminal.text import count
 from .plan import Form, Part, Plan
 from .sheets import write_parquet
 

@@ -12,8 +12,8 @@ from ...graph.errors import GraphUnavailable, InputError, TacitError
 from ...graph.names import text_of
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning.score import path_to_dict
-from ..loading import check_relations
-from ..rows import assertion_row, neighbour_row
+from ..commands.loading import check_relations
+from ..terminal.rows import assertion_row, neighbour_row
 from .bodies import answer, failures
 from .problems import Problem, problem_of
 from .service import Service

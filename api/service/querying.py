@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ...graph.errors import GraphUnavailable, QueryTimeout, TacitError
-from ..exploring import cookbook
+from ..commands.exploring import cookbook
 from .bodies import answer, failures, read, request_body
 from .cookbook import entries
 from .problems import Problem, problem_of

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ...graph.errors import TacitError
 from ...reasoning.registry import KINDS
-from ..rows import counts_row
+from ..terminal.rows import counts_row
 from .bodies import answer, failures
 from .problems import problem_of
 from .service import Service

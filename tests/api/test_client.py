@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.exploring import cookbook
+from tacit.api.commands.exploring import cookbook
 from tacit.api.opening import resolve
 from tacit.api.service import create_app
 from tacit.graph import InputError, KnowledgeGraph, QueryInvalid, QueryRefused, QueryTimeout, open_graph, open_index

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.output import check_output, lines_to
-from tacit.api.progress import Meter
-from tacit.api.screen import cell, facts, json_text, print_csv, print_json, show, table
-from tacit.api.text import duration, number, plural, size, visible
+from tacit.api.terminal.output import check_output, lines_to
+from tacit.api.terminal.progress import Meter
+from tacit.api.terminal.screen import cell, facts, json_text, print_csv, print_json, show, table
+from tacit.api.terminal.text import duration, number, plural, size, visible
 from tacit.graph.errors import InputError
 
 
@@ -153,7 +153,7 @@ def test_meter_is_silent_for_short_work_off_a_terminal(capsys: pytest.CaptureFix
 
 def test_meter_reports_long_work_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("tacit.api.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tacit.api.terminal.progress.time.monotonic", lambda: now[0])
     for quiet in (False, True):
         now[0] = 0.0
         with Meter("file.csv", 1_000_000, quiet=quiet) as meter:
@@ -168,8 +168,8 @@ def test_meter_reports_long_work_now_and_then(capsys: pytest.CaptureFixture[str]
 
 
 def test_meter_watches_work_that_does_not_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.api.progress._SILENT_SECONDS", 0.0)
-    monkeypatch.setattr("tacit.api.progress._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("tacit.api.terminal.progress._SILENT_SECONDS", 0.0)
+    monkeypatch.setattr("tacit.api.terminal.progress._LOOK_SECONDS", 0.01)
     seen = []
 
     def watch() -> tuple[int, float, float | None]:

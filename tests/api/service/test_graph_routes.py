@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tacit.api.exploring import cookbook
-from tacit.api.rows import assertion_row, neighbour_row
+from tacit.api.commands.exploring import cookbook
+from tacit.api.terminal.rows import assertion_row, neighbour_row
 from tacit.graph import KnowledgeGraph
 
 from .conftest import Asked

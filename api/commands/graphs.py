@@ -1,0 +1,117 @@
+"""Commands about a whole graph: ``info`` says what it holds, ``index`` compiles it for fast answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..opening import Address, build_or_open, open_store, readable
+from ..terminal.options import Database, Graph, Json, Password, Quiet, User
+
+if TYPE_CHECKING:
+    from ...graph.index import IndexGraph
+    from ...graph.model import GraphCounts, Manifest
+
+
+def info(graph: Graph, json: Json = False, user: User = None, password: Password = None, database: Database = None) -> None:
+    """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
+    from ...graph.index import index_home
+    from ..terminal.rows import counts_row, load_row
+    from ..terminal.screen import print_json
+
+    with open_store(Address(graph, user, password, database)) as store:
+        counts, manifest = store.counts(), store.manifest()
+        url, folder = store.url, index_home(store) / manifest.digest
+    index = {"path": str(folder), "bytes": _bytes(folder)} if folder.is_dir() else None
+    if json:
+        loads = [load_row(entry) for entry in manifest.loads]
+        print_json({"graph": url, "digest": manifest.digest, **counts_row(counts), "loads": loads, "index": index})
+    else:
+        _show(url, counts, manifest, index)
+
+
+def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, Any] | None) -> None:
+    from ..terminal.screen import facts, show, table
+    from ..terminal.text import size
+
+    where = "none yet; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
+    sizes = [(name, getattr(counts, name)) for name in ("concepts", "events", "assertions")]
+    show(facts([("graph", url), ("digest", manifest.digest), *sizes, ("index", where)]))
+    if manifest.loads:
+        rows = [
+            (
+                entry.loader,
+                entry.file,
+                _options(entry.options),
+                entry.read,
+                entry.kept,
+                entry.read - entry.kept,
+                entry.sha256[:12],
+            )
+            for entry in manifest.loads
+        ]
+        print()
+        show(table(("loaded", "file", "options", ">read", ">kept", ">left out", "sha256"), rows))
+    if counts.relations:
+        print()
+        show(table(("relation", ">assertions"), counts.relations.items()))
+
+
+def _options(options: dict[str, Any]) -> str:
+    """What a load was asked for, apart from defaults that say nothing."""
+    shown = {name: value for name, value in sorted(options.items()) if value not in (None, False, 0, 0.0, [], {})}
+    return " ".join(
+        f"{name}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}" for name, value in shown.items()
+    )
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def index(
+    graph: Graph,
+    vectors: Annotated[
+        str | None, typer.Option(metavar="NUMBERBATCH", show_default=False, help="Also align the word vectors of this text file.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Build a graph's index; one that is up to date stays as it is."""
+    from ..terminal.screen import facts, print_json, show
+    from ..terminal.text import size
+
+    if vectors is not None:
+        readable(vectors)
+    with open_store(Address(graph, user, password, database)) as store, build_or_open(store, quiet=quiet) as built:
+        row: dict[str, Any] = {"graph": store.url, "digest": built.manifest().digest, "index": str(built.directory)}
+        if vectors is not None:
+            row["vectors"] = _align(vectors, built)
+        row["bytes"] = _bytes(built.directory)
+    if json:
+        print_json(row)
+    else:
+        show(facts([*((name, value) for name, value in row.items() if name != "bytes"), ("size", size(row["bytes"]))]))
+
+
+def _align(vectors: str, index: IndexGraph) -> dict[str, Any]:
+    """Lay the vectors of a Numberbatch file beside the index, in the order of its nodes, and say how many there were."""
+    from ...loaders import build_vectors, open_vectors
+
+    folder = index.directory / "vectors"
+    uris = index.uris()
+    report = build_vectors(vectors, uris, folder).report
+    built = open_vectors(folder)
+    return {
+        "path": str(folder),
+        "concepts": len(uris),
+        "found": int(built.present.sum()),
+        "dimensions": built.dimensions,
+        "read": report.read,
+        "rejected": sum(report.rejected.values()),
+    }

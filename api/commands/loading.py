@@ -1,0 +1,219 @@
+"""The command ``load``: official files into a graph, with a bar by bytes read and a report of what became of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..opening import Address, open_store, readable
+from ..terminal.options import Database, Group, Json, Password, Quiet, User
+from ..terminal.progress import Meter, Watch
+
+if TYPE_CHECKING:
+    from ...graph.model import Assertion, LoadCounts
+    from ...loaders.reader import Reader
+
+_SHOWN_REJECTS = 10
+
+load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; several loads add up.")
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE", show_default=False, help="Plain or gzip; - reads standard input.")]
+Into = Annotated[
+    str,
+    typer.Option(
+        "--into", metavar="GRAPH", show_default=False, help="A path (made when it is missing), or a neo4j:// or bolt:// URL."
+    ),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be read.")]
+
+
+@load.command()
+def conceptnet(
+    files: Files,
+    into: Into,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE", show_default="en", help="Keep assertions with both ends in these; repeatable; 'all' keeps all."
+        ),
+    ] = None,
+    relation: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", show_default="all", help="Keep only this relation; repeatable.")
+    ] = None,
+    min_weight: Annotated[float, typer.Option(metavar="W", help="Keep only assertions of at least this weight.")] = 0.0,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", show_default="all", help="Keep only this dataset, e.g. /d/wordnet/3.1; repeatable."),
+    ] = None,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
+    check_relations(relation or ())
+    languages = None if language and "all" in language else tuple(language or ("en",))
+
+    def reader(path: str) -> Reader[Assertion]:
+        from ...loaders import read_conceptnet
+
+        return read_conceptnet(
+            path,
+            languages=languages,
+            relations=relation or None,
+            min_weight=min_weight,
+            datasets=dataset or None,
+            strict=strict,
+        )
+
+    _load(files, reader, Address(into, user, password, database), quiet, json)
+
+
+@load.command()
+def atomic2020(
+    files: Files,
+    into: Into,
+    keep_none: Annotated[bool, typer.Option("--keep-none", help="Keep rows whose tail is 'none'.")] = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load ATOMIC-2020 rows (head, relation, tail, separated by tabs)."""
+
+    def reader(path: str) -> Reader[Assertion]:
+        from ...loaders import read_atomic
+
+        return read_atomic(path, keep_none=keep_none, strict=strict)
+
+    _load(files, reader, Address(into, user, password, database), quiet, json)
+
+
+@load.command()
+def rdf(
+    files: Files,
+    into: Into,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="JSON or TOML: predicate IRI -> relation, an empty one to leave it out."
+        ),
+    ] = None,
+    format: Annotated[
+        Literal["turtle", "nt", "xml"] | None,
+        typer.Option(show_default="by the file's ending", help="How the files are written."),
+    ] = None,
+    language: Annotated[str, typer.Option(metavar="CODE", help="Of texts that name none; preferred among labels.")] = "en",
+    literals: Annotated[
+        bool, typer.Option("--literals", help="Keep literal objects, as the concepts that their texts name.")
+    ] = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load RDF: Turtle, N-Triples or RDF/XML."""
+
+    def reader(path: str) -> Reader[Assertion]:
+        from ...loaders import read_rdf
+
+        return read_rdf(path, format=format, mapping=mapping, language=language, literals=literals, strict=strict)
+
+    if mapping is not None:
+        readable(mapping)
+    _load(files, reader, Address(into, user, password, database), quiet, json)
+
+
+def check_relations(names: Collection[str], known: Collection[str] = ()) -> None:
+    """Check that each of ``names`` is a relation of one of the datasets, or one of ``known``; ``dbpedia_…`` is always one.
+
+    Raises:
+        InputError: one is not.
+    """
+    from ...graph.errors import InputError
+    from ...graph.names import check_relation
+    from ...graph.relations import RELATIONS
+
+    for name in names:
+        check_relation(name)
+        if name in RELATIONS or name in known or name.startswith("dbpedia"):
+            continue
+        same = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
+        if not same:
+            from difflib import get_close_matches
+
+            same = get_close_matches(name, [*RELATIONS, *sorted(known)], 1)
+        hint = f"did you mean {same[0]}" if same else "tacit info shows a graph's relations"
+        raise InputError(f"{name} is no relation that is known here; {hint}")
+
+
+def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:
+    """Load every file into one graph and print what became of the rows."""
+    for path in files:
+        readable(path)
+    results: list[dict[str, Any]] = []
+    with open_store(into, create=True) as graph:
+        for path in files:
+            with open_reader(path) as reader, Meter(path, reader.bytes_total, watch=_watch(reader), quiet=quiet) as meter:
+                counts = graph.load(reader, entry=reader.entry)
+                results.append(_result(path, reader, counts, meter.seconds))
+        summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
+    if json:
+        from ..terminal.screen import print_json
+
+        print_json({**summary, "files": results})
+    else:
+        _show(results, summary)
+
+
+def _watch(reader: Reader[Assertion]) -> Watch:
+    return lambda: (reader.report.read, reader.bytes_read, reader.bytes_total)
+
+
+def _result(path: str, reader: Reader[Assertion], counts: LoadCounts, seconds: float) -> dict[str, Any]:
+    report = reader.report
+    return {
+        "file": path,
+        "read": report.read,
+        "kept": report.kept,
+        "new": counts.new,
+        "duplicate": counts.duplicate,
+        "dropped": dict(sorted(report.dropped.items())),
+        "rejected": dict(sorted(report.rejected.items())),
+        "rejects": [reject._asdict() for reject in report.rejects[:_SHOWN_REJECTS]],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
+    """Print the report of a load as tables."""
+    from ..terminal.screen import facts, note, show, table
+    from ..terminal.text import count, duration
+
+    rows = [
+        (r["file"], r["read"], r["kept"], sum(r["dropped"].values()), sum(r["rejected"].values()), r["new"], r["duplicate"],
+         duration(r["seconds"]))
+        for r in results
+    ]  # fmt: skip
+    show(table(("file", ">read", ">kept", ">dropped", ">rejected", ">new", ">duplicate", ">time"), rows))
+    for kind in ("dropped", "rejected"):
+        reasons = [(r["file"], reason, number) for r in results for reason, number in r[kind].items() if number]
+        if reasons:
+            print()
+            show(table(("file", kind, ">rows"), reasons))
+    rejects = [reject for result in results for reject in result["rejects"]][:_SHOWN_REJECTS]
+    if rejects:
+        total = sum(sum(result["rejected"].values()) for result in results)
+        note(f"rejected lines{'' if total == len(rejects) else f', the first {len(rejects)} of {count(total)}'}:")
+        for reject in rejects:
+            note(f"  {reject['file']}:{reject['line']}: {reject['reason']}: {reject['excerpt']}")
+    print()
+    show(facts([("graph", summary["graph"]), ("assertions", summary["assertions"]), ("digest", summary["digest"])]))

@@ -1,0 +1,243 @@
+"""The command ``score``: the responses of a dialogue file through one or more metrics, in input order, here or on a cluster.
+
+A line that holds no item, or an item that cannot be scored, gives an output line with ``error`` in its place; the others go on.
+What goes to a terminal or a pipe streams; what goes from a file to a file is scored in shards, so that it can be resumed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...graph.errors import InputError
+from ..metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
+from ..opening import Address, readable
+from ..report.making import Reporting
+from ..scale.plan import Form, Observe, Plan, scored
+from ..scale.running import Cluster, Done, run_shards
+from ..scale.shards import LINES
+from ..tally import Tally
+from ..terminal.options import Database, Engine, Password, Quiet, User
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter
+from ..terminal.telling import in_json, in_words
+
+
+class RunEngine(Enum):
+    """What answers a concept query, or where that happens."""
+
+    AUTO = "auto"
+    STORE = "store"
+    INDEX = "index"
+    RAY = "ray"
+
+
+class Format(Enum):
+    """How rows are written to a file."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+def score(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
+    ],
+    graph: GraphOption = None,
+    metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
+    explain: Annotated[bool, typer.Option("--explain", help="Give the evidence; on a terminal in words.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", show_default="by the output's name", help="Of the output: .parquet, else JSON lines."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run into the same output was cut short.")] = False,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Items scored together; changes the speed alone.")] = 256,
+    shard_lines: Annotated[int, typer.Option(metavar="N", min=1, help="Lines that are kept, for --resume, together.")] = LINES,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", show_default=False, help="Write a report too: one page, worst and best explained."
+        ),
+    ] = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    engine: Annotated[
+        RunEngine,
+        typer.Option(
+            "--engine",
+            help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept; "
+            "ray: as auto, in the workers of a Ray cluster.",
+        ),
+    ] = RunEngine.AUTO,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", show_default="one of this machine", help="With --engine ray: the cluster, or auto."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: how many score at a time."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no item.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines, also on a terminal.")] = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Score the responses of a dialogue file, one JSON line each.
+
+    A line of FILE is {"history": [...], "response": "..."} or {"turns": [...]}: of those, every turn from the second on is scored
+    against what came before. Lines come out in the same order: {"id", "scores", "signature"}, with --explain also "evidence".
+    A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
+    """
+    if text and json:
+        raise InputError("--text and --json exclude each other; give one of them")
+    names = metric_names([metrics], "--metrics")
+    options = metric_options(option, names, pipeline)
+    readable(file)
+    target = None if output is None else check_output(output, file)
+    words = text or (explain and not json and output is None and sys.stdout.isatty())
+    observers: list[Observe] = []  # told of every row, with its item where the line holds one
+    report = None if html is None else Reporting(html, names, file)
+    if report is not None:
+        if resume or engine is RunEngine.RAY:
+            raise InputError("--html tells of what is scored in this run and process; leave out --resume and --engine ray")
+        observers.append(report.collected.add)
+    plan = Plan(
+        file,
+        tuple(names),
+        options,
+        _reachable(address_of(graph, user, password, database)),
+        Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value),
+        explain=explain or words,
+        shown=explain,
+        strict=strict,
+        batch_size=batch_size,
+        lines=shard_lines,
+        form=_form(output, form, text or json),
+    )
+    sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
+    _check_run(plan, output, sharded, resume, _cluster_options(engine, address, workers))
+    watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
+
+    def meter() -> Meter:
+        return Meter("scoring", _total(file, watched), unit="items", noun="items", quiet=not watched)
+
+    if target is not None and (sharded or plan.form is Form.PARQUET):
+        cluster = Cluster(address, workers) if engine is RunEngine.RAY else None
+        done = run_shards(plan, target, meter, resume=resume, cluster=cluster, observers=observers, quiet=quiet)
+    else:
+        done = _stream(plan, output, meter, words, observers, quiet)
+    _report(plan, done, output, quiet)
+    if report is not None and done.tally.scored:
+        report.finish(plan, done.signatures, quiet=quiet)
+    if done.tally.errors and not done.tally.scored:
+        raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")
+
+
+def _stream(
+    plan: Plan, output: Path | None, meter_of: Callable[[], Meter], words: bool, observers: list[Observe], quiet: bool
+) -> Done:
+    """Score to stdout, a pipe or a file, row by row."""
+    from ...loaders import read_items
+
+    tally = Tally()
+    items = read_items(plan.file, strict=plan.strict)
+    with plan.open(quiet=quiet) as reasoner, lines_to(output, apart_from=plan.file) as write, meter_of() as meter:
+        for number, (item, row) in enumerate(scored(items, reasoner, plan.batch_size, plan.explain)):
+            write(in_words(item, row, first=not number) if words else in_json(row, plan.shown))
+            tally.add(row)
+            meter.add(1)
+            for tell in observers:
+                tell(item, row)
+        return Done(tally, tally.rows, meter.seconds, reasoner.signatures)
+
+
+def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
+    """How rows are written: as asked, else as the output's name says.
+
+    Raises:
+        InputError: Parquet is asked for without a file, or with what is for printing.
+    """
+    if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
+        if output is None or printed or (output.exists() and not output.is_file()):
+            raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
+        return Form.PARQUET
+    return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
+
+
+def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
+    """Whether a cluster scores.
+
+    Raises:
+        InputError: it does not, and an option is for one.
+    """
+    if engine is not RunEngine.RAY and (address is not None or workers is not None):
+        raise InputError(
+            f"{'--address' if address is not None else '--workers'} is for a cluster; add --engine ray, or leave it out"
+        )
+    return engine is RunEngine.RAY
+
+
+def _check_run(plan: Plan, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
+    """Check that shards can be kept where that is asked for.
+
+    Raises:
+        InputError: they cannot.
+    """
+    if (resume or cluster) and not sharded:
+        asked = "--resume" if resume else "--engine ray"
+        where = "standard input" if plan.file == "-" else "standard output" if output is None else "such an output"
+        raise InputError(f"{asked} scores a file into a file of rows, not {where}; name both as files, without --text")
+
+
+def _reachable(address: Address | None) -> Address | None:
+    """The address, a path made absolute: workers stand in folders of their own."""
+    if address is None or "://" in address.url or not address.url:
+        return address
+    return Address(str(Path(address.url).absolute()), address.user, address.password, address.database)
+
+
+def _total(file: str, watched: bool) -> int | None:
+    """The number of items, where somebody watches and the file can be read twice: reading is far cheaper than scoring."""
+    if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
+        return None
+    from ...loaders import read_items
+
+    return sum(1 for _ in read_items(file)) or None
+
+
+def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
+    """The summary, on stderr so that it never mixes with the scores."""
+    from ..terminal.screen import note, show, table
+    from ..terminal.text import count, duration
+
+    tally = done.tally
+    if tally.errors:
+        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
+        note(f"not scored{shown}:")
+        for fault in tally.faults:
+            note(f"  {fault}")
+    if quiet:
+        return
+    sys.stdout.flush()
+    if done.fresh < tally.rows:
+        note(f"{count(tally.rows - done.fresh)} of {count(tally.rows)} rows were scored before")
+    rate = f"{done.fresh / max(done.seconds, 1e-9):,.0f}"
+    rows = [
+        (name, tally.judged.get(name, 0), tally.mean(name), tally.errors, duration(done.seconds), rate) for name in plan.names
+    ]  # fmt: skip
+    show(table(("metric", ">n", ">mean", ">errors", ">time", ">items/s"), rows), sys.stderr)
+    for signature in done.signatures.values():
+        note(f"signature {signature}")
+    if output is not None:
+        note(f"written to {output}")

@@ -1,0 +1,91 @@
+"""The table of commands: which function answers which name, in the order and under the headings of ``tacit --help``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..terminal.options import Group
+from . import (
+    asking,
+    demonstrating,
+    evaluating,
+    evaluating_tuples,
+    explaining,
+    exploring,
+    exporting,
+    fetching,
+    filtering,
+    graphs,
+    keeping,
+    loading,
+    scoring,
+    serving,
+    tuples,
+)
+from .training import table as training
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
+    "Build a graph": {
+        "load": loading.load, "fetch": fetching.fetch, "sources": fetching.sources, "info": graphs.info, "index": graphs.index,
+        "export": exporting.export,
+    },
+    "Ask it": {
+        "neighbours": asking.neighbours, "hops": asking.hops, "paths": asking.paths, "triples": asking.triples,
+        "tails": asking.tails, "heads": asking.heads, "cypher": exploring.cypher,
+    },
+    "Score dialogues": {
+        "score": scoring.score, "explain": explaining.explain, "filter": filtering.filter_dialogues,
+        "evaluate": evaluating.evaluate, "evaluate-tuples": evaluating_tuples.evaluate_tuples,
+        "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
+    },
+    "Serve": {"serve": serving.serve, "keys": keeping.keys},
+    "See it work": {"demo": demonstrating.demo},
+}  # fmt: skip
+
+_CLASSES = {"triples": asking.Lists}
+
+
+class _Sections(Group):
+    """A group that lists its commands under headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for heading, commands in _COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, self._summary(ctx, name)) for name in commands])
+
+    def _summary(self, ctx: Any, name: str) -> str:
+        command = self.get_command(ctx, name)
+        return "" if command is None else command.get_short_help_str(limit=120)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"tacit {version('tacit')}")
+        raise typer.Exit
+
+
+def _root(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
+) -> None:
+    """Commonsense you can query, scores you can explain."""
+
+
+def command() -> Any:
+    """Return the whole command line as one callable command."""
+    app = typer.Typer(
+        cls=_Sections, add_completion=False, rich_markup_mode=None, callback=_root, context_settings={"max_content_width": 110}
+    )
+    for commands in _COMMANDS.values():
+        for name, function in commands.items():
+            if isinstance(function, typer.Typer):
+                app.add_typer(function, name=name)
+            else:
+                app.command(name, cls=_CLASSES.get(name))(function)
+    return typer.main.get_command(app)

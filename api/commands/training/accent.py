@@ -1,0 +1,90 @@
+"""The command ``train accent``: a model that extracts event tuples, fine-tuned on those that people wrote down."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....graph.errors import InputError
+from ...opening import readable
+from ...terminal.options import Json, Quiet
+from ...terminal.progress import Meter
+
+
+def accent(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with human event tuples, plain or gzip."),
+    ],
+    model: Annotated[
+        str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="What to fine-tune, e.g. t5-base.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the model and its card go.")
+    ],
+    nones: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the answer None, a relation.")] = 5,
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the examples.")] = 50,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Examples a step.")] = 4,
+    rate: Annotated[float, typer.Option(metavar="X", help="AdamW's learning rate, falling to 0.")] = 5e-5,
+    max_length: Annotated[int, typer.Option(metavar="N", min=96, help="Tokens of a prompt that are read.")] = 512,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of examples, order and dropout; one seed, one model.")] = 42,
+    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train the extractor of the metric accent: a sequence-to-sequence model learns human event tuples."""
+    from ....loaders import read_event_tuples
+    from ...terminal.screen import facts, print_json, show
+
+    rows, data = [], []
+    for place, file in enumerate(files):
+        if any(Path(other).resolve() == Path(file).resolve() for other in files[:place]):
+            raise InputError(f"{file} is named twice; its tuples would count twice")
+        found = read_event_tuples(readable(file))
+        rows += found
+        tuples = sum(len(row.tuples) for row in found)
+        data.append(f"`{Path(file).name}`, {len(found)} dialogues with {tuples} tuples{_digest(file)}")
+    from ....reasoning.training.accent import train_extractor
+
+    with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
+        trained = train_extractor(
+            rows, model, output, nones=nones, epochs=epochs, batch_size=batch_size, learning_rate=rate, max_length=max_length,
+            seed=seed, device=device, data=data, command=_command(files, model, output),
+            progress=lambda done, total, _: meter.add(done - meter.number, total=total),
+        )  # fmt: skip
+    if json:
+        print_json({"output": str(output), **trained.to_dict()})
+        return
+    rows_shown = [
+        ("model", str(output)), ("card", str(output / "README.md")), ("fine-tuned from", trained.model),
+        ("examples", f"{trained.tuples} tuples, {trained.nones} None"), ("loss, last pass", trained.loss),
+        ("digest", trained.digest),
+    ]  # fmt: skip
+    show(facts(rows_shown))
+
+
+def _digest(file: str) -> str:
+    """The file's digest for the card; nothing for standard input."""
+    if file == "-":
+        return ""
+    with Path(file).open("rb") as stream:
+        return f", sha256 `{hashlib.file_digest(stream, 'sha256').hexdigest()}`"
+
+
+def _command(files: Sequence[str], model: str, output: Path) -> str:
+    """The command line without the folders of its files, since a card travels."""
+    words = (
+        sys.argv[1:] if sys.argv[1:3] == ["train", "accent"] else ["train", "accent", *files, "--model", model, "-o", str(output)]
+    )
+    return shlex.join(["tacit", *(Path(word).name if os.sep in word and _is_path(word, output) else word for word in words)])
+
+
+def _is_path(word: str, output: Path) -> bool:
+    return Path(word).exists() or Path(word) == output

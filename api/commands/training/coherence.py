@@ -1,0 +1,241 @@
+"""The command ``train coherence``: a checkpoint of the metric from dialogues alone, with its card, in minutes on a CPU."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ....graph.errors import InputError
+from ...opening import readable
+from ...terminal.options import Json, Quiet
+from ...terminal.progress import Meter
+
+_NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
+_SHOWN_FAULTS = 10
+
+
+class Dtype(Enum):
+    """Numbers of the encoder."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
+class WeighOn(Enum):
+    """Which dialogues the parts are weighed on."""
+
+    BOTH = "both"
+    NEAR = "near"
+
+
+def coherence(
+    dialogues: Annotated[
+        list[str],
+        typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines with turns, plain or gzip."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
+    ],
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude",
+            metavar="FILE",
+            show_default=False,
+            help="Rated responses or dialogues that will be measured on; what they share is left out. Repeatable.",
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
+    ] = None,
+    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs of turns that the head learns from, at most.")] = 75_000,
+    terms: Annotated[int, typer.Option(metavar="N", min=1, help="Most frequent words and pairs of words that count.")] = 30_000,
+    edges: Annotated[int, typer.Option(metavar="N", min=1, help="Associations that are kept, at most.")] = 1_200_000,
+    own_turns: Annotated[bool, typer.Option("--own-turns", help="Teach the head that no turn follows itself.")] = False,
+    weigh_on: Annotated[
+        WeighOn, typer.Option(help="Weigh the parts for talk like the data's alone, or for other talk as well.")
+    ] = WeighOn.BOTH,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one checkpoint.")] = 0,
+    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to encode.")] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Of the encoder for the turns that are learnt from.")] = Dtype.FLOAT32,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train the metric coherence on dialogues: what follows what, without anybody's ratings.
+
+    Files whose names differ in a split alone (talk-train, talk-dev) are of one corpus; several corpora make it hold elsewhere.
+    """
+    _check_place(output)
+    read, files = _read(dialogues, strict)
+    barred = [turn for file in exclude or () for turn in _turns_of(file)]
+    from ....reasoning.training.coherence import Settings, train_coherence
+    from ....reasoning.training.corpora import check_corpora, distinct_dialogues
+    from ....reasoning.training.selection import HeadSettings
+
+    kept, left = distinct_dialogues(read, barred)
+    check_corpora(kept)
+    from ....reasoning.coherence.checkpoint import open_checkpoint
+    from ....reasoning.encoder import open_encoder
+    from ....reasoning.training.coherence_card import card
+    from ...terminal.screen import facts, print_json, show
+
+    opened = open_encoder(encoder, device=device)
+    learning = open_encoder(encoder, device=device, dtype=dtype.value)
+    known = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else None
+    told = {"data": files, "left out": left, "licence": licence, "command": _command(dialogues)}
+    settings = Settings(
+        terms=terms, edges=edges, max_pairs=pairs, head=HeadSettings(own_turns=own_turns), elsewhere=weigh_on is WeighOn.BOTH
+    )
+    with _folder(output) as fresh, Stages(quiet) as stages:
+        train_coherence(
+            kept,
+            opened,
+            fresh,
+            encoder_id=known,
+            learning_encoder=learning,
+            seed=seed,
+            settings=settings,
+            facts=told,
+            progress=stages.tell,
+        )
+        checkpoint = open_checkpoint(fresh)
+        (fresh / "README.md").write_text(card(checkpoint.header, checkpoint.digest, path=output.name), encoding="utf-8")
+    said = checkpoint.header["facts"]
+    if json:
+        print_json({"output": str(output), "card": str(output / "README.md"), "digest": checkpoint.digest, **said})
+        return
+    areas = [(f"{part} tells true from false", f"{area:.3f} of 1") for part, area in said["areas"].items()]
+    sizes = [(f"dialogues of {name}", f"{len(dialogues):,}") for name, dialogues in kept.items() if dialogues]
+    show(facts([
+        ("checkpoint", str(output)), ("card", str(output / "README.md")), ("digest", checkpoint.digest), *sizes,
+        ("associations", f"{said['edges']:,}"), *areas,
+    ]))  # fmt: skip
+
+
+def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str, ...]]], list[dict[str, Any]]]:
+    """Read the dialogues of each corpus, and what the card says of each file.
+
+    Raises:
+        InputError: a file cannot be read, is named twice, or holds no dialogue.
+    """
+    from ....loaders.dialogues import Dialogue, read_dialogues
+    from ....loaders.judgements import dataset_name
+    from ....reasoning.training.corpora import corpus_of
+    from ...terminal.screen import note
+
+    corpora: dict[str, list[tuple[str, ...]]] = {}
+    described = []
+    for place, file in enumerate(files):
+        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
+            raise InputError(f"{file} is named twice; give each file once")
+        found: list[tuple[str, ...]] = []
+        faults = 0
+        for row in read_dialogues(readable(file), strict=strict):
+            if isinstance(row, Dialogue):
+                found.append(row.turns)
+                continue
+            faults += 1
+            if faults <= _SHOWN_FAULTS:
+                note(f"left out: {file}, line {row.line}: {row.reason}")
+        if faults > _SHOWN_FAULTS:
+            note(f"left out: {faults - _SHOWN_FAULTS:,} more of {file}")
+        if not found:
+            raise InputError(f'{file} holds no dialogue; give lines of {{"turns": […]}}')
+        corpora.setdefault(corpus_of(dataset_name(file)), []).extend(found)
+        described.append({"file": Path(file).name, "dialogues": len(found), "sha256": _sha256(file)})
+    return corpora, described
+
+
+def _turns_of(file: str) -> Iterator[str]:
+    """The turns of a file that will be measured on: of judgements what was said before the rated response, else every turn.
+
+    Raises:
+        InputError: it holds neither judgements nor dialogues.
+    """
+    from ....loaders import Judgement, read_judgements
+    from ....loaders.dialogues import Dialogue, read_dialogues
+
+    if file == "-":
+        raise InputError("--exclude reads no standard input; name a file")
+    rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
+    histories = [row.turns for row in rows] or [row.history for row in read_judgements(file) if isinstance(row, Judgement)]
+    if not histories:
+        raise InputError(f"{file} holds neither judgements nor dialogues that could be left out")
+    for turns in histories:
+        yield from turns
+
+
+def _check_place(output: Path) -> None:
+    """Raise :class:`InputError` when a checkpoint cannot be written to ``output`` without destroying something else."""
+    from ....reasoning.coherence.checkpoint import HEADER
+
+    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / HEADER).is_file())):
+        raise InputError(f"{output} holds something other than a coherence checkpoint; give a new folder for --output")
+    if not output.resolve().parent.is_dir():
+        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
+
+
+@contextmanager
+def _folder(output: Path) -> Iterator[Path]:
+    """Give a fresh folder beside ``output`` that takes its place when the block has ended well."""
+    fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
+    try:
+        fresh.mkdir()
+        yield fresh
+        if output.exists():
+            output.rename(old)
+        fresh.rename(output)
+    finally:
+        for folder in (fresh, old):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Stages:
+    """One meter after the other, as the work goes from step to step."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._meter: Meter | None = None
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._meter is not None:
+            self._meter.__exit__(None, None, None)
+            self._meter = None
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Show how far ``stage`` is."""
+        if self._meter is None or self._meter.label != stage:
+            self.__exit__()
+            noun = _NOUNS.get(stage, "steps")
+            self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
+        self._meter.add(done - self._meter.number, total=total)
+
+
+def _sha256(file: str) -> str | None:
+    """Digest of a file's bytes, None for standard input."""
+    if file == "-":
+        return None
+    with Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _command(files: Sequence[str]) -> str:
+    """Return the command line without the folders of its files, since a card travels."""
+    words = sys.argv[1:] if sys.argv[1:3] == ["train", "coherence"] else ["train", "coherence", *files]
+    return shlex.join(["tacit", *(Path(word).name if os.sep in word and Path(word).exists() else word for word in words)])

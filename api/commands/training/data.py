@@ -1,0 +1,97 @@
+"""What models are trained on: judgement files and dialogue files as rated responses, and what the files are called in a card."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....graph.errors import InputError
+from ...opening import readable
+
+if TYPE_CHECKING:
+    from ....reasoning.training.commonsense import Rated
+
+_SHOWN_FAULTS = 10
+
+
+def collect(
+    files: Sequence[str], contrast: bool, rating: str, seed: int, strict: bool
+) -> tuple[list[Rated], list[dict[str, Any]]]:
+    """Read every file; what cannot be used is named on stderr.
+
+    Returns:
+        The rated responses, and for each file its name, its digest and how many of them it gave.
+
+    Raises:
+        InputError: there is no such file, one is named twice, or one holds nothing that can be used.
+    """
+    from ...terminal.screen import note
+
+    rated: list[Rated] = []
+    data: list[dict[str, Any]] = []
+    for place, file in enumerate(files):
+        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
+            raise InputError(f"{file} is named twice; its judgements would count twice")
+        faults: list[str] = []
+        found = _dialogues(readable(file), seed, strict, faults) if contrast else _judged(readable(file), rating, strict, faults)
+        for fault in faults[:_SHOWN_FAULTS]:
+            note(f"left out: {file}, {fault}")
+        if len(faults) > _SHOWN_FAULTS:
+            note(f"left out: {len(faults) - _SHOWN_FAULTS:,} more of {file}")
+        if not found:
+            what = "dialogue" if contrast else "judgement"
+            raise InputError(f"{file} holds no {what} that can be used" + (f"; the first fault: {faults[0]}" if faults else ""))
+        rated += found
+        data.append({"file": Path(file).name, "judgements": len(found), "sha256": _sha256(file)})
+    return rated, data
+
+
+def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rated]:
+    """Return the judgements of a file that can be scored; what is wrong with the others goes to ``faults``."""
+    from ....loaders import Judgement, read_judgements
+    from ....reasoning.score import check_item
+
+    found: list[Rated] = []
+    for row in read_judgements(file, strict=strict, rating=rating):
+        if not isinstance(row, Judgement):
+            faults.append(f"row {row.line}: {row.reason}")
+            continue
+        try:
+            check_item(row.history, row.response)
+            found.append(row)
+        except InputError as error:
+            if strict:
+                raise
+            faults.append(f"judgement {row.id}: {error}")
+    return found
+
+
+def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Rated]:
+    """Return the responses of a dialogue file, each in its own place and in another's."""
+    from ....loaders import ItemError, read_items
+    from ....loaders.judgements import dataset_name
+    from ....reasoning.score import check_item
+    from ....reasoning.training.commonsense import contrast
+
+    items = []
+    for row in read_items(file, strict=strict):
+        if isinstance(row, ItemError):
+            faults.append(f"line {row.line}: {row.reason}")
+            continue
+        try:
+            items.append(check_item(row.history, row.response)[:2])
+        except InputError as error:
+            if strict:
+                raise
+            faults.append(f"item {row.id}: {error}")
+    return list(contrast(items, seed, dataset_name(file))) if items else []
+
+
+def _sha256(file: str) -> str | None:
+    """Digest of a file's bytes, None for standard input."""
+    if file == "-":
+        return None
+    with Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,299 @@
+"""The command ``train grade``: a GRADE checkpoint from dialogues and a graph, with its card; a run that died goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ....graph.errors import InputError
+from ...metrics import Pipeline
+from ...opening import Address, open_engine, readable
+from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
+from ...terminal.progress import Meter
+
+if TYPE_CHECKING:
+    from ....graph.protocol import KnowledgeGraph
+    from ....reasoning.training.grade_run import Sources, Trained
+
+_NOUNS = {"encoding turns": "turns", "keywords": "turns", "false responses": "responses", "dialogue graphs": "pairs"}
+
+
+class Negatives(Enum):
+    """Which false responses."""
+
+    HARD = "hard"
+    BALANCED = "balanced"
+    RANDOM = "random"
+
+
+class Profile(Enum):
+    """What an edge weighs."""
+
+    PAPER = "paper"
+    RELEASED = "released"
+
+
+class Choice(Enum):
+    """How neighbours are chosen."""
+
+    WEIGHT = "weight"
+    SIMILARITY = "similarity"
+
+
+class Dtype(Enum):
+    """Numbers of the frozen encoder."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
+def grade(
+    dialogues: Annotated[
+        list[str],
+        typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines, plain or gzip, as for tacit score."),
+    ],
+    graph: Annotated[
+        str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
+    ],
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude",
+            metavar="JUDGEMENTS",
+            show_default=False,
+            help="Rated responses whose dialogues are left out; repeatable.",
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
+    ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Train a BERT-like model along, which reads context and response together.")
+    ] = False,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER", help="Which one, with --tune.")] = "bert-base-uncased",
+    vectors: Annotated[
+        Path | None,
+        typer.Option("--vectors", metavar="FOLDER", show_default="the encoder's", help="Concept vectors such as Numberbatch."),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="FOLDER", show_default=False, help="Keeps vectors of turns and concepts between runs."),
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option("--pairs", metavar="N", min=20, show_default=False, help="Learn from about this many.")
+    ] = None,
+    negatives: Annotated[
+        Negatives | None,
+        typer.Option(
+            show_default="random, hard with --tune",
+            help="False responses: like the true one; the same, each as often true as false; or any.",
+        ),
+    ] = None,
+    no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave the graph branch out.")] = False,
+    neighbours: Annotated[
+        str, typer.Option(metavar="N1,N2", help="Neighbours averaged at one hop, at two, …; 0 for none.")
+    ] = "10,10",
+    neighbours_by: Annotated[Choice, typer.Option(help="Choose neighbours by weight or by likeness of vectors.")] = Choice.WEIGHT,
+    no_hop_attention: Annotated[bool, typer.Option("--no-hop-attention", help="Attend to edges alike, however long.")] = False,
+    profile: Annotated[Profile, typer.Option(help="Edges: 1/hops, or as the released code has them.")] = Profile.PAPER,
+    hidden: Annotated[
+        int, typer.Option(metavar="N", min=4, help="Width of the graph branch and the head, a multiple of 4.")
+    ] = 128,
+    turns: Annotated[int, typer.Option(metavar="N", min=1, help="Last turns of the history that are the context.")] = 2,
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the pairs.")] = 3,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs a step.")] = 64,
+    rate: Annotated[
+        float | None, typer.Option(metavar="X", show_default="1e-3, 2e-5 with --tune", help="Adam's highest learning rate.")
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="X", help="By which a true response is to score higher.")] = 0.1,
+    drop_edge: Annotated[float, typer.Option(metavar="X", help="Share of edges dropped at a step.")] = 0.1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one model.")] = 0,
+    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Of the frozen encoder while turns are encoded.")] = Dtype.FLOAT32,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Train the metric grade on dialogues: true responses are to score higher than false ones.
+
+    A training that was stopped goes on when the same command is given again.
+    """
+    from ....reasoning.extras import need
+    from ....reasoning.grade.checkpoint import check_folder, save_checkpoint
+
+    check_folder(output)
+    limits = _limits(neighbours)
+    read, files = _read(dialogues, exclude or (), strict)
+    torch = need("torch", "neural")
+    from ....reasoning.grade.model import GradeConfig
+    from ....reasoning.training.grade import Recipe
+    from ....reasoning.training.grade_card import card
+    from ....reasoning.training.grade_run import train_grade
+    from ....reasoning.training.grade_state import forget
+
+    if hidden % 4:
+        raise InputError(f"--hidden {hidden} does not part into 4 heads; give a multiple of 4")
+    config = GradeConfig(
+        utterance="tuned" if tune else "frozen", limits=limits, neighbours_by=neighbours_by.value, profile=profile.value,
+        graph=not no_graph, hop_attention=not no_hop_attention, turns=turns, hidden=hidden,
+    )  # fmt: skip
+    recipe = Recipe(seed, epochs, batch_size, rate or (2e-5 if tune else 1e-3), margin=margin, drop_edge=drop_edge)
+    recipe.check()
+    drawn = negatives or (Negatives.HARD if tune else Negatives.RANDOM)
+    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    work = output.with_name(f"{output.name}.training")
+    facts = {"data": files, "licence": licence, "command": _command(dialogues)}
+    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened, _Stages(quiet) as stages:
+        sources = _sources(opened, encoder, vectors, cache, pipeline, where, dtype.value, model if tune else None)
+        trained = train_grade(
+            read, sources, config, recipe, work, stages.tell, negatives=drawn.value, most=pairs, turn_cache=cache,
+            device=where, facts=facts,
+        )  # fmt: skip
+    text = card(trained.checkpoint, path=output.name)
+    digest = save_checkpoint(trained.checkpoint, output, text, trained.tokenizer)
+    forget(work)
+    _report(trained, output, digest, json)
+
+
+def _sources(
+    graph: KnowledgeGraph, encoder: str | None, vectors: Path | None, cache: Path | None, pipeline: str | None, device: str,
+    dtype: str, tuned: str | None,
+) -> Sources:  # fmt: skip
+    """Open what the training asks."""
+    from ....loaders import open_vectors
+    from ....reasoning.encoder import open_encoder
+    from ....reasoning.grade.vectors import EncodedVectors, TableVectors
+    from ....reasoning.language import open_analyser
+    from ....reasoning.training.grade_run import Sources
+
+    opened = open_encoder(encoder, device=device, dtype=dtype)
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+    exact = open_encoder(encoder, device=device)
+    table = TableVectors(open_vectors(vectors), graph) if vectors else EncodedVectors(exact, graph, cache)
+    named = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else ""
+    return Sources(graph, open_analyser(pipeline), opened, named, table, tuned)
+
+
+def _read(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[list[tuple[str, ...]], list[dict[str, Any]]]:
+    """Read the dialogues, those that judges have seen left out; and what the card says of each file."""
+    from ....loaders import Judgement, read_judgements
+    from ....reasoning.training.grade_pairs import without_judged
+
+    judged = [
+        (*row.history, row.response)
+        for file in exclude
+        for row in read_judgements(readable(file), strict=strict)
+        if isinstance(row, Judgement)
+    ]
+    found: list[tuple[str, ...]] = []
+    described = []
+    for file in files:
+        before = len(found)
+        found += _dialogues(readable(file), strict)
+        if len(found) == before:
+            raise InputError(f"{file} holds no dialogue")
+        described.append({"file": Path(file).name, "dialogues": len(found) - before, "sha256": _sha256(file)})
+    return without_judged(found, judged), described
+
+
+def _dialogues(file: str, strict: bool) -> Iterator[tuple[str, ...]]:
+    """The dialogues of a file; of items that grow turn by turn, the whole one."""
+    from ....loaders import ItemError, read_items
+
+    last: tuple[str, ...] = ()
+    for item in read_items(file, strict=strict):
+        if isinstance(item, ItemError):
+            continue
+        if last and item.history != last:
+            yield last
+        last = (*item.history, item.response)
+    if last:
+        yield last
+
+
+def _sha256(file: str) -> str | None:
+    """Digest of a file's bytes, None for standard input."""
+    if file == "-":
+        return None
+    with Path(file).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _limits(text: str) -> tuple[int, ...]:
+    """Return N_1, N_2, … of ``N1,N2``."""
+    try:
+        limits = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        limits = (-1,)
+    if limits == (0,):
+        return ()
+    if min(limits) < 1 or len(limits) > 3:
+        raise InputError(f"--neighbours {text} is not one to three numbers above 0 such as 10,10, nor 0")
+    return limits
+
+
+def _report(trained: Trained, output: Path, digest: str, json: bool) -> None:
+    """Say what was made, and how well it ranks."""
+    from ....reasoning.grade.checkpoint import CARD
+    from ...terminal.screen import facts, print_json, show, table
+
+    said = trained.checkpoint.facts
+    if json:
+        print_json({"output": str(output), "card": str(output / CARD), "digest": digest, **said})
+        return
+    names = ("step", "loss", "dev_loss", "dev_wins_1", "dev_wins_2")
+    rows = [(f"{row['step']:.0f}", *(f"{row[name]:.4f}" for name in names[1:])) for row in trained.state.curve]
+    show(table((">step", ">loss", ">loss on dev", ">beats 1st false", ">beats 2nd false"), rows))
+    show(facts([
+        ("checkpoint", str(output)), ("card", str(output / CARD)), ("digest", digest), ("pairs", f"{said['pairs']:,}"),
+        ("best after", f"step {said['best_step']:,}"),
+    ]))  # fmt: skip
+
+
+class _Stages:
+    """One meter after the other, as the work goes from turns to steps."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._meter: Meter | None = None
+
+    def __enter__(self) -> _Stages:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._meter is not None:
+            self._meter.__exit__(None, None, None)
+            self._meter = None
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Show how far ``stage`` is."""
+        if self._meter is None or self._meter.label != stage:
+            self.__exit__()
+            noun = _NOUNS.get(stage, "steps")
+            self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
+        self._meter.add(done - self._meter.number, total=total)
+
+
+def _command(files: Sequence[str]) -> str:
+    """Return the command line without the folders of its files, since a card travels."""
+    words = sys.argv[1:] if sys.argv[1:3] == ["train", "grade"] else ["train", "grade", *files]
+    return shlex.join(["tacit", *(Path(word).name if os.sep in word and Path(word).exists() else word for word in words)])

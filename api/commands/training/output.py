@@ -1,0 +1,59 @@
+"""Where a trained model goes: a folder with its card, or a file with its card beside it, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ....graph.errors import InputError
+from ...terminal.output import check_output, write_whole
+
+if TYPE_CHECKING:
+    from ....reasoning.commonsense.regressor import Regressor
+
+_SUFFIX = ".safetensors"
+
+
+def check_place(output: Path, inputs: Sequence[str]) -> None:
+    """Raise :class:`InputError` when the model cannot be written to ``output`` without destroying something else."""
+    from ....reasoning.commonsense.modelfile import FILE
+
+    if output.suffix == _SUFFIX and not output.is_dir():
+        for file in inputs:
+            check_output(output, file)
+        return
+    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / FILE).is_file())):
+        raise InputError(f"{output} holds something other than a commonsense regressor; give a new folder for --output")
+    if not output.resolve().parent.is_dir():
+        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
+
+
+def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
+    """Write the model and its card to ``output``; return the model with its digest, and the card's path."""
+    from ....reasoning.commonsense.modelfile import FILE, from_bytes, to_bytes
+    from ....reasoning.training.commonsense_card import card
+
+    data = to_bytes(model)
+    model = replace(model, digest=from_bytes(data, str(output)).digest)
+    text = card(model, path=output.name).encode()
+    if output.suffix == _SUFFIX and not output.is_dir():
+        beside = output.with_suffix(".md")
+        write_whole(beside, text)
+        write_whole(output, data)
+        return model, beside
+    fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
+    try:
+        fresh.mkdir()
+        write_whole(fresh / FILE, data)
+        write_whole(fresh / "README.md", text)
+        if output.exists():
+            output.rename(old)
+        fresh.rename(output)
+    finally:
+        for folder in (fresh, old):
+            shutil.rmtree(folder, ignore_errors=True)
+    return model, output / "README.md"
