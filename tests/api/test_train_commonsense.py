@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api import commonsense_training, model_output
+from tacit.api.commands.training import commonsense as commonsense_training
+from tacit.api.commands.training import output as model_output
 from tacit.reasoning.commonsense.modelfile import FILE, load_regressor
 
 from .conftest import Tacit
