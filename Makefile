@@ -2,6 +2,7 @@
 # The environment is the active one (VIRTUAL_ENV), else .venv, made with PYTHON (3.11 or later).
 
 PYTHON ?= python3
+JOBS ?= 2
 VENV := $(if $(VIRTUAL_ENV),$(subst $(CURDIR)/,,$(VIRTUAL_ENV)),.venv)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.tacit-setup
@@ -24,8 +25,8 @@ setup: $(STAMP) $(TYPES)  ## Install tacit and its tools, once, and again when p
 demo: setup  ## Load the sample graph, score and explain a few dialogues, run an exploratory query
 	@"$(BIN)/tacit" demo
 
-test: setup  ## Run the tests (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
-	@"$(BIN)/python" -m pytest $(PYTEST_ARGS)
+test: setup  ## Run the tests, two at a time (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
+	@"$(BIN)/python" -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 
 lint: setup  ## Check style, formatting and types
 	@"$(BIN)/ruff" check .

@@ -110,6 +110,14 @@ def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf
         yield graph
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests of one file stay in one process, and all that ask the one Neo4j server in another, one after the other."""
+    for item in items:
+        file, _, name = item.nodeid.partition("::")
+        server = "neo4j_url" in getattr(item, "fixturenames", ()) or "neo4j" in f"{Path(file).name}{name}"
+        item.add_marker(pytest.mark.xdist_group("neo4j" if server else Path(file).stem))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line how to get a server when its tests were skipped."""
     if not os.environ.get("TACIT_TEST_NEO4J"):
