@@ -110,12 +110,14 @@ def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf
         yield graph
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let tests of one file stay in one process, and all that ask the one Neo4j server in another, one after the other."""
     for item in items:
         file, _, name = item.nodeid.partition("::")
-        server = "neo4j_url" in getattr(item, "fixturenames", ()) or "neo4j" in f"{Path(file).name}{name}"
-        item.add_marker(pytest.mark.xdist_group("neo4j" if server else Path(file).stem))
+        fixtures = getattr(item, "fixturenames", ())
+        shared = "neo4j_url" in fixtures or ("neo4j" in f"{Path(file).name}{name}" and "neo4j_script" not in fixtures)
+        item.add_marker(pytest.mark.xdist_group("neo4j" if shared else Path(file).stem))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
