@@ -26,7 +26,7 @@ demo: setup  ## Load the sample graph, score and explain a few dialogues, run an
 	@"$(BIN)/tacit" demo
 
 test: setup  ## Run the tests, two at a time (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
-	@"$(BIN)/python" -m pytest -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+	@"$(BIN)/python" -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 lint: setup  ## Check style, formatting and types
 	@"$(BIN)/ruff" check .

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph, open_index
@@ -19,6 +20,9 @@ HOW_TO_GET_A_SERVER = (
     "Neo4j tests were skipped: docker run -p 7687:7687 -e NEO4J_AUTH=neo4j/tacit-test neo4j:5.26, "
     "then TACIT_TEST_NEO4J=bolt://localhost:7687 make test (its data will be deleted)"
 )
+
+OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed", "test_neo4j_admin_imports", "test_real_data_neo4j")
+ON_SERVER = ("test_bridge", "test_cookbook", "test_routing")
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 
@@ -110,14 +114,33 @@ def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf
         yield graph
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def group_of(nodeid: str) -> str:
+    """Which tests share a process when several run: those of one file, and all that ask the one Neo4j server."""
+    file, _, name = nodeid.partition("::")
+    stem = Path(file).stem
+    if any(part in nodeid for part in OWN_SERVER):
+        return stem
+    return "neo4j" if "neo4j" in f"{stem}{name}" or stem in ON_SERVER else stem
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let groups of tests, not single ones, go to the processes that ``pytest -n`` starts."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return Groups(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests of one file stay in one process, and all that ask the one Neo4j server in another, one after the other."""
+    """Refuse a test that asks the one server and whose name does not say so: it would run beside others that empty it."""
     for item in items:
-        file, _, name = item.nodeid.partition("::")
-        fixtures = getattr(item, "fixturenames", ())
-        shared = "neo4j_url" in fixtures or ("neo4j" in f"{Path(file).name}{name}" and "neo4j_script" not in fixtures)
-        item.add_marker(pytest.mark.xdist_group("neo4j" if shared else Path(file).stem))
+        if "neo4j_url" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != "neo4j":
+            raise pytest.UsageError(
+                f"{item.nodeid} asks for the server; put neo4j into its name, or its file into ON_SERVER"
+            )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
