@@ -138,9 +138,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse a test that asks the one server and whose name does not say so: it would run beside others that empty it."""
     for item in items:
         if "neo4j_url" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != "neo4j":
-            raise pytest.UsageError(
-                f"{item.nodeid} asks for the server; put neo4j into its name, or its file into ON_SERVER"
-            )
+            raise pytest.UsageError(f"{item.nodeid} asks for the server; put neo4j into its name, or its file into ON_SERVER")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
