@@ -18,7 +18,10 @@ export function start() {
     if (location.hash === goal) choose(event.target.value);
     else location.hash = goal;
   });
-  find("cypher").addEventListener("input", fields);
+  find("cypher").addEventListener("input", () => {
+    if (!chosen || chosen.name === "own") own = find("cypher").value; // also while the cookbook is still on its way
+    fields();
+  });
   const form = find("cookbook-form");
   form.addEventListener("submit", (event) => { event.preventDefault(); run(); });
   form.addEventListener("keydown", (event) => {

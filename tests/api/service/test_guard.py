@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -59,7 +60,7 @@ def test_keys_open_what_is_locked(service: Callable[..., Asked], tmp_path: Path)
 def test_a_key_that_is_taken_away_opens_nothing_more(
     service: Callable[..., Asked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.api.service.keys._LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(sys.modules[Keys.__module__], "_LOOK_AGAIN", 0.0)
     path = tmp_path / "keys"
     (first, one), (second, two) = new_key("alice"), new_key("bob")
     write_keys(path, [one])
