@@ -107,10 +107,9 @@ def score(
     target = None if output is None else check_output(output, file)
     words = text or (explain and not json and output is None and sys.stdout.isatty())
     observers: list[Observe] = []  # told of every row, with its item where the line holds one
-    report = None if html is None else Reporting(html, names, file)
-    if report is not None:
-        if resume or engine is RunEngine.RAY:
-            raise InputError("--html tells of what is scored in this run and process; leave out --resume and --engine ray")
+    report = None if html is None else Reporting(html, names, file, output)
+    seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
+    if report is not None and seen:
         observers.append(report.collected.add)
     plan = Plan(
         file,
@@ -139,6 +138,8 @@ def score(
         done = _stream(plan, output, meter, words, observers, quiet)
     _report(plan, done, output, quiet)
     if report is not None and done.tally.scored:
+        if not seen and target is not None:
+            report.read(plan, target, quiet=not watched)
         report.finish(plan, done.signatures, quiet=quiet)
     if done.tally.errors and not done.tally.scored:
         raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...graph.errors import InputError
 from ..terminal.output import check_output, write_whole
+from ..terminal.progress import Meter
 from ..terminal.screen import note
 from .collected import Collected
 
@@ -22,15 +24,29 @@ class Reporting:
         collected: is told of every row, by its method ``add``.
     """
 
-    def __init__(self, target: Path, plan_names: list[str], file: str) -> None:
-        """Report to ``target`` on the run of ``file`` by the metrics ``plan_names``.
+    def __init__(self, target: Path, plan_names: list[str], file: str, output: Path | None = None) -> None:
+        """Report to ``target`` on the run of ``file`` into ``output`` by the metrics ``plan_names``.
 
         Raises:
-            InputError: ``target`` cannot be written, or is the input.
+            InputError: ``target`` cannot be written, or is the input or the output.
         """
-        check_output(target, file)
+        if check_output(target, file) == (output and output.resolve()):
+            raise InputError(f"{target} is for the scores; write the report to another file")
         self.target = target
         self.collected = Collected(plan_names)
+
+    def read(self, plan: Plan, output: Path, *, quiet: bool) -> None:
+        """Tell :attr:`collected` of every row of a finished output: for a run that did not score, or not here, all of it.
+
+        Raises:
+            InputError: the output does not hold the scores of the plan's file.
+        """
+        from ..scale.finished import scored_before
+
+        with Meter("reading the scores", unit="items", noun="items", quiet=quiet) as meter:
+            for item, row in scored_before(plan, output):
+                self.collected.add(item, row)
+                meter.add(1)
 
     def finish(self, plan: Plan, signatures: Mapping[str, str], *, quiet: bool) -> None:
         """Explain the worst and the best items and write the report; the metrics are opened once more for that.

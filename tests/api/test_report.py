@@ -17,6 +17,10 @@ from hypothesis import strategies as st
 from tacit.api.report import collected
 from tacit.api.report.collected import EXTREMES, Collected
 from tacit.api.report.histogram import counted
+from tacit.api.scale.finished import scored_before
+from tacit.api.scale.plan import Part, Plan
+from tacit.api.scale.work import Work
+from tacit.graph.errors import InputError
 from tacit.loaders import Item, ItemError
 from tacit.reasoning import Evidence, ItemScores, Score, Signature
 
@@ -130,14 +134,55 @@ def test_a_report_beside_the_scores(tacit: Tacit, sample_graph: str, evil: Path,
     assert html.read_bytes() == first
 
 
-def test_a_report_needs_a_run_that_is_seen(tacit: Tacit, sample_graph: str, evil: Path, tmp_path: Path) -> None:
-    words = ("score", evil, "--graph", sample_graph, "--html", tmp_path / "r.html", "--output", tmp_path / "s.jsonl")
-    for option in (["--resume"], ["--engine", "ray"]):
-        shown = tacit(*words, *option)
-        assert (shown.status, "--html tells of what is scored in this run" in shown.err) == (2, True)
-    assert not (tmp_path / "r.html").exists()
+@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.gz", "s.parquet"])
+def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
+    tacit: Tacit, sample_graph: str, evil: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with evil.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"id": 7, "history": [], "response": "x" * 200_001}) + "\n\n")
+        file.write(json.dumps({"turns": ["A dog.", "A bone.", "A walk in the park."]}) + "\n")
+    words = ("score", evil, "--graph", sample_graph, "--metrics", "grounding,length,bleu", "--explain", "--shard-lines", 4)
+    whole, resumed = tmp_path / "whole.html", tmp_path / "resumed.html"
+    assert tacit(*words, "--output", tmp_path / f"whole-{name}", "--html", whole).status == 0
+
+    keep, kept = Work.keep, iter(range(2))
+
+    def keep_two(self: Work, part: Part) -> None:
+        if next(kept, None) is None:
+            raise KeyboardInterrupt
+        keep(self, part)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Work, "keep", keep_two)
+        assert tacit(*words, "--output", tmp_path / name, "--html", resumed).status == 130
+    assert not resumed.exists()
+    shown = tacit(*words, "--output", tmp_path / name, "--html", resumed, "--resume")
+    assert shown.status == 0, shown.err
+    assert "8 of 16 rows were scored before" in shown.err
+    text = resumed.read_text(encoding="utf-8")
+    assert "Not scored: 2" in text
+    assert "It could judge no item." in text  # no line has a reference for bleu
+    assert text == whole.read_text(encoding="utf-8")
+
+
+def test_an_output_of_another_file_is_no_ground_for_a_report(tacit: Tacit, evil: Path, tmp_path: Path) -> None:
+    output = tmp_path / "s.jsonl"
+    assert tacit("score", evil, "--metrics", "length", "--output", output).status == 0
+    rows = list(scored_before(Plan(str(evil), ("length",), {}), output))
+    assert len(rows) == 13
+    assert [item is None for item, _ in rows] == [False] * 12 + [True]
+    lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
+    for changed in (lines[1:], lines[:-1], lines[::-1], [*lines, lines[0]]):
+        output.write_text("".join(changed), encoding="utf-8")
+        with pytest.raises(InputError, match="as it is now; score it again"):
+            list(scored_before(Plan(str(evil), ("length",), {}), output))
+
+
+def test_a_report_goes_where_nothing_else_is_written(tacit: Tacit, sample_graph: str, evil: Path, tmp_path: Path) -> None:
     over = tacit("score", evil, "--graph", sample_graph, "--html", evil)
     assert (over.status, "is the input" in over.err) == (2, True)
+    twice = tacit("score", evil, "--graph", sample_graph, "--html", tmp_path / "s", "--output", tmp_path / "s")
+    assert (twice.status, "is for the scores" in twice.err) == (2, True)
     nowhere = tacit("score", evil, "--graph", sample_graph, "--html", tmp_path / "no" / "r.html")
     assert (nowhere.status, nowhere.out, "there is no folder" in nowhere.err) == (2, "", True)
 

@@ -140,6 +140,18 @@ def test_only_missing_shards_are_scored(
 
 
 @pytest.mark.slow
+def test_a_report_on_what_a_cluster_scored_is_that_of_the_local_run(
+    tacit: Tacit, cluster: Any, base: list[object], tmp_path: Path
+) -> None:
+    here, there = tmp_path / "here.html", tmp_path / "there.html"
+    assert tacit(*base, "-o", tmp_path / "here.jsonl", "--html", here).status == 0
+    outcome = tacit(*base, "-o", tmp_path / "there.jsonl", "--html", there, "--engine", "ray", "--workers", 1)
+    assert outcome.status == 0, outcome.err
+    assert there.read_bytes() == here.read_bytes()
+    assert cluster.worker_nodes
+
+
+@pytest.mark.slow
 def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, cluster: Any, base: list[object], many: Path, tmp_path: Path) -> None:
     outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--workers", 1, "--strict")
     assert outcome.status == 2
