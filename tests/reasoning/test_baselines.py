@@ -53,7 +53,7 @@ def test_length_counts_runs_with_a_letter_or_digit(text: str, words: int) -> Non
     assert count_words(text) == words
     score = load_metric("length").score(["anything at all"], text)
     assert score.value == words
-    assert str(score.signature) == "length|words:whitespace|v:1"
+    assert str(score.signature) == "length|words:runs-with-letter-or-digit|v:1"
 
 
 def test_bleu_by_hand() -> None:
