@@ -11,7 +11,7 @@ import typer
 from ...graph.errors import InputError, MissingExtra
 from ..metrics import OptionOption, Pipeline, metric_names, metric_options
 from ..opening import Address, open_engine
-from ..terminal.options import Database, Engine, EngineOption, Graph, Password, Quiet, User
+from ..terminal.options import Database, Engine, EngineOption, Graph, Password, User
 
 if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
@@ -38,7 +38,7 @@ def serve(
     ] = None,
     log_text: Annotated[bool, typer.Option("--log-text", help="Texts of requests may stand in the log.")] = False,
     engine: EngineOption = Engine.AUTO,
-    quiet: Quiet = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
     user: User = None,
     password: Password = None,
     database: Database = None,
@@ -67,9 +67,9 @@ def serve(
         reasoner = Reasoner(opened, names, options=options)
         app = create_app(reasoner, opened, settings=settings, keys=known, logging=not quiet)
         _warm(opened)
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not quiet:
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
-        listen(app, bound, settings)
+        listen(app, bound, settings, quiet=quiet)
 
 
 def _warm(graph: KnowledgeGraph) -> None:

@@ -51,7 +51,7 @@ def create_app(
         graph: the graph that questions are asked of; the reasoner's by default.
         settings: limits; the defaults of :class:`Settings` where None.
         keys: who may ask; None: anybody who can reach it.
-        logging: write a line of JSON for each request to stderr.
+        logging: write a line of JSON for each request to stderr, not only for those that a fault of the service ended (5xx).
     """
     service = Service(reasoner, graph or reasoner.graph, settings or Settings(), keys, logging=logging)
 

@@ -142,7 +142,8 @@ class Guard:
         route = getattr(scope.get("route"), "path", None) or self._kind(scope)
         method = scope["method"] if route != "other" else "any"
         self._service.instruments.request(route, method, visit.status, seconds)
-        if not self._service.logging:
+        level = "info" if visit.status < 500 else "warning"
+        if level == "info" and not self._service.logging:
             return
         text: dict[str, Any] = {}
         if self._settings.log_text:
@@ -152,7 +153,7 @@ class Guard:
                 "body": visit.body[:_SHOWN_TEXT].decode("utf-8", "replace") or None,
             }
         log(
-            "info" if visit.status < 500 else "warning",
+            level,
             "request",
             request_id=visit.request_id,
             method=scope["method"],

@@ -85,7 +85,11 @@ class PatientProtocol(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn that ends with status 0 when it was told to stop and did."""
+    """uvicorn that ends with status 0 when it was told to stop and did, and that says where it listens unless it is ``quiet``."""
+
+    def __init__(self, config: uvicorn.Config, *, quiet: bool = False) -> None:
+        super().__init__(config)
+        self._quiet = quiet
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop gracefully; a second SIGINT stops at once."""
@@ -93,9 +97,9 @@ class Server(uvicorn.Server):
         self._captured_signals.clear()  # else the signal would be raised again once all is done
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say where."""
+        """Listen."""
         await super().startup(sockets)
-        for one in sockets or ():
+        for one in () if self._quiet else sockets or ():
             host, port, *_ = one.getsockname()
             log("info", "listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
@@ -122,8 +126,8 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def serve(app: ASGIApp, bound: socket.socket, settings: Settings) -> None:
-    """Run ``app`` at a socket of :func:`bind` until the process is told to stop."""
+def serve(app: ASGIApp, bound: socket.socket, settings: Settings, *, quiet: bool = False) -> None:
+    """Run ``app`` at a socket of :func:`bind` until the process is told to stop; ``quiet``: do not log where."""
     _keep_steady()
     protocol = type("Protocol", (PatientProtocol,), {"settings": settings})
     config = uvicorn.Config(
@@ -140,7 +144,7 @@ def serve(app: ASGIApp, bound: socket.socket, settings: Settings) -> None:
         timeout_keep_alive=int(settings.idle_seconds) or 1,
         timeout_graceful_shutdown=int(settings.shutdown_seconds) or 1,
     )
-    Server(config).run([bound])
+    Server(config, quiet=quiet).run([bound])
 
 
 def _keep_steady() -> None:

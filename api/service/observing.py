@@ -76,7 +76,7 @@ def log(level: str, event: str, **members: Any) -> None:
         **{name: value for name, value in members.items() if value is not None},
     }
     _lines.append(orjson.dumps(row, default=str).decode() + "\n")
-    if event != "request":
+    if event != "request" or level != "info":
         flush()
         return
     if len(_lines) == 1:  # a write for each request would cost more than the line itself

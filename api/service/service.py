@@ -31,7 +31,8 @@ class Service:
 
     Args:
         reasoner: with the metrics that it offers; graph: what questions about the graph are asked, None when there is none.
-        keys: who may ask; None: anybody. logging: write a line for each request.
+        keys: who may ask; None: anybody. logging: write a line for each request, not only for those
+            that a fault of the service ended (5xx).
 
     Attributes:
         direct: endpoints that the guard calls itself, by method and path, beside their routes.

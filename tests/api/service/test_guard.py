@@ -272,9 +272,11 @@ def test_an_unexpected_failure_is_a_500_that_the_log_can_be_asked_about(
     monkeypatch.setattr(type(index), "paths", broken)
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "cat"})
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
-    [row] = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
-    assert (row["event"], row["error"], row["request_id"]) == ("failure", "ZeroDivisionError", answer.headers["x-request-id"])
-    assert "marmalade" not in answer.text + json.dumps(row)
+    failure, request = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert (failure["level"], failure["event"], failure["error"]) == ("error", "failure", "ZeroDivisionError")
+    assert (request["level"], request["event"], request["status"]) == ("warning", "request", 500)
+    assert failure["request_id"] == request["request_id"] == answer.headers["x-request-id"]
+    assert "marmalade" not in answer.text + json.dumps([failure, request])
 
 
 def test_settings_are_checked() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from .conftest import HISTORY, RESPONSE, Running, serving
+from .conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
 
 Tacit = Callable[..., Any]
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
@@ -119,6 +121,27 @@ def test_the_log_is_json_without_texts(running: Running) -> None:
     events = running.events()
     assert {"listening", "request"} <= {event["event"] for event in events}
     assert not any("marmalade" in line for line in running.lines)
+
+
+def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["serve", sample_graph, "--port", str(port), "--quiet"]
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}", transport=httpx.HTTPTransport(retries=8), timeout=60
+            ) as client:
+                assert client.get("/healthz").status_code == 200
+                assert client.get("/nowhere").status_code == 404
+                slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
+                assert client.post("/v1/cypher", json={"query": slow, "timeout": 0.5}).status_code == 504
+        finally:
+            process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    told = [(event["level"], event["event"], event["status"]) for event in map(json.loads, errors.splitlines())]
+    assert told == [("warning", "request", 504)]
 
 
 def test_sigterm_finishes_what_runs_and_ends_with_0(sample_graph: str) -> None:
