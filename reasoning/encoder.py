@@ -2,8 +2,8 @@
 
 An encoder is a model of transformers, read as sentence-transformers reads it (``modules.json``: how tokens are pooled), so that
 :meth:`TextEncoder.encode` gives what that library gives. :func:`open_encoder` returns the same object for the same model, and
-that object remembers what it encoded last. Texts of like length are run together, padded on the right and masked; a text's
-vectors are the same whatever runs beside it, up to rounding (1e-6 in float32).
+that object remembers what it encoded last. Texts of like length are run together, padded on the right and masked, so few
+of them that little is padding; a text's vectors are the same whatever runs beside it, up to rounding (1e-6 in float32).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
+from .batching import together
 from .cache import LruCache
 from .extras import need
 from .models import SENTENCE_FILES, ModelFiles, find_model, open_model
@@ -131,7 +132,7 @@ class TextEncoder:
         self._cache.size = max(self._cache.size, cache_size)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """Places and token ids of texts of like length, the longest first, few enough for ``batch_tokens`` (one at least)."""
+        """Places and token ids of texts that run together, the longest first."""
         if not texts:
             return
         given = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
@@ -139,12 +140,8 @@ class TextEncoder:
             ids = self.tokenizer(given, truncation=True, max_length=self.length, verbose=False)["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
             raise InputError("a text holds half a surrogate pair, which is no valid text; decode its source again") from error
-        order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
-        at = 0
-        while at < len(order):
-            places = order[at : at + max(1, self.batch_tokens // max(len(ids[order[at]]), 1))]
+        for places in together([len(row) for row in ids], self.batch_tokens):
             yield places, [ids[place] or [self._pad] for place in places]
-            at += len(places)
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """The pooled vectors of one padded batch, shape (rows, 3 * width)."""

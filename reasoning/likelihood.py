@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
+from .batching import together
 from .extras import need
 from .models import ModelFiles, find_model, open_model, tokens_a_batch
 
@@ -164,11 +165,8 @@ class CausalModel:
     def _batches(self, sequences: list[_Sequence]) -> Iterator[list[_Sequence]]:
         """Sequences of like length, the longest first, at most ``batch_tokens`` with the padding (one sequence at least)."""
         sequences.sort(key=lambda one: (-len(one.ids), one))
-        at = 0
-        while at < len(sequences):
-            rows = max(1, self.batch_tokens // len(sequences[at].ids))
-            yield sequences[at : at + rows]
-            at += rows
+        for places in together([len(one.ids) for one in sequences], self.batch_tokens):
+            yield [sequences[place] for place in places]
 
     def _sums(self, batch: Sequence[_Sequence]) -> NDArray[np.float64]:
         """The summed loss of each sequence of one padded batch."""

@@ -9,7 +9,7 @@ lose their end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
+from ..batching import together
 from ..extras import need
 from ..models import ModelFiles, find_model, open_model, tokens_a_batch
 from ..score import Piece, Signature
@@ -105,22 +106,13 @@ class BertScore(Compared):
         )
         ids, offsets, special = coded["input_ids"], coded["offset_mapping"], coded["special_tokens_mask"]
         found = {}
-        for batch in self._batches(ids):
+        for batch in together([len(row) for row in ids], self._batch_tokens):
             for place, vectors in zip(batch, self._vectors([ids[place] for place in batch]), strict=True):
                 names = self._tokenizer.convert_ids_to_tokens(ids[place])
                 spans = zip(names, offsets[place], special[place], strict=True)
                 tokens = tuple(name if mark else cleaned[place][start:end].strip() for name, (start, end), mark in spans)
                 found[texts[place]] = _Embedded(tokens, ~np.array(special[place], dtype=bool), vectors)
         return found
-
-    def _batches(self, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-        """Places of texts of like length, the longest first, few enough for ``batch_tokens`` (one text at least)."""
-        order = sorted(range(len(ids)), key=lambda place: -len(ids[place]))
-        at = 0
-        while at < len(order):
-            rows = max(1, self._batch_tokens // len(ids[order[at]]))
-            yield order[at : at + rows]
-            at += rows
 
     def _vectors(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """The unit vectors of a batch of texts at the layer asked for."""

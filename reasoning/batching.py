@@ -1,0 +1,43 @@
+"""Which texts a model reads together: such of like length, so that little of what it works through is padding.
+
+Long batches save calls, short ones padding. A call costs about as much as some tokens more, however few it brings, and with that
+the cheapest way to cut a sorted list is found exactly, by dynamic programming over the lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, groupby
+from math import inf
+
+CALL = 1 / 32
+"""What a call costs beside its tokens, as a share of a full batch: all-MiniLM-L6-v2 takes 8 ms and 0.29 ms a token on a CPU."""
+
+
+def together(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Return the places of the texts of each batch, the longest texts first, equal ones in order.
+
+    Args:
+        lengths: tokens of each text.
+        most: tokens of a batch, padding included; one text alone may have more.
+    """
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    kinds = [(max(length, 1), len(list(same))) for length, same in groupby(lengths[place] for place in order)]
+    ends = list(accumulate((count for _, count in kinds), initial=0))
+    cheapest, since = [0.0] + [inf] * len(kinds), [0] * len(ends)
+    for start, (longest, _) in enumerate(kinds):
+        room = max(most // longest, 1)
+        for end in range(start + 1, len(ends)):
+            count = ends[end] - ends[start]
+            cost = cheapest[start] + count * longest + -(-count // room) * most * CALL
+            if cost < cheapest[end]:
+                cheapest[end], since[end] = cost, start
+    batches: list[list[int]] = []
+    end = len(kinds)
+    while end:
+        start = since[end]
+        room = max(most // kinds[start][0], 1)
+        stretch = order[ends[start] : ends[end]]
+        batches += [stretch[at : at + room] for at in range(0, len(stretch), room)][::-1]
+        end = start
+    return batches[::-1]
