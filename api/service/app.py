@@ -6,16 +6,13 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import Response
 
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
@@ -23,6 +20,7 @@ from . import wire
 from .exploring import exploring_routes
 from .guard import Guard
 from .keys import Keys
+from .page import mount_page
 from .problems import Problem
 from .querying import querying_routes
 from .reporting import reporting_routes
@@ -66,7 +64,7 @@ def create_app(
     app.state.service = service
     for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes):
         app.include_router(routes(service))
-    _mount_page(app)
+    mount_page(app)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -74,27 +72,6 @@ def create_app(
     app.openapi = lambda: _openapi(app, plain)  # type: ignore[method-assign]
     plain = FastAPI.openapi.__get__(app)
     return app
-
-
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-
-
-def _mount_page(app: FastAPI) -> None:
-    """Serve the page, where it is there."""
-    folder = Path(str(files("tacit.api"))) / "page"
-    if not (folder / "index.html").is_file():
-        return
-
-    @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        return FileResponse(
-            folder / "index.html", headers={"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff"}
-        )
-
-    app.mount("/static", StaticFiles(directory=folder), name="static")
 
 
 async def _problem(request: Request, error: Exception) -> Response:
