@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ from ..graph.errors import InputError, LoadError
 from .hashes import hash64
 from .numberbatch import NumberbatchReader, masked, read_numberbatch
 
+Progress = Callable[[int, int, int | None], object]
+
 _VERSION = 1
+_TOLD = 500
 _META = "vectors.json"
 
 
@@ -58,13 +61,22 @@ def uris_digest(uris: Iterable[str]) -> str:
 
 
 def build_vectors(
-    path: str | os.PathLike[str], uris: Sequence[str], out_dir: str | os.PathLike[str], *, strict: bool = False
+    path: str | os.PathLike[str],
+    uris: Sequence[str],
+    out_dir: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
 ) -> NumberbatchReader:
     """Write the vectors of ``path`` for ``uris`` to ``out_dir`` and return the reader with its report.
 
     Row ``i`` of the array belongs to ``uris[i]``. A term written exactly like the URI goes before one with ``#`` for digits; of
     two lines for one term the first counts. Beyond the array on disk, memory holds 16 bytes a URI. Vectors that stand in
     ``out_dir`` already stay in use until the new ones are whole.
+
+    Args:
+        progress: called now and then with the vectors that were looked at since its last call, the bytes of the file that have
+            been read, and its size in bytes (None where it has none, as a pipe).
 
     Raises:
         InputError: the file cannot be opened or ``out_dir`` not written.
@@ -75,7 +87,7 @@ def build_vectors(
     part = folder / f"vectors-{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _fill(reader, uris, part, folder)
+        _fill(reader, uris, part, folder, progress or (lambda *_: None))
     except OSError as error:
         raise InputError(f"vectors cannot be written to {folder}: {error.strerror or error}") from None
     finally:
@@ -107,12 +119,15 @@ def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
         raise InputError(f"the vectors in {folder} are damaged; build them again") from None
 
 
-def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path) -> None:
+def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path, progress: Progress) -> None:
     exact = _Rows(uris, len(uris))
     hashed = _Rows((masked(uri) for uri in uris), len(uris))
     found = np.zeros(len(uris), np.uint8)  # 0 none, 1 by its masked name, 2 by its own name
     matrix: NDArray[np.float16] | None = None
-    for line, uri in reader.candidates():
+    number = 0
+    for number, (line, uri) in enumerate(reader.candidates(), 1):
+        if number % _TOLD == 0:
+            progress(_TOLD, reader.bytes_read, reader.bytes_total)
         if matrix is None:
             matrix = _matrix(part, len(uris), reader.dimensions or 0)
         named = [(row, 2) for row in exact.of(uri)] + [(row, 1) for row in (hashed.of(uri) if "#" in uri else ())]
@@ -129,6 +144,7 @@ def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Pa
                 found[row] = level
     if matrix is None:
         raise LoadError(f"{reader.path} holds no vector; give a Numberbatch text file")
+    progress(number % _TOLD, reader.bytes_read, reader.bytes_total)
     if isinstance(matrix, np.memmap):
         matrix.flush()
     _publish(reader, uris, matrix.shape, found > 0, part, folder)

@@ -9,6 +9,7 @@ import typer
 
 from ..opening import Address, build_or_open, open_store, readable
 from ..terminal.options import Database, Graph, Json, Password, Quiet, User
+from ..terminal.progress import Meter
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
@@ -91,21 +92,27 @@ def index(
     with open_store(Address(graph, user, password, database)) as store, build_or_open(store, quiet=quiet) as built:
         row: dict[str, Any] = {"graph": store.url, "digest": built.manifest().digest, "index": str(built.directory)}
         if vectors is not None:
-            row["vectors"] = _align(vectors, built)
+            row["vectors"] = _align(vectors, built, quiet)
         row["bytes"] = _bytes(built.directory)
     if json:
         print_json(row)
-    else:
-        show(facts([*((name, value) for name, value in row.items() if name != "bytes"), ("size", size(row["bytes"]))]))
+        return
+    told: list[tuple[str, object]] = [(name, row[name]) for name in ("graph", "digest", "index")]
+    if vectors is not None:
+        found = row["vectors"]
+        sizes = f"{found['found']:,} of {found['concepts']:,} concepts, {found['dimensions']:,} numbers each"
+        told += [("vectors", sizes), ("in", found["path"])]
+    show(facts([*told, ("size", size(row["bytes"]))]))
 
 
-def _align(vectors: str, index: IndexGraph) -> dict[str, Any]:
+def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
     """Lay the vectors of a Numberbatch file beside the index, in the order of its nodes, and say how many there were."""
     from ...loaders import build_vectors, open_vectors
 
     folder = index.directory / "vectors"
     uris = index.uris()
-    report = build_vectors(vectors, uris, folder).report
+    with Meter(vectors, noun="vectors", quiet=quiet) as meter:
+        report = build_vectors(vectors, uris, folder, progress=meter.add).report
     built = open_vectors(folder)
     return {
         "path": str(folder),

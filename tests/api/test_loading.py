@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api.terminal import progress
 from tacit.graph import open_graph
 from tacit.loaders import read_rdf
 
@@ -138,12 +139,17 @@ def test_index_is_built_once(tacit: Tacit, sample: Path, tmp_path: Path) -> None
     assert built.json["index"] in tacit("index", graph).out
 
 
-def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = tmp_path / "numberbatch.txt"
     vectors.write_text("3 2\n/c/en/dog 0.6 0.8\n/c/en/cat 1.0 0.0\n/c/en/flibbertigibbet 0.0 1.0\n")
     outcome = tacit("index", sample_graph, "--vectors", vectors, "--json")
     assert outcome.json["vectors"]["found"] == 2
     assert outcome.json["vectors"]["dimensions"] == 2
+    monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.0)  # as if it had taken long
+    told = tacit("index", sample_graph, "--vectors", vectors)
+    assert f"{vectors}: 100% (70 bytes of 70 bytes), 3 vectors" in told.err
+    assert f"2 of {outcome.json['vectors']['concepts']:,} concepts, 2 numbers each" in told.out
+    assert tacit("index", sample_graph, "--vectors", vectors, "--quiet").err == ""
 
 
 @pytest.mark.parametrize("format", ["turtle", "nt", "xml"])
