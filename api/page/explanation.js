@@ -23,13 +23,17 @@ export function card(told) {
 /** The text without the signature, which has a place of its own. */
 const words = (text) => text.split("\n").filter((line, place, all) => place < all.length - 1 || !/\|v:\d+$/.test(line)).join("\n");
 
-/** The picture as an image: no script in it runs, and nothing that it names is fetched. */
+const night = fetch("static/picture.css").then((answer) => (answer.ok ? answer.text() : "")).catch(() => "");
+const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+
+/** The picture as an image: no script in it runs, and nothing that it names is fetched. It follows the page into the dark, its file does not. */
 function picture(told) {
-  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(told.svg)}`;
+  const shown = h("img", { class: "picture", alt: `What ${told.metric} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` });
+  night.then((style) => { shown.src = image(told.svg.replace(/<svg [^>]*>/, (head) => `${head}<style>${style}</style>`)); });
   return h("figure", {},
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Picture of ${told.metric}` },
-      h("img", { class: "picture", src: source, alt: `What ${told.metric} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` })),
-    h("figcaption", {}, h("a", { href: source, download: `${told.metric}.svg` }, "Download the picture")));
+      shown),
+    h("figcaption", {}, h("a", { href: image(told.svg), download: `${told.metric}.svg` }, "Download the picture")));
 }
 
 function fold(title, content, open = false) {

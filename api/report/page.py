@@ -11,6 +11,7 @@ from importlib.resources import files
 from math import isnan
 from typing import TYPE_CHECKING
 
+from ..terminal.text import plural
 from .collected import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column
 from .histogram import histogram
 
@@ -68,7 +69,9 @@ def report_page(
 
 def page(title: str, body: Sequence[str]) -> str:
     """Return a whole HTML document with this package's style and script in it."""
-    style, script = (files(__package__).joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    here, pictures = files(__package__), files("tacit.api") / "page" / "picture.css"
+    style, script = (here.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    style += pictures.read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -143,7 +146,7 @@ def _explained(one: Explanation, width: int = 960) -> str:
             for claim in said
         )
         told += (
-            f"<details><summary>Claims: {len(said)} edges of the graph</summary><pre>{_text(edges)}</pre>"
+            f"<details><summary>Claims: {plural(len(said), 'edge')} of the graph</summary><pre>{_text(edges)}</pre>"
             f"<p>This query returns each, given its ends and its relation:</p><pre>{_text(query)}</pre></details>"
         )
     return f'<div class="item"><figure class="scroll">{one.svg(width)}</figure>{told}</div>'
