@@ -9,8 +9,11 @@ STAMP := $(VENV)/.tacit-setup
 TYPES := build/types/tacit
 DATA := $(or $(TACIT_TEST_DATA),../shared/data)
 REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
-# Programs that measure by themselves; the files named here write their input, or are given it below.
-BENCHMARKS = $(filter-out %/synthetic_graph.py %/conceptnet_file.py %/scoring.py %/commonsense_table.py,$(wildcard benchmarks/*.py))
+# Programs that measure by themselves. The others write input for them, are given theirs below, or (grade_table) need a training.
+ON_DATA := scoring features commonsense_table coherence_table
+ALONE := $(filter-out $(ON_DATA) synthetic_graph conceptnet_file grade_table,$(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)))
+TEST_TURNS := $(DATA)/dialogues/dailydialog-test.jsonl.gz
+RATINGS := $(DATA)/judgements/*.jsonl.gz
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format bench docs clean again
@@ -37,16 +40,23 @@ format: setup  ## Format the code
 	@"$(BIN)/ruff" check --fix .
 	@"$(BIN)/ruff" format .
 
-bench: setup  ## Measure: every program in benchmarks/ prints its tables; scoring on the real data in TACIT_TEST_DATA
+bench: setup  ## Measure: every program in benchmarks/ prints its tables; on the real data in TACIT_TEST_DATA where it is
 ifneq ($(REAL),)
 	@mkdir -p build
 	@"$(BIN)/tacit" load conceptnet $(REAL) --into build/bench-graph
-	@"$(BIN)/python" benchmarks/scoring.py build/bench-graph $(DATA)/dialogues/dailydialog-test.jsonl.gz
-	@"$(BIN)/python" benchmarks/commonsense_table.py build/bench-graph $(DATA)/judgements/*.jsonl.gz $(DATA)/judgements/deco-*.json.gz
 else
-	@echo "scoring is not measured: there is no conceptnet/assertions-en.csv.gz in $(DATA); set TACIT_TEST_DATA"
+	@echo "not measured on real data: there is no conceptnet/assertions-en.csv.gz in $(DATA); set TACIT_TEST_DATA"
 endif
-	@set -e; for program in $(BENCHMARKS); do printf '\n== %s\n' "$$program"; "$(BIN)/python" "$$program"; done
+	@failed=; measure() { printf '\n== %s\n' "$$1"; program="$$1"; shift; \
+	  "$(BIN)/python" "benchmarks/$$program.py" "$$@" || failed="$$failed $$program"; }; \
+	if [ -n "$(REAL)" ]; then \
+	  measure scoring build/bench-graph $(TEST_TURNS); \
+	  measure features build/bench-graph $(TEST_TURNS); \
+	  measure commonsense_table build/bench-graph $(RATINGS) $(DATA)/judgements/deco-*.json.gz; \
+	  measure coherence_table $(RATINGS); \
+	fi; \
+	for program in $(ALONE); do measure $$program; done; \
+	if [ -n "$$failed" ]; then echo "these failed:$$failed" >&2; exit 1; fi
 
 docs: setup  ## Build the documentation into build/site, every link checked
 	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --quiet --strict

