@@ -64,6 +64,17 @@ class Kernels:
         keys.sort()
         return self._strongest - (keys >> 32), (keys & 0xFFFFFFFF).tolist()
 
+    def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
+        """Ranks of the best nodes at exactly ``hop`` of each node, best first, shape (nodes, limit); -1 where there are none."""
+        arrays, none = self._arrays, np.iinfo(np.int64).max
+        keys = np.full((len(nodes), limit), none)
+        with self._pool.lend() as scratch:
+            levels.best_of_each(
+                *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], self._strongest, nodes, hop, scratch, keys
+            )
+        keys.sort(axis=1)
+        return np.where(keys == none, -1, keys & 0xFFFFFFFF)
+
     def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
         """Connected pairs and distinct triples of each pair of sets, shape (sets, 2); see :func:`.counts.count_many`."""
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)

@@ -67,6 +67,24 @@ def best_at_hop(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
+def best_of_each(  # type: ignore[no-untyped-def]
+    indptr, neighbour, weight, relation, rank, strongest, sources, hop, scratch, keys
+):
+    """Write what :func:`best_at_hop` returns for each source into its row of ``keys``, and leave the rest of the row.
+
+    ``keys`` is of shape (sources, limit); a source below 0 has no row.
+    """
+    everything = np.zeros(0, np.bool_)
+    for place in range(len(sources)):
+        if sources[place] >= 0:
+            found = best_at_hop(
+                indptr, neighbour, weight, relation, rank, everything, True, strongest, sources[place], hop, keys.shape[1],
+                scratch,
+            )  # fmt: skip
+            keys[place, : len(found)] = found
+
+
+@njit(nogil=True, cache=True)
 def _above(counts, strength):  # type: ignore[no-untyped-def]
     total = 0
     for code in range(strength + 1, len(counts)):

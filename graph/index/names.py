@@ -75,6 +75,12 @@ class Names:
         """Return the node whose URI is number ``rank`` in URI order."""
         return int(self._node_of_key[self._key_of_rank[rank]])
 
+    def nodes_of_ranks(self, ranks: NDArray[np.int64]) -> NodeIds:
+        """Return :meth:`node_of_rank` of each rank, in their shape; -1 for those below 0."""
+        nodes: NodeIds = np.full(ranks.shape, -1, dtype=np.int32)
+        nodes[ranks >= 0] = self._node_of_key[self._key_of_rank[ranks[ranks >= 0]]]
+        return nodes
+
     def all(self) -> list[str]:
         """Return every URI, by node."""
         in_order = list(self._trie.iterkeys())

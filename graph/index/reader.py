@@ -139,6 +139,19 @@ class IndexGraph:
         weights = self._arrays["weights"][strengths].tolist()
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
+    def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
+        """Return the nodes that :meth:`neighbours` has for each node, in its order, as numbers from :meth:`ids`.
+
+        Returns:
+            Shape ``(len(nodes), limit)``, -1 where there are no more; a node of -1 has none.
+
+        Raises:
+            InputError: ``hop`` is not in 1..6, or ``limit`` below 0.
+        """
+        answers.check_hops(hop)
+        answers.check_limit(limit)
+        return self._names.nodes_of_ranks(self._kernels.ranks_at_hop(nodes, hop, limit))
+
     def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`."""
         answers.check_hops(hops, most=2)

@@ -8,7 +8,7 @@ what each of them changes, and the paths and the attention between them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 VERSION = 1
-BATCH = 128
+TOGETHER = 1024  # items whose texts are analysed and encoded together
+BATCH = 128  # items that the network reads at a time
 NO_GRAPH = "the model has no graph branch; the score rests on the texts alone"
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
 NO_MODEL = (
@@ -92,8 +93,8 @@ class Grade(BatchScoring):
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
         """Score many responses; ``explain`` adds the changes, the paths and the attention."""
         scores: list[Score] = []
-        for start in range(0, len(items), BATCH):
-            scores += self._batch(items[start : start + BATCH], explain)
+        for start in range(0, len(items), TOGETHER):
+            scores += self._together(items[start : start + TOGETHER], explain)
         return scores
 
     def graphs(self, items: Sequence[CheckedItem]) -> list[tuple[Keywords, DialogueGraph]]:
@@ -111,46 +112,69 @@ class Grade(BatchScoring):
             made.append((keywords, build(self.graph, *sides)))
         return made
 
-    def _batch(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
-        """Score the items of one batch."""
+    def _together(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        """Score items whose texts are read together; the network takes those of like size at a time, to pad little."""
         import torch
 
+        known = self.graphs(items) if self.config.graph else []
+        texts_of = self._texts(items)
+        if self._tokenizer is None and known:
+            sizes = [len(graph.concepts) for _, graph in known]
+        else:
+            sizes = [len(item.response) + sum(map(len, item.history[-self.config.turns :])) for item in items]
+        order = sorted(range(len(items)), key=sizes.__getitem__)
+        scores: dict[int, Score] = {}
+        with torch.inference_mode(), self._lock:
+            for start in range(0, len(order), BATCH):
+                places = order[start : start + BATCH]
+                found = self._batch(texts_of(places), [known[place] for place in places] if known else [], explain)
+                scores.update(zip(places, found, strict=True))
+        return [scores[place] for place in range(len(items))]
+
+    def _batch(self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], explain: bool) -> list[Score]:
+        """Ask the network about the items of one batch; without a graph branch nothing is ``known``."""
         from .evidence import examine, note_of, pieces
         from .tensors import graph_tensors
 
-        model = self.checkpoint.model
-        known = self.graphs(items) if self.config.graph else []
-        with torch.inference_mode(), self._lock:
-            graphs = graph_tensors([graph for _, graph in known], self.weights, self.around.rows) if known else None
-            utterance = model.reading(*self._texts(items))
-            values = model.judge(utterance, model.reason(graphs)[0] if graphs is not None else None).tolist()
-            scores = []
-            for place, value in enumerate(values):
-                if graphs is None:
-                    scores.append(Score(value, Evidence(note=NO_GRAPH), self.signature))
-                    continue
-                keywords, graph = known[place]
-                found: tuple[Piece, ...] = ()
-                if explain:
-                    found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, place))
-                scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), self.signature))
+        model, signature = self.checkpoint.model, self.signature
+        utterance = model.reading(*texts)
+        if not known:
+            return [Score(value, Evidence(note=NO_GRAPH), signature) for value in model.judge(utterance, None).tolist()]
+        graphs = graph_tensors([graph for _, graph in known], self.weights, self.around.rows)
+        values = model.judge(utterance, model.reason(graphs)[0]).tolist()
+        scores = []
+        for place, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
+            found: tuple[Piece, ...] = ()
+            if explain:
+                found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, place))
+            scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), signature))
         return scores
 
-    def _texts(self, items: Sequence[CheckedItem]) -> tuple[Tensor, ...]:
-        """What the utterance branch reads; each distinct turn goes through a frozen encoder once."""
+    def _texts(self, items: Sequence[CheckedItem]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
+        """Return what gives the utterance branch the texts of some of the items, by place.
+
+        Each distinct turn goes through a frozen encoder once, all of them together.
+        """
         from .tensors import context_of, frozen_texts, tuned_texts
 
         contexts = [context_of(item.history, self.config.turns) for item in items]
         responses = [item.response for item in items]
-        if self._tokenizer is not None:
-            return tuned_texts(self._tokenizer, contexts, responses, self.encoder_length)
+        tokenizer = self._tokenizer
+        if tokenizer is not None:
+            return lambda places: tuned_texts(
+                tokenizer, [contexts[place] for place in places], [responses[place] for place in places], self.encoder_length
+            )
         texts = list(
             dict.fromkeys(text for turns, response in zip(contexts, responses, strict=True) for text in (*turns, response))
         )
-        place = {text: row for row, text in enumerate(texts)}
-        last = [place[turns[-1]] if turns else -1 for turns in contexts]
-        earlier = [[place[turn] for turn in turns[:-1]] for turns in contexts]
-        return frozen_texts(self.encoder.pooled(texts), last, earlier, [place[text] for text in responses])
+        row = {text: number for number, text in enumerate(texts)}
+        vectors = self.encoder.pooled(texts)
+        return lambda places: frozen_texts(
+            vectors,
+            [row[contexts[place][-1]] if contexts[place] else -1 for place in places],
+            [[row[turn] for turn in contexts[place][:-1]] for place in places],
+            [row[responses[place]] for place in places],
+        )
 
     @property
     def encoder_length(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
-from .vectors import ConceptVectors
+from .vectors import ConceptVectors, NodeVectors
 
 Floats = NDArray[np.float32]
 
@@ -81,6 +82,11 @@ class Neighbourhood:
 
     def _work_out(self, concepts: Sequence[str]) -> dict[str, Floats]:
         """Rows of concepts that are not known yet, their vectors asked for together."""
+        index: Any = self.graph
+        if concepts and self.by == "weight" and hasattr(index, "neighbours_of_ids") and isinstance(self.vectors, NodeVectors):
+            nodes = index.ids(concepts)
+            if (nodes >= 0).all():
+                return dict(zip(concepts, self._of_nodes(index, nodes, self.vectors), strict=True))
         around = {concept: [self.neighbours(concept, hop + 1) for hop in range(len(self.limits))] for concept in concepts}
         wanted = list(
             dict.fromkeys(uri for concept, hops in around.items() for uri in (concept, *(one for hop in hops for one in hop)))
@@ -95,6 +101,22 @@ class Neighbourhood:
                 if uris:
                     row[1 + hop] = vectors[[place[uri] for uri in uris]].mean(axis=0)
             rows[concept] = row
+        return rows
+
+    def _of_nodes(self, index: Any, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
+        """Rows of an index's nodes, without a URI made for any neighbour."""
+        around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
+        wanted = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))
+        known = vectors.of_nodes(wanted)
+        rows = np.zeros((len(nodes), 1 + len(around), vectors.dimension), np.float32)
+        rows[:, 0] = known[np.searchsorted(wanted, nodes)]
+        for hop, near in enumerate(around, 1):
+            there = near >= 0
+            summed = np.zeros_like(rows[:, 0])
+            for column in range(near.shape[1]):
+                some = there[:, column]
+                summed[some] += known[np.searchsorted(wanted, near[some, column])]
+            rows[:, hop] = summed / np.maximum(there.sum(axis=1, dtype=np.float32), 1)[:, None]
         return rows
 
 

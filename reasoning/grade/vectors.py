@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,14 @@ class ConceptVectors(Protocol):
 
     def of(self, concepts: Sequence[str]) -> Floats:
         """Return the vectors of concepts, shape (concepts, dimension); zeros where there is none."""
+
+
+@runtime_checkable
+class NodeVectors(ConceptVectors, Protocol):
+    """Concept vectors that are at hand by an index's numbers too, which are had for less than URIs."""
+
+    def of_nodes(self, nodes: NDArray[np.int32]) -> Floats:
+        """Return the vectors of an index's nodes, >= 0, shape (nodes, dimension); those of :meth:`of` for their URIs."""
 
 
 class VectorTable(Protocol):
@@ -88,7 +96,12 @@ class TableVectors:
         """See :class:`ConceptVectors`."""
         rows = np.asarray(self._index.ids(concepts), np.int64)
         found = np.zeros((len(rows), self.dimension), np.float32)
-        found[rows >= 0] = self._table.matrix[rows[rows >= 0]]
+        found[rows >= 0] = self.of_nodes(rows[rows >= 0])
+        return found
+
+    def of_nodes(self, nodes: NDArray[Any]) -> Floats:
+        """See :class:`NodeVectors`."""
+        found: Floats = self._table.matrix[nodes].astype(np.float32)
         return found
 
 
@@ -139,6 +152,14 @@ class EncodedVectors:
                     self._memory[distinct[place]] = vector
         where = {concept: place for place, concept in enumerate(distinct)}
         return found[[where[concept] for concept in concepts]].astype(np.float32)
+
+    def of_nodes(self, nodes: NDArray[Any]) -> Floats:
+        """See :class:`NodeVectors`."""
+        found = np.zeros((len(nodes), self.dimension), np.float16)
+        missing = np.ones(len(nodes), bool) if self._kept is None else ~self._kept.read(nodes, found)
+        if missing.any():
+            found[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
+        return found.astype(np.float32)
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float16]:
         """Embeddings that do not push utterances out of the encoder's memory."""

@@ -56,6 +56,9 @@ def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
         for hop in (1, 2, 3):
             for limit in (None, 0, 1, 3):
                 assert index.neighbours(concept, hop, limit) == oracle.neighbours(concept, hop, limit)
+                numbers = index.neighbours_of_ids(index.ids([concept, "/c/en/nowhere"]), hop, limit or 0).tolist()
+                best = [one.uri for one in oracle.neighbours(concept, hop, limit or 0)]
+                assert [[index.uri(node) for node in row if node >= 0] for row in numbers] == [best, []]
             for relations in ([], ["IsA"], ["UsedFor", "IsA"], ["Nowhere"]):
                 assert index.neighbours(concept, hop, 4, relations) == oracle.neighbours(concept, hop, 4, relations)
     for ones, twos in ((uris[:4], uris[2:8]), (uris, uris), (uris[:1] * 2, uris), ([], uris)):

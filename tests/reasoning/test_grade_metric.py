@@ -141,7 +141,7 @@ def test_leaving_a_keyword_out_is_what_the_network_says_without_it(metric: Grade
         graph = build(metric.graph, [one for one in context if one != concept], response)
         with torch.inference_mode():
             tensors = graph_tensors([graph], metric.weights, metric.around.rows)
-            value = float(metric.checkpoint.model(metric._texts([item]), tensors)[0])
+            value = float(metric.checkpoint.model(metric._texts([item])([0]), tensors)[0])
         assert score.evidence.pieces[1 + place].value == pytest.approx(score.value - value, abs=1e-5)
 
 
