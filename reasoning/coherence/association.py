@@ -17,7 +17,7 @@ from ...graph.names import concept_uri
 from ..linking import Mention
 from ..score import CheckedItem, Piece
 from .checkpoint import Checkpoint, open_checkpoint
-from .graph import RELATION, AssociationGraph
+from .graph import RELATION, AssociationGraph, Ids
 from .parts import Measure, PartMetric, Turn, said
 from .terms import Term, terms_of
 
@@ -45,13 +45,13 @@ class Association:
         return [self._one(said(item)[-1], item.response, explain) for item in items]
 
     def _one(self, turn: Turn, response: str, explain: bool) -> Measure:
-        asked, wanted = self._known(response), self._known(turn.text)
+        asked, numbers = self._known(response)
+        wanted, sources = self._known(turn.text)
         if not asked:
             return Measure(0.0, note=UNKNOWN)
-        numbers = self.graph.ids([term.text for term in asked])
         if not wanted:
             return Measure(0.0)
-        weights = self.graph.between(self.graph.ids([term.text for term in wanted]), numbers)
+        weights = self.graph.between(sources, numbers)
         callers = weights.argmax(axis=0).tolist()
         best = weights.max(axis=0).astype(float)
         shares = best / len(asked)
@@ -64,9 +64,11 @@ class Association:
         ]
         return Measure(float(shares.sum()), tuple(sorted(pieces, key=lambda piece: -piece.share)))
 
-    def _known(self, text: str) -> list[Term]:
+    def _known(self, text: str) -> tuple[list[Term], Ids]:
+        """The terms of a text that the graph knows, and their numbers."""
         terms = terms_of(text)
-        return [term for term, number in zip(terms, self.graph.ids([term.text for term in terms]), strict=True) if number >= 0]
+        numbers = self.graph.ids([term.text for term in terms])
+        return [term for term, number in zip(terms, numbers.tolist(), strict=True) if number >= 0], numbers[numbers >= 0]
 
 
 def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, share: float) -> Piece:

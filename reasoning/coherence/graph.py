@@ -47,7 +47,8 @@ class AssociationGraph:
             raise ModelError(
                 f"the associations in {str(folder)!r} cannot be read ({error}); train or fetch them again"
             ) from error
-        self._offsets, self._targets, self._weights = (arrays[name] for name in ARRAYS)
+        # As plain arrays over the same memory: a memmap's own bookkeeping costs more than the look-up that it is sliced for.
+        self._offsets, self._targets, self._weights = (np.asarray(arrays[name]) for name in ARRAYS)
         if not self._fits(arrays):
             raise ModelError(f"the associations in {str(folder)!r} do not fit together; train or fetch them again")
 
@@ -83,14 +84,17 @@ class AssociationGraph:
     def between(self, sources: Ids, targets: Ids) -> Floats:
         """Return the weight of the edge from each source to each target, 0 where there is none, shape (sources, targets)."""
         found = np.zeros((len(sources), len(targets)), dtype=np.float32)
+        wanted = targets.astype(self._targets.dtype)
         for row, source in enumerate(sources.tolist()):
             start, end = int(self._offsets[source]), int(self._offsets[source + 1])
-            successors = self._targets[start:end]
-            if not len(successors):
+            if start == end:
                 continue
-            places = np.minimum(np.searchsorted(successors, targets.astype(successors.dtype)), len(successors) - 1)
-            there = successors[places] == targets
-            found[row, there] = self._weights[start:end][places[there]]
+            successors = self._targets[start:end]
+            places = successors.searchsorted(wanted)
+            places[places == end - start] = 0
+            (there,) = (successors[places] == wanted).nonzero()
+            if len(there):
+                found[row, there] = self._weights[start:end][places[there]]
         return found
 
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:

@@ -10,10 +10,14 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
+from ..cache import LruCache
+
 _WORD = re.compile(
     r"[^\W_]+?(?: ?n ?['’] ?t(?![^\W_])| ?['’] ?(?:s|t|d|m|ll|re|ve)(?![^\W_])|(?![^\W_]))", re.IGNORECASE | re.UNICODE
 )
 _APART = str.maketrans({"’": "'", " ": None})
+_KEPT_TEXTS = 5_000
+_LONGEST_KEPT = 1_000
 
 
 class Term(NamedTuple):
@@ -24,9 +28,17 @@ class Term(NamedTuple):
     end: int
 
 
+_words: LruCache[str, tuple[Term, ...]] = LruCache(_KEPT_TEXTS)
+
+
 def words_of(text: str) -> list[Term]:
-    """Return the words of a text from left to right, repeated ones too."""
-    return [Term(found[0].translate(_APART).lower(), found.start(), found.end()) for found in _WORD.finditer(text)]
+    """Return the words of a text from left to right, repeated ones too; those of the last few thousand texts are remembered."""
+    words = _words.get(text)
+    if words is None:
+        words = tuple(Term(found[0].translate(_APART).lower(), *found.span()) for found in _WORD.finditer(text))
+        if len(text) <= _LONGEST_KEPT:
+            _words.put(text, words)
+    return list(words)
 
 
 def terms_of(text: str) -> list[Term]:
