@@ -14,6 +14,7 @@ from enum import Enum
 from ..parsing import Parse
 from .people import Participant, Speaker, participant
 from .phrases import DENIALS, SUBJECTS, Tree, Words, phrase_at, subject_at
+from .times import is_time, set_right
 from .words import ATTITUDES, FEELINGS, MODALITIES
 
 _OWN = frozenset(("ROOT", "conj", "advcl", "parataxis", "acl", "csubj", "advcl:relcl", "ccomp"))
@@ -79,7 +80,7 @@ class Clause:
 
 def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
     """Return the clauses of a turn that ``speaker`` says, in the order of their predicates."""
-    tree = Tree(parse)
+    tree = Tree(set_right(parse))
     places = [place for place in range(len(parse)) if _is_predicate(tree, place)]
     known = _Places(tree, places)
     clauses: dict[int, Clause] = {}
@@ -135,6 +136,8 @@ def _is_predicate(tree: Tree, place: int) -> bool:
         return word.tag == "VB" and tree.marked(place, "to")
     if word.pos in ("VERB", "AUX") or tree.child(place, "cop", *SUBJECTS) is not None:
         return True
+    if is_time(word):
+        return False
     return word.relation in ("ROOT", "parataxis") or (word.relation == "advcl" and tree.child(place, "mark") is not None)
 
 

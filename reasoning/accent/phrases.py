@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 from ..parsing import Parse
 from .agreement import third_person
 from .people import Participant, Speaker, participant
+from .times import says_when
 from .words import DISCOURSE, PEOPLE
 
 LONGEST = 14
@@ -75,6 +77,17 @@ class Tree:
         word = self.words[place]
         return word.lemma == "so" and word.head == place + 1 and self.words[word.head].pos in ("ADJ", "ADV")
 
+    def is_time_first(self, place: int, predicate: int) -> bool:
+        """The word at ``place`` tells when something is, and is said before the subject of ``predicate``."""
+        asked = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[place])
+        when = says_when(self.words[place]) and not asked
+        return when and place < predicate and self._subjects[place] < self._subjects[predicate]
+
+    @cached_property
+    def _subjects(self) -> list[int]:
+        """For every word, how many subjects stand before it, itself among them."""
+        return list(accumulate(int(word.relation in SUBJECTS) for word in self.words))
+
     def passive(self, place: int) -> bool:
         """The predicate at ``place`` suffers what its verb says."""
         if self.child(place, "aux:pass") is not None:
@@ -99,6 +112,8 @@ def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] =
         dropped |= {one for one in kept if words[one].relation in optional and one != place}
         kept = tree.below(place, dropped, apart)
     kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one >= place]
+    first = {one for child in kept if tree.is_time_first(child, place) for one in tree.below(child)}
+    kept = sorted(kept, key=lambda one: one in first)  # "yesterday I cooked" as "cook yesterday"
     copula = tree.child(place, "cop") is not None
     verb = place if words[place].pos in ("VERB", "AUX") and not copula else None
     rendered = rendered_words(tree, kept, speaker, verb=verb)[:LONGEST]

@@ -58,6 +58,13 @@ EXCLAMATIONS = {
 THANKS = _words("thank thanks thankyou thanx thx")
 """Words of gratitude."""
 
+TIMES = _words(
+    "yesterday today tomorrow tonight morning afternoon evening night midnight noon day weekday weekend week month year century "
+    "decade hour minute moment time summer winter spring autumn fall monday tuesday wednesday thursday friday saturday sunday "
+    "january february april june july august september october november december christmas thanksgiving easter halloween"
+)
+"""Nouns that name a time; "may" and "march" are more often verbs."""
+
 DISCOURSE = _words(
     "so then too also just really actually maybe well though however therefore anyway even probably definitely certainly "
     "basically literally honestly absolutely exactly indeed surely perhaps yes yeah no thus still already instead"

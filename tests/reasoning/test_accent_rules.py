@@ -48,6 +48,12 @@ def triples(rules: RuleExtractor, response: str, *history: str) -> set[tuple[str
         ("Why are you so late?", "I missed the bus.", ("PersonX is so late", "xIntent", "PersonX misses the bus")),
         ("Do you go to concerts?", "I would but I have a farm.",
          ("PersonX goes to concerts", "HinderedBy", "PersonX has a farm")),
+        ("", "Yesterday I cooked because I was hungry.", ("PersonX is hungry", "xEffect", "PersonX cooks yesterday")),
+        ("", "This morning I missed the bus because I was so late.",
+         ("PersonX is so late", "xEffect", "PersonX misses the bus this morning")),
+        ("", "Monday I went home because I was sick.", ("PersonX is sick", "xEffect", "PersonX goes home")),
+        ("", "Two days ago I lost my keys so I was sad.",
+         ("PersonX loses PersonX's keys two days ago", "xEffect", "PersonX is sad")),
         ("My brother won the lottery.", "He is a lucky man.", ("PersonX wins the lottery", "xAttr", "PersonX is a lucky man")),
     ],
 )  # fmt: skip
@@ -144,7 +150,7 @@ def test_fewer_cues_give_fewer_tuples(rules: RuleExtractor, data_dir: Path) -> N
 
 
 def test_signatures_name_what_moves_the_tuples(rules: RuleExtractor) -> None:
-    assert rules.signature.startswith("rules-1;pipeline=")
+    assert rules.signature.startswith("rules-2;pipeline=")
     assert "cues=marked" in RuleExtractor(rules.parser, cues="marked").signature
 
 
