@@ -21,6 +21,7 @@ from .cache import LruCache
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.pipeline import Lemmatizer
 
 SHIPPED = Path(__file__).parent / "pipeline"
 
@@ -32,10 +33,12 @@ _KEPT_TEXTS = 5_000
 _LONGEST_KEPT = 1_000
 _KEPT_WORDS = 50_000
 _FORGET_AFTER = 200_000
+_ATTRIBUTES = ("ORTH", "LEMMA", "POS", "MORPH", "IDX", "LENGTH")
 _TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
 
 
 _Prepared = tuple[str, list[int] | None]
+_Key = tuple[int, int, int, int]
 
 
 class Token(NamedTuple):
@@ -111,7 +114,9 @@ class SpacyAnalyser:
             nlp.disable_pipe(name)
         multiply_fast(nlp)
         keep_freed_memory()
-        self._kinds = _Kinds(nlp)
+        lemmatizer = lemmatizer_of_words(nlp)
+        self._left_out = [lemmatizer.name] if lemmatizer else []
+        self._kinds = _Kinds(nlp, lemmatizer)
         self._lock = threading.Lock()
         self._kept: LruCache[str, list[Token]] = LruCache(_KEPT_TEXTS)
         self._zone = ExitStack()
@@ -146,7 +151,7 @@ class SpacyAnalyser:
         with self._lock:
             for batch in _batches([prepare(text) for text in texts]):
                 self._forget()
-                docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH)
+                docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH, disable=self._left_out)
                 found += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
         return iter(found)
 
@@ -169,8 +174,9 @@ class SpacyAnalyser:
         self._words_in_zone += len(doc)
         kinds = self._kinds
         tokens = []
-        for orth, lemma_key, pos_key, start, length in doc.to_array(["ORTH", "LEMMA", "POS", "IDX", "LENGTH"]).tolist():
-            kind = kinds[orth, lemma_key, pos_key]
+        for place, (word, lemma_so_far, part, features, start, length) in enumerate(doc.to_array(_ATTRIBUTES).tolist()):
+            key = word, lemma_so_far, part, features
+            kind = kinds[key] if key in kinds else kinds.learn(key, doc[place])
             if kind is None:
                 continue
             end = start + length
@@ -181,21 +187,39 @@ class SpacyAnalyser:
         return tokens
 
 
-class _Kinds(dict[tuple[int, int, int], tuple[str, str, str, bool] | None]):
-    """By spaCy's numbers for a word, its lemma and its part of speech: all three as texts, and whether it is a stop word.
+class _Kinds(dict[_Key, tuple[str, str, str, bool] | None]):
+    """By spaCy's numbers for a word, its lemma so far, its part of speech and features: the texts, and whether it is a stop word.
 
     None for white space. Words repeat so often that asking spaCy for each of them would take longer than tagging some.
     """
 
-    def __init__(self, nlp: Language) -> None:
+    def __init__(self, nlp: Language, lemmatizer: Lemmatizer | None) -> None:
+        """Look words up in the vocabulary of ``nlp``; a ``lemmatizer`` is asked for the lemmas that the pipeline leaves open."""
         self._vocab = nlp.vocab
         self._stop_words = frozenset(nlp.Defaults.stop_words)
+        self._lemmatizer = lemmatizer
 
-    def __missing__(self, key: tuple[int, int, int]) -> tuple[str, str, str, bool] | None:
-        text, lemma, pos = (self._vocab.strings[number] for number in key)
+    def learn(self, key: _Key, token: Any) -> tuple[str, str, str, bool] | None:
+        """Return what is known of a word that was not met before, and keep it; ``token`` is one of these words."""
+        text, lemma, pos = (self._vocab.strings[number] for number in key[:3])
+        if self._lemmatizer is not None and (self._lemmatizer.overwrite or not lemma):
+            lemma = self._lemmatizer.lemmatize(token)[0]
         stop = text.lower() in self._stop_words or lemma.lower() in self._stop_words
         kind = self[key] = None if self._vocab[text].is_space else (text, lemma, pos, stop)
         return kind
+
+
+def lemmatizer_of_words(nlp: Language) -> Lemmatizer | None:
+    """Return the pipeline's last component when it is a lemmatizer by rules, for which words of one kind have one lemma.
+
+    Such a one can be asked once for each kind of word instead of once for each word. A subclass with rules of its own may look
+    further than spaCy's and its English ones do, which read a word's text, part of speech and features.
+    """
+    from spacy.lang.en.lemmatizer import EnglishLemmatizer
+    from spacy.pipeline import Lemmatizer
+
+    last: Any = nlp.pipeline[-1][1] if nlp.pipeline else None
+    return last if type(last) in (Lemmatizer, EnglishLemmatizer) and last.mode == "rule" else None
 
 
 def multiply_fast(nlp: Language) -> None:

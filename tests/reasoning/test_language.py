@@ -9,9 +9,10 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacy.lang.en.lemmatizer import EnglishLemmatizer
 from tacit.graph.errors import ModelError
 from tacit.reasoning import language
-from tacit.reasoning.language import SHIPPED, SpacyAnalyser, Token, folder_digest, load_pipeline, prepare
+from tacit.reasoning.language import SHIPPED, SpacyAnalyser, Token, folder_digest, lemmatizer_of_words, load_pipeline, prepare
 
 SIGNS = ["x" * 150, "I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
 TEXTS = st.one_of(
@@ -80,6 +81,7 @@ SENTENCES = [
     "He saw Mary's new ice-cream van … “ lovely ” , she said :-)",
     "😀 the 犬 barked http://example.org/x?y=1 #dogs 1,234.50",
     "I ’ ll have two coffees please",
+    "He leaves the leaves that she saw by the saw , they put what he put , and the lower one is lower .",
 ]
 
 
@@ -101,6 +103,20 @@ def plainly(nlp: spacy.language.Language, text: str) -> list[Token]:
 def test_the_analysis_is_that_of_the_bare_pipeline(analyser: SpacyAnalyser) -> None:
     nlp = spacy.load(SHIPPED)
     assert analyser.analyse(SENTENCES) == [plainly(nlp, text) for text in SENTENCES]
+
+
+def test_a_lemmatizer_that_may_look_beyond_the_word_is_asked_for_each() -> None:
+    class Own(EnglishLemmatizer):
+        def rule_lemmatize(self, token: spacy.tokens.Token) -> list[str]:
+            return [str(token.i)]
+
+    nlp = spacy.load(SHIPPED)
+    lemmatizer = nlp.get_pipe("lemmatizer")
+    assert lemmatizer_of_words(nlp) is lemmatizer
+    lemmatizer.__class__ = Own
+    lemmatizer.lemmatize = lemmatizer.rule_lemmatize
+    assert lemmatizer_of_words(nlp) is None
+    assert [token.lemma for token in SpacyAnalyser(nlp, "0").analyse(["dog dog dog"])[0]] == ["0", "1", "2"]
 
 
 def test_words_are_forgotten_and_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
