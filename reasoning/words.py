@@ -8,4 +8,4 @@ def count_words(text: str) -> int:
 
     ``"don't !"`` has one, ``"well - ok"`` two, ``"😀 ..."`` none; a text in a script that sets no blanks is one word.
     """
-    return sum(any(character.isalnum() for character in run) for run in text.split())
+    return sum(run.isalnum() or any(map(str.isalnum, run)) for run in text.split())

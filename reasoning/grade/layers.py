@@ -48,11 +48,12 @@ class HopAttention(nn.Module):
         nn.init.xavier_uniform_(self.asks)
         nn.init.xavier_uniform_(self.answers)
 
-    def forward(self, nodes: Tensor, adjacency: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, nodes: Tensor, adjacency: Tensor, mask: Tensor, at: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the nodes after the layer and the attention.
 
         Args:
-            nodes: shape (b, n, width_in).
+            nodes: shape (b, n, width_in); with ``at``, shape (b, n), of places in them, shape (u, width_in): nodes that are the
+                same concept are projected once then, and what ``at`` holds beyond the mask does not matter.
             adjacency: A, shape (b, n, n), symmetric, 0 where there is no edge.
             mask: bool, shape (b, n), where there is a node.
 
@@ -60,8 +61,11 @@ class HopAttention(nn.Module):
             Shape (b, n, width), zero beyond the mask; attention alpha, shape (b, heads, n, n), whose rows sum to 1 over a node's
             neighbours and itself, and to 0 beyond the mask.
         """
-        b, n, _ = nodes.shape
-        projected = self.node(nodes).view(b, n, self.heads, self.asks.shape[1])
+        b, n = mask.shape
+        projected, own = self.node(nodes), self.own(nodes)
+        if at is not None:
+            projected, own = projected[at], own[at]
+        projected = projected.view(b, n, self.heads, self.asks.shape[1])
         asks = (projected * self.asks).sum(-1).transpose(1, 2)
         answers = (projected * self.answers).sum(-1).transpose(1, 2)
         logits = nn.functional.leaky_relu(asks[..., :, None] + answers[..., None, :], 0.2)
@@ -72,7 +76,7 @@ class HopAttention(nn.Module):
         # A row beyond the mask has nobody to attend to: a softmax over it would be no number.
         attention = torch.softmax(logits.masked_fill(~joined[:, None], -1e9), dim=-1) * joined[:, None]
         mixed = torch.einsum("bhij,bjhw->bihw", attention, projected).flatten(2)
-        after: Tensor = nn.functional.elu(self.own(nodes) + mixed) * mask[..., None]
+        after: Tensor = nn.functional.elu(own + mixed) * mask[..., None]
         return after, attention
 
 

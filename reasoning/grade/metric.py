@@ -22,7 +22,7 @@ from ..language import Analyser, open_analyser
 from ..linking import Linker
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 from .checkpoint import Checkpoint, load_checkpoint
-from .dialogue_graph import DialogueGraph, build, edge_weights
+from .dialogue_graph import DialogueGraph, Floats, build, edge_weights
 from .keywords import KeywordFinder, Keywords
 from .neighbourhood import Neighbourhood
 from .vectors import ConceptVectors, EncodedVectors, TableVectors, VectorTable
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 VERSION = 1
+Starts = Callable[[Sequence[str]], Floats]
+
 TOGETHER = 1024  # items whose texts are analysed and encoded together
 BATCH = 128  # items that the network reads at a time
 NO_GRAPH = "the model has no graph branch; the score rests on the texts alone"
@@ -125,13 +127,17 @@ class Grade(BatchScoring):
         order = sorted(range(len(items)), key=sizes.__getitem__)
         scores: dict[int, Score] = {}
         with torch.inference_mode(), self._lock:
+            starts = self._starts([graph for _, graph in known])
             for start in range(0, len(order), BATCH):
                 places = order[start : start + BATCH]
-                found = self._batch(texts_of(places), [known[place] for place in places] if known else [], explain)
+                some = [known[place] for place in places] if known else []
+                found = self._batch(texts_of(places), some, starts, explain)
                 scores.update(zip(places, found, strict=True))
         return [scores[place] for place in range(len(items))]
 
-    def _batch(self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], explain: bool) -> list[Score]:
+    def _batch(
+        self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], starts: Starts, explain: bool
+    ) -> list[Score]:
         """Ask the network about the items of one batch; without a graph branch nothing is ``known``."""
         from .evidence import examine, note_of, pieces
         from .tensors import graph_tensors
@@ -140,7 +146,7 @@ class Grade(BatchScoring):
         utterance = model.reading(*texts)
         if not known:
             return [Score(value, Evidence(note=NO_GRAPH), signature) for value in model.judge(utterance, None).tolist()]
-        graphs = graph_tensors([graph for _, graph in known], self.weights, self.around.rows)
+        graphs = graph_tensors([graph for _, graph in known], self.weights, starts)
         values = model.judge(utterance, model.reason(graphs)[0]).tolist()
         scores = []
         for place, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
@@ -149,6 +155,17 @@ class Grade(BatchScoring):
                 found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, place))
             scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), signature))
         return scores
+
+    def _starts(self, graphs: Sequence[DialogueGraph]) -> Starts:
+        """Return what gives the nodes of the graphs their beginning, each concept's worked out once for all of them."""
+        import torch
+
+        concepts = list(dict.fromkeys(concept for graph in graphs for concept in graph.concepts))
+        if not concepts:
+            return self.around.rows
+        place = {concept: number for number, concept in enumerate(concepts)}
+        begun: Floats = self.checkpoint.model.start(torch.from_numpy(self.around.rows(concepts))).numpy()
+        return lambda some: begun[[place[concept] for concept in some]]
 
     def _texts(self, items: Sequence[CheckedItem]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
         """Return what gives the utterance branch the texts of some of the items, by place.

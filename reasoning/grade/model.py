@@ -68,7 +68,8 @@ class Graphs(NamedTuple):
     """A batch of dialogue graphs as tensors.
 
     Attributes:
-        concepts: (u, 1 + K, d) own vectors and neighbours' means. nodes: (b, n) places in it. mask: (b, n). adjacency: (b, n, n).
+        concepts: (u, 1 + K, d) own vectors and neighbours' means; or (u, d), where nodes start, when it was worked out before.
+        nodes: (b, n) places in it. mask: (b, n). adjacency: (b, n, n).
     """
 
     concepts: Tensor
@@ -152,11 +153,13 @@ class GradeModel(nn.Module):
 
         A dialogue without a keyword has the mean 0, whatever the others in its batch.
         """
-        nodes = self.start(graphs.concepts)[graphs.nodes] * graphs.mask[..., None]
+        nodes, at = graphs.concepts if graphs.concepts.dim() == 2 else self.start(graphs.concepts), graphs.nodes
         seen = []
-        for layer in self.attention:
-            nodes, attention = layer(nodes, graphs.adjacency, graphs.mask)
+        for place, layer in enumerate(self.attention):
+            nodes, attention = layer(nodes, graphs.adjacency, graphs.mask, None if place else at)
             seen.append(attention)
+        if not seen:
+            nodes = nodes[at] * graphs.mask[..., None]
         mean = nodes.sum(1) / graphs.mask.sum(1, keepdim=True).clamp(min=1)
         return self.pooled(mean), seen
 

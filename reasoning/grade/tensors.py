@@ -20,7 +20,7 @@ Rows = Callable[[Sequence[str]], Floats]
 
 
 def graph_tensors(graphs: Sequence[DialogueGraph], weights: Floats, rows: Rows) -> Graphs:
-    """Return dialogue graphs as tensors; ``rows`` gives (u, 1 + K, d) for u concepts; without any there is one of zeros."""
+    """Return dialogue graphs as tensors; ``rows`` gives u concepts (u, 1 + K, d) or (u, d); without any there is one of zeros."""
     together = batch(graphs, weights)
     concepts = rows(together.concepts)
     if not len(concepts):
