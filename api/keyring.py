@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import secrets
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +73,12 @@ def new_key(name: str) -> tuple[str, Entry]:
 
 
 def write_keys(path: Path, entries: list[Entry]) -> None:
-    """Write a file of keys, whole or not at all, readable by its owner alone."""
+    """Write a file of keys, whole or not at all: a new one readable by its owner alone, another with the rights that it had."""
+    rights = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0o600
     fresh = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            fresh.chmod(rights)
             file.write("# Keys of a tacit service: id, salt, BLAKE2b of salt and key, name. Lines come from: tacit keys add\n")
             file.writelines(entry.line() for entry in entries)
         fresh.replace(path)

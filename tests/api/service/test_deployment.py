@@ -57,7 +57,7 @@ def test_compose_runs_both_with_health_checks_and_volumes(compose: dict[str, Any
     for name, service in compose["services"].items():
         assert service["healthcheck"]["test"], name
         for volume in service["volumes"]:
-            assert volume.partition(":")[0] in compose["volumes"]
+            assert volume.partition(":")[0] in compose["volumes"] or volume.endswith(":ro")
     assert compose["services"]["tacit"]["depends_on"] == {"neo4j": {"condition": "service_healthy"}}
     assert all(port.startswith("127.0.0.1:") for port in compose["services"]["tacit"]["ports"])
     assert "ports" not in compose["services"]["neo4j"]
@@ -81,8 +81,26 @@ def test_compose_calls_the_service_by_options_that_it_has(compose: dict[str, Any
     assert run([words[0], "--help"]) == 0
     known = capsys.readouterr().out
     assert all(word in known for word in words if word.startswith("--"))
-    assert words[words.index("--keys") + 1] == "/run/secrets/keys"
-    assert compose["secrets"]["keys"]["file"]
+    [keys] = [volume for volume in compose["services"]["tacit"]["volumes"] if volume.startswith("${TACIT_KEYS:-./keys}:")]
+    assert words[words.index("--keys") + 1] == f"{keys.split(':')[-2]}/tacit-keys"  # a folder: see the replacing of a key file
+
+
+def test_what_the_head_of_compose_says_is_what_it_wants(
+    compose: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = (ROOT / "compose.yaml").read_text(encoding="utf-8").partition("name: tacit")[0]
+    [added] = re.findall(r"tacit (keys add \S+ \".*?\")", head)
+    [loaded] = re.findall(r"tacit (load .*)", head)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "keys").mkdir()
+    assert run(shlex.split(added)) == 0
+    file = tmp_path / "keys" / "tacit-keys"
+    file.chmod(0o644)  # chmod -R a+rX keys
+    assert run(["keys", "add", str(file), "another"]) == 0
+    assert file.stat().st_mode & 0o777 == 0o644  # the service, a user of its own, reads it still
+    assert f"{compose['services']['tacit']['command'][1]}" == shlex.split(loaded)[-1]
+    assert run([*shlex.split(loaded)[:2], "--help"]) == 0
+    assert "--into" in capsys.readouterr().out
 
 
 def test_the_image_copies_what_is_there_and_ends_by_the_signal_that_the_service_heeds() -> None:
@@ -92,4 +110,7 @@ def test_the_image_copies_what_is_there_and_ends_by_the_signal_that_the_service_
     assert all((ROOT / name).exists() for name in copied)
     assert re.search(r"^USER tacit$", text, re.MULTILINE)
     assert "STOPSIGNAL SIGTERM" in text
+    assert re.search(r"^EXPOSE 8000$", text, re.MULTILINE)  # as tacit serve has it, and the ports and the check in compose.yaml
+    assert "TACIT_CACHE=/var/cache/tacit " in text
+    assert "VOLUME /var/cache/tacit" in text
     assert ".env" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
