@@ -2,7 +2,8 @@
 
 Each term of the response that the graph of associations knows is worth the weight of the strongest edge that leads to it from a
 term of the last turn, 0 when none does. The value is the mean of these: 0 or more, in nats, in practice below 4; higher is
-better. The evidence is the edges.
+better. Over a graph with counts, a term is worth the mean weight over all terms of the last turn, and rare terms of the response
+count for more (by inverse frequency): any number, in practice -1 to 1. The evidence is the edges.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ...graph.model import Assertion
 from ...graph.model import Path as Edge
@@ -38,7 +41,7 @@ class Association:
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
         """The graph of associations."""
-        return (("associations", self.digest),)
+        return (("associations", self.digest), *((("worth", "average"),) if self.graph.counted else ()))
 
     def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
         """Measure each response against the last turn that says something."""
@@ -46,36 +49,48 @@ class Association:
 
     def _one(self, turn: Turn, response: str, explain: bool) -> Measure:
         asked, numbers = self._known(response)
-        wanted, sources = self._known(turn.text)
+        wanted, callers = self._known(turn.text)
         if not asked:
             return Measure(0.0, note=UNKNOWN)
         if not wanted:
             return Measure(0.0)
-        weights = self.graph.between(sources, numbers)
-        callers = weights.argmax(axis=0).tolist()
-        best = weights.max(axis=0).astype(float)
-        shares = best / len(asked)
-        if not explain:
-            return Measure(float(shares.sum()))
+        if self.graph.counted:
+            weights, rarity = self.graph.expected(callers, numbers)
+            worth = weights.mean(axis=0, dtype=np.float64)
+            shares = worth * rarity / max(float(rarity.sum()), 1e-9)
+            if not explain:
+                return Measure(float(shares.sum()))
+            weights = np.where(worth >= 0, weights, -weights)  # what pulls the term to its side
+        else:
+            weights = self.graph.between(callers, numbers)
+            worth = weights.max(axis=0).astype(float)
+            shares = worth / len(asked)
+            if not explain:
+                return Measure(float(shares.sum()))
+        edges = self.graph.between(callers, numbers)
         pieces = [
-            _piece(turn, wanted[caller], response, term, weight, share)
-            for caller, term, weight, share in zip(callers, asked, best.tolist(), shares.tolist(), strict=True)
-            if weight
+            _piece(turn, wanted[caller], response, term, float(edges[caller, number]), value, share)
+            for number, (caller, term, value, share) in enumerate(
+                zip(weights.argmax(axis=0).tolist(), asked, worth.tolist(), shares.tolist(), strict=True)
+            )
+            if value
         ]
-        return Measure(float(shares.sum()), tuple(sorted(pieces, key=lambda piece: -piece.share)))
+        return Measure(float(shares.sum()), tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
     def _known(self, text: str) -> tuple[list[Term], Ids]:
         """The terms of a text that the graph knows, and their numbers."""
-        terms = terms_of(text)
+        terms = terms_of(text, marks=self.graph.counted)
         numbers = self.graph.ids([term.text for term in terms])
         return [term for term, number in zip(terms, numbers.tolist(), strict=True) if number >= 0], numbers[numbers >= 0]
 
 
-def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, share: float) -> Piece:
-    """The evidence that an edge is, as every metric gives an edge of a graph."""
+def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, worth: float, share: float) -> Piece:
+    """The evidence that an edge is, as every metric gives an edge of a graph; without one, what the term is worth."""
     here, there = _mention(turn.text, caller), _mention(response, called)
+    if not weight:
+        return Piece("term", worth, share, there)
     edge = Edge((here.concept, there.concept), (Assertion(here.concept, RELATION, there.concept, weight, "tacit"),))
-    return Piece("term", weight, share, there, turn.place, here, 1, edge, asserted=False)
+    return Piece("term", worth, share, there, turn.place, here, 1, edge, asserted=False)
 
 
 def _mention(text: str, term: Term) -> Mention:

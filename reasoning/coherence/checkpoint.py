@@ -17,7 +17,7 @@ from typing import Any
 
 from ...graph.errors import InputError, ModelError
 from ..encoder import TextEncoder, open_encoder
-from .graph import FILES, AssociationGraph
+from .graph import COUNTS, FILES, AssociationGraph
 from .head import SelectionHead, load_head
 
 FORMAT = "tacit coherence"
@@ -57,9 +57,9 @@ class Checkpoint:
     @cached_property
     def associations(self) -> AssociationGraph:
         """The graph of associations."""
-        for name in FILES:
-            self._check(f"{ASSOCIATIONS}/{name}")
-        return AssociationGraph(self.folder / ASSOCIATIONS)
+        for name in self._association_files:
+            self._check(name)
+        return AssociationGraph(self.folder / ASSOCIATIONS, counted=f"{ASSOCIATIONS}/{COUNTS}" in self.header["files"])
 
     @cached_property
     def head(self) -> SelectionHead:
@@ -70,8 +70,13 @@ class Checkpoint:
     @property
     def associations_digest(self) -> str:
         """12 hex digits for the graph of associations."""
-        sums = "".join(str(self.header["files"].get(f"{ASSOCIATIONS}/{name}")) for name in FILES)
+        sums = "".join(str(self.header["files"].get(name)) for name in self._association_files)
         return hashlib.sha256(sums.encode()).hexdigest()[:_DIGITS]
+
+    @property
+    def _association_files(self) -> list[str]:
+        names = [f"{ASSOCIATIONS}/{name}" for name in (*FILES, COUNTS)]
+        return [name for name in names if name in self.header["files"] or not name.endswith(COUNTS)]
 
     @property
     def head_digest(self) -> str:

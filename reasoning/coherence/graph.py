@@ -1,9 +1,10 @@
 """Which term of a turn calls for which term of the next: a weighted graph of ``FollowedBy`` edges, as memory-mapped arrays.
 
 An edge's weight is the pointwise mutual information (Church & Hanks, 1990), in nats, of its first term in a turn and its second
-in the turn after it: how much more often they stand so than by chance. Only edges that are well above chance are kept. They lie
-as compressed sparse rows, a term's successors in order; terms are numbered by a static trie. The files are mapped, so processes
-share the memory.
+in the turn after it: how much more often they stand so than by chance. A graph without counts keeps only edges well above chance.
+One with counts keeps those that tell most, below zero too, and says of any other pair what its terms' counts let expect. Edges
+lie as compressed sparse rows, a term's successors in order; terms are numbered by a static trie. The files are mapped, so
+processes share the memory.
 """
 
 from __future__ import annotations
@@ -23,24 +24,29 @@ ARRAYS: Mapping[str, tuple[type, ...]] = {
     "offsets": (np.uint32,), "targets": (np.uint16, np.uint32), "weights": (np.float16,),
 }  # fmt: skip
 FILES = (TERMS, *(f"{name}.npy" for name in ARRAYS))
+COUNTS = "counts.npy"
+LEAST_COUNT = 3
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
+Counts = NDArray[np.uint32]
 
 
 class AssociationGraph:
     """A graph on disk, opened for reading; safe to share between threads.
 
     Args:
-        folder: holds :data:`FILES`.
+        folder: holds :data:`FILES`, and :data:`COUNTS` where the graph has counts.
+        counted: whether it has.
 
     Raises:
         ModelError: it is not whole.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, counted: bool = False) -> None:
         self.folder = folder
         try:
+            self._counts = np.load(folder / COUNTS, mmap_mode="r", allow_pickle=False) if counted else None
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
             self._trie = self._open_trie(folder / TERMS)
         except (OSError, EOFError, ValueError, RuntimeError) as error:
@@ -62,6 +68,8 @@ class AssociationGraph:
         """Whether the arrays have the shapes and types that they should have."""
         typed = all(array.ndim == 1 and array.dtype.type in ARRAYS[name] for name, array in arrays.items())
         rows = len(self._trie) + 1
+        if self._counts is not None and (self._counts.shape != (rows, 2) or self._counts.dtype != np.uint32):
+            return False
         return typed and len(self._offsets) == rows and len(self._targets) == len(self._weights) == int(self._offsets[-1])
 
     def __len__(self) -> int:
@@ -72,6 +80,11 @@ class AssociationGraph:
     def edges(self) -> int:
         """Number of edges."""
         return len(self._targets)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it has counts, so that it can speak of every pair of terms."""
+        return self._counts is not None
 
     def ids(self, terms: Sequence[str]) -> Ids:
         """Return the number of each term, -1 for one that is unknown."""
@@ -97,6 +110,20 @@ class AssociationGraph:
                 found[row, there] = self._weights[start:end][places[there]]
         return found
 
+    def expected(self, sources: Ids, targets: Ids) -> tuple[Floats, Floats]:
+        """Return what a graph with counts says of every pair, shape (sources, targets), and what it knows of each target.
+
+        The first is the weight of the edge, or, where there is none, that of a pair seen as often as chance has it and at most
+        twice; 0 down. The second is the inverse frequency of each target, log(N / n(b)), shape (targets,).
+        """
+        assert self._counts is not None
+        pairs = float(self._counts[-1, 0])
+        before, after = (self._counts[ids, side].astype(np.float64) for side, ids in enumerate((sources, targets)))
+        found = self.between(sources, targets)
+        chance = np.outer(before, after) / pairs
+        weights = np.where(found != 0, found, unseen(chance)).astype(np.float32)
+        return weights, np.log(pairs / np.maximum(after, 1)).astype(np.float32)
+
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
         """Return the terms that ``term`` calls for most, with the weights of the edges, strongest first."""
         number = self._trie.get(term, -1)
@@ -107,12 +134,19 @@ class AssociationGraph:
         return [(name, weight) for weight, name in sorted(edges, key=lambda edge: (-edge[0], edge[1]))[:limit]]
 
 
-def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats]) -> None:
+def unseen(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of pairs without an edge, by how many times chance would have them: counted so many times, but twice at most."""
+    return np.log((np.minimum(chance, LEAST_COUNT - 1) + 1) / (chance + 1))
+
+
+def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats], counts: Counts | None = None) -> None:
     """Write a graph of ``terms`` into ``folder``, which exists.
 
     Args:
         terms: distinct.
         edges: sources and targets as places in ``terms``, and weights; no edge twice.
+        counts: how many first and how many second turns each term stands in, and a last row with the number of pairs of turns,
+            shape (terms + 1, 2); None for a graph that speaks of its edges alone.
     """
     import marisa_trie
 
@@ -127,3 +161,7 @@ def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Float
     arrays: tuple[NDArray[Any], ...] = (offsets, targets[order].astype(small), edges[2][order].astype(np.float16))
     for name, array in zip(ARRAYS, arrays, strict=True):
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    if counts is not None:
+        placed = counts.copy()
+        placed[number] = counts[:-1]
+        np.save(folder / COUNTS, placed, allow_pickle=False)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..coherence.association import Association
 from ..coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, VERSION
-from ..coherence.graph import FILES, AssociationGraph, write_graph
+from ..coherence.graph import COUNTS, FILES, AssociationGraph, write_graph
 from ..coherence.head import SelectionHead
 from ..coherence.parts import Part
 from ..coherence.repetition import Repetition
@@ -51,6 +51,7 @@ class Settings:
         max_pairs: pairs of turns that the head learns from; of more, a random choice.
         head: how the head is trained.
         copies: near copies of recent turns for each true response, where the parts are weighed.
+        average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
         elsewhere: half of the weighing is done with parts that have not seen the corpus, where there are several.
     """
 
@@ -59,7 +60,13 @@ class Settings:
     max_pairs: int = MAX_PAIRS
     head: HeadSettings = field(default_factory=HeadSettings)
     copies: float = COPIES
+    average: bool = False
     elsewhere: bool = True
+
+
+#: What was best on talk like the training's, and what on talk of other kinds (docs/coherence.md has the figures).
+FOR_SAME = Settings(head=HeadSettings(width=256, own_turns=True), average=True, elsewhere=False)
+FOR_OTHER = Settings()
 
 
 def _silent(step: str, done: int, total: int) -> None:
@@ -109,7 +116,7 @@ def train_coherence(
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
             far.append(measure(found, others, 1 / len(asked), told))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
-    graph = AssociationGraph(folder / ASSOCIATIONS)
+    graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
     header = {
         "format": FORMAT, "version": VERSION, "encoder": {"id": encoder_id, "signature": encoder.signature}, "files": sums,
         "weights": weigh([*near, *far]),
@@ -159,21 +166,22 @@ class _Trainer:
         settings = self._settings
         pairs = [pair for name in names for turns in self._turns.dialogues[name] for pair in pairwise(turns)]
         counted = count_associations(
-            pairs, terms=settings.terms, edges=settings.edges,
+            pairs, terms=settings.terms, edges=settings.edges, average=settings.average,
             progress=lambda done, total: self._progress("counting" + label, done, total),
         )  # fmt: skip
         (folder / ASSOCIATIONS).mkdir()
-        write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges)
+        write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges, counted.counts)
+        graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
         rows = np.concatenate([self._turns.rows[name] for name in names])
         head = train_head(
             self._turns.vectors, rows, seed=self._seed, settings=settings.head,
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
         (folder / HEAD).write_bytes(head.to_bytes())
-        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in FILES)]
+        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in (*FILES, *([COUNTS] if settings.average else [])))]
         kept = _as_kept(head)
         parts: dict[str, Part] = {
-            "similarity": Similarity(self._encoder), "association": Association(AssociationGraph(folder / ASSOCIATIONS), ""),
+            "similarity": Similarity(self._encoder), "association": Association(graph, ""),
             "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}

@@ -46,7 +46,7 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
     assert set(told["corpora"]) == {"pets", "sea"}
     assert told["left out"]["excluded"] > 0
     names = sorted(str(path.relative_to(model)) for path in model.rglob("*") if path.is_file())
-    arrays = [f"associations/{name}" for name in ("offsets.npy", "targets.npy", "terms.marisa", "weights.npy")]
+    arrays = [f"associations/{name}" for name in ("counts.npy", "offsets.npy", "targets.npy", "terms.marisa", "weights.npy")]
     assert names == ["README.md", *arrays, "coherence.json", "selection.safetensors"]
     card = (model / "README.md").read_text(encoding="utf-8")
     assert told["digest"] in card
@@ -64,7 +64,7 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
 
 def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words: list[Any], place: Path) -> None:
     first = tacit(*words, "-o", place / "again", "--json").json
-    shown = tacit(*words, "-o", place / "again", "--own-turns", "--weigh-on", "near", "--seed", 1)
+    shown = tacit(*words, "-o", place / "again", "--for", "other", "--seed", 1)
     assert shown.status == 0, shown.err
     assert "selection tells true from false" in shown.out
     assert first["digest"] not in (place / "again" / "README.md").read_text(encoding="utf-8")

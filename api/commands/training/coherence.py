@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,11 +32,11 @@ class Dtype(Enum):
     BFLOAT16 = "bfloat16"
 
 
-class WeighOn(Enum):
-    """Which dialogues the parts are weighed on."""
+class Use(Enum):
+    """Which talk a checkpoint is made for."""
 
-    BOTH = "both"
-    NEAR = "near"
+    SAME = "same"
+    OTHER = "other"
 
 
 def coherence(
@@ -62,10 +63,12 @@ def coherence(
     pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs of turns that the head learns from, at most.")] = 75_000,
     terms: Annotated[int, typer.Option(metavar="N", min=1, help="Most frequent words and pairs of words that count.")] = 30_000,
     edges: Annotated[int, typer.Option(metavar="N", min=1, help="Associations that are kept, at most.")] = 1_200_000,
-    own_turns: Annotated[bool, typer.Option("--own-turns", help="Teach the head that no turn follows itself.")] = False,
-    weigh_on: Annotated[
-        WeighOn, typer.Option(help="Weigh the parts for talk like the data's alone, or for other talk as well.")
-    ] = WeighOn.BOTH,
+    use: Annotated[
+        Use,
+        typer.Option(
+            "--for", help="Talk like the data's, or of other kinds as well: how associations and parts are weighed, and the head."
+        ),
+    ] = Use.SAME,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one checkpoint.")] = 0,
     device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to encode.")] = None,
     dtype: Annotated[Dtype, typer.Option(help="Of the encoder for the turns that are learnt from.")] = Dtype.FLOAT32,
@@ -81,9 +84,8 @@ def coherence(
     _check_place(output)
     read, files = _read(dialogues, strict)
     barred = [turn for file in exclude or () for turn in _turns_of(file)]
-    from ....reasoning.training.coherence import Settings, train_coherence
+    from ....reasoning.training.coherence import FOR_OTHER, FOR_SAME, train_coherence
     from ....reasoning.training.corpora import check_corpora, distinct_dialogues
-    from ....reasoning.training.selection import HeadSettings
 
     kept, left = distinct_dialogues(read, barred)
     check_corpora(kept)
@@ -96,9 +98,7 @@ def coherence(
     learning = open_encoder(encoder, device=device, dtype=dtype.value)
     known = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else None
     told = {"data": files, "left out": left, "licence": licence, "command": _command(dialogues)}
-    settings = Settings(
-        terms=terms, edges=edges, max_pairs=pairs, head=HeadSettings(own_turns=own_turns), elsewhere=weigh_on is WeighOn.BOTH
-    )
+    settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
     with _folder(output) as fresh, Stages(quiet) as stages:
         train_coherence(
             kept,
