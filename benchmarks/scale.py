@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--items N] [--metrics NAME,...] [--rounds N] [--workers N ...] [--work FOLDER] [--json]
 
 A core's rate is by processor time on one thread, from the second shard on: neither opening models nor a busy machine counts;
-neural metrics score a fifth of the items. The rates beside each other are by the clock, the local run on one thread too, from
+neural metrics score a tenth of the items. The rates beside each other are by the clock, the local run on one thread too, from
 when each worker has given a first shard to the last shard, medians over rounds in turn; a machine with other work, or with fewer
 cores than workers, holds them down. The data are DailyDialog and ConceptNet where they are at hand (TACIT_TEST_DATA), else the
 sample's dialogues over and over and its graph.
@@ -34,7 +34,7 @@ from tacit.reasoning import Reasoner
 
 NEURAL = ("coherence", "accent")
 LINES = 100
-FEWER = 5
+FEWER = 10
 
 
 def dialogues(work: Path, items: int) -> Path:
