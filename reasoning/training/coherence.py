@@ -37,7 +37,7 @@ from .weighing import COPIES, areas, contrasts, measure, weigh
 #: Told the name of the step at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
 
-MAX_PAIRS = 75_000
+MAX_PAIRS = 200_000
 
 _CHUNK = 1_024
 
