@@ -16,6 +16,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
+from urllib.request import urlopen
 
 from support.graphs import REPOSITORY, named_graph, say
 from support.http import Figures, burst, drive, post
@@ -65,25 +67,32 @@ class Service(NamedTuple):
 
 @contextmanager
 def serving(graph: str, *options: str) -> Iterator[Service]:
-    """Run ``tacit serve`` on a free port."""
+    """Run ``tacit serve`` on a free port, and wait until it is ready."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
     program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
-    command = [sys.executable, "-c", program, "serve", graph, "--port", "0", *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert process.stderr is not None
-    port = 0
-    while not port:
-        line = process.stderr.readline()
-        if not line:
+    command = [sys.executable, "-c", program, "serve", graph, "--port", str(port), *options]
+    process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    while not ready(port):
+        if process.poll() is not None:
             raise SystemExit("the service did not start")
-        match = re.search(r"http://127\.0\.0\.1:(\d+)", line)
-        port = int(match[1]) if match else 0
-    threading.Thread(target=lambda: [None for _ in process.stderr or ()], daemon=True).start()
+        time.sleep(0.1)
     try:
         yield Service(port, process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         if process.wait(60) != 0:
             say(f"the service ended with status {process.returncode}")
+
+
+def ready(port: int) -> bool:
+    """Whether the service on a port can answer."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
 def memory(pid: int) -> str:
