@@ -158,7 +158,6 @@ def main() -> None:
     parser.add_argument("--graphs", default="real,synthetic")
     parser.add_argument("--nodes", type=int, default=NODES)
     parser.add_argument("--edges", type=int, default=EDGES)
-    parser.add_argument("--pairs", type=int, default=4 * LISTED)
     parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement")
     parser.add_argument("--work", type=Path, default=REPOSITORY / "build" / "bench")
     parser.add_argument("--neo4j", default=os.environ.get("TACIT_BENCH_NEO4J"), help="URL of a server that holds the graph")
@@ -182,7 +181,7 @@ def main() -> None:
                 server = stack.enter_context(neo4j_holding(embedded, script, Path(f"{embedded.url}-neo4j")))
             counts = index.counts()
             print(f"\n{name}: {counts.concepts:,} concepts, {counts.assertions:,} assertions", flush=True)
-            work, clock = Work(index, options.pairs), Clock(options.seconds)
+            work, clock = Work(index, 4 * LISTED), Clock(options.seconds)
             distances(index, embedded, server, work, clock)
             surroundings(index, embedded, server, work, clock)
 

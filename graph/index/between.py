@@ -11,21 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .ascending import place_of
 from .scratch import fresh_stamps
 
 
 @njit(nogil=True, cache=True)
 def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
     """Return the place of the first arc from ``node`` to ``other``, -1 when there is none."""
-    low, high = indptr[node], indptr[node + 1]
-    last = high
-    while low < high:
-        middle = (low + high) >> 1
-        if neighbour[middle] < other:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < last and neighbour[low] == other else -1
+    return place_of(neighbour, indptr[node], indptr[node + 1], other)
 
 
 @njit(nogil=True, cache=True)

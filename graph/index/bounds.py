@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from ..protocol import MAX_HOPS
+from .ascending import place_of
 
 
 @njit(nogil=True, cache=True)
@@ -30,19 +31,6 @@ def hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
         by_one = by_two | np.int64(((close_nearer & ~far_nearer) | (close_same & ~(far_nearer | far_same))) != 0)
         least = max(least, abs(ahead - behind) + by_two + by_one)
     return least, most
-
-
-@njit(nogil=True, cache=True)
-def _holds(pruned, low, high, label):  # type: ignore[no-untyped-def]
-    """Whether ``label`` stands in ``pruned[low:high]``, which ascends."""
-    last = high
-    while low < high:
-        middle = (low + high) >> 1
-        if pruned[middle] < label:
-            low = middle + 1
-        else:
-            high = middle
-    return low < last and pruned[low] == label
 
 
 @njit(nogil=True, cache=True)
@@ -80,16 +68,16 @@ def through_labels(start, pruned, one, two, least, best):  # type: ignore[no-unt
     label = np.uint32(hub) << np.uint32(3)
     one1, one2, one3, one_end = start[one, 0], start[one, 1], start[one, 2], start[one + 1, 0]
     two1, two2, two3, two_end = start[two, 0], start[two, 1], start[two, 2], start[two + 1, 0]
-    if least <= 1 and _holds(pruned, start[node, 0], start[node, 1], label | np.uint32(1)):
+    if least <= 1 and place_of(pruned, start[node, 0], start[node, 1], label | np.uint32(1)) >= 0:
         return np.int64(1)
     if least <= 2 and best > 2:
-        if _holds(pruned, start[node, 1], start[node, 2], label | np.uint32(2)):
+        if place_of(pruned, start[node, 1], start[node, 2], label | np.uint32(2)) >= 0:
             return np.int64(2)
         if _meet(pruned, one1, one2, two1, two2):
             return np.int64(2)
     if best > 3:
         for distance in range(3, min(best, MAX_HOPS + 1)):
-            if _holds(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)):
+            if place_of(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)) >= 0:
                 best = np.int64(distance)
                 break
     if best > 3 and (_meet(pruned, one1, one2, two2, two3) or _meet(pruned, one2, one3, two1, two2)):

@@ -55,27 +55,27 @@ class Association:
         if not wanted:
             return Measure(0.0)
         if self.graph.counted:
-            weights, rarity = self.graph.expected(callers, numbers)
+            edges, weights, rarity = self.graph.expected(callers, numbers)
             worth = weights.mean(axis=0, dtype=np.float64)
             shares = worth * rarity / max(float(rarity.sum()), 1e-9)
-            if not explain:
-                return Measure(float(shares.sum()))
-            weights = np.where(worth >= 0, weights, -weights)  # what pulls the term to its side
+            pull = np.where(worth >= 0, weights, -weights)  # how far each pair draws the term to its side of 0
         else:
-            weights = self.graph.between(callers, numbers)
-            worth = weights.max(axis=0).astype(float)
+            edges = pull = self.graph.between(callers, numbers)
+            worth = edges.max(axis=0).astype(float)
             shares = worth / len(asked)
-            if not explain:
-                return Measure(float(shares.sum()))
-        edges = self.graph.between(callers, numbers)
+        value = float(shares.sum())
+        if not explain:
+            return Measure(value)
+        strongest = pull.argmax(axis=0)
         pieces = [
-            _piece(turn, wanted[caller], response, term, float(edges[caller, number]), value, share)
-            for number, (caller, term, value, share) in enumerate(
-                zip(weights.argmax(axis=0).tolist(), asked, worth.tolist(), shares.tolist(), strict=True)
+            _piece(turn, wanted[caller], response, term, weight, of_term, share)
+            for caller, term, weight, of_term, share in zip(
+                strongest.tolist(), asked, edges[strongest, np.arange(len(asked))].tolist(), worth.tolist(), shares.tolist(),
+                strict=True,
             )
-            if value
-        ]
-        return Measure(float(shares.sum()), tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
+            if of_term
+        ]  # fmt: skip
+        return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
     def _known(self, text: str) -> tuple[list[Term], Ids]:
         """The terms of a text that the graph knows, and their numbers."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...graph.errors import InputError, ModelError
 from ..encoder import TextEncoder, open_encoder
-from .graph import COUNTS, FILES, AssociationGraph
+from .graph import COUNTS, AssociationGraph, graph_files
 from .head import SelectionHead, load_head
 
 FORMAT = "tacit coherence"
@@ -59,7 +59,7 @@ class Checkpoint:
         """The graph of associations."""
         for name in self._association_files:
             self._check(name)
-        return AssociationGraph(self.folder / ASSOCIATIONS, counted=f"{ASSOCIATIONS}/{COUNTS}" in self.header["files"])
+        return AssociationGraph(self.folder / ASSOCIATIONS, counted=self._counted)
 
     @cached_property
     def head(self) -> SelectionHead:
@@ -74,9 +74,12 @@ class Checkpoint:
         return hashlib.sha256(sums.encode()).hexdigest()[:_DIGITS]
 
     @property
+    def _counted(self) -> bool:
+        return f"{ASSOCIATIONS}/{COUNTS}" in self.header["files"]
+
+    @property
     def _association_files(self) -> list[str]:
-        names = [f"{ASSOCIATIONS}/{name}" for name in (*FILES, COUNTS)]
-        return [name for name in names if name in self.header["files"] or not name.endswith(COUNTS)]
+        return [f"{ASSOCIATIONS}/{name}" for name in graph_files(self._counted)]
 
     @property
     def head_digest(self) -> str:

@@ -23,7 +23,6 @@ TERMS = "terms.marisa"
 ARRAYS: Mapping[str, tuple[type, ...]] = {
     "offsets": (np.uint32,), "targets": (np.uint16, np.uint32), "weights": (np.float16,),
 }  # fmt: skip
-FILES = (TERMS, *(f"{name}.npy" for name in ARRAYS))
 COUNTS = "counts.npy"
 LEAST_COUNT = 3
 
@@ -32,12 +31,17 @@ Ids = NDArray[np.int64]
 Counts = NDArray[np.uint32]
 
 
+def graph_files(counted: bool) -> tuple[str, ...]:
+    """The names of a graph's files, in the order in which a digest reads them."""
+    return (TERMS, *(f"{name}.npy" for name in ARRAYS), *((COUNTS,) if counted else ()))
+
+
 class AssociationGraph:
     """A graph on disk, opened for reading; safe to share between threads.
 
     Args:
-        folder: holds :data:`FILES`, and :data:`COUNTS` where the graph has counts.
-        counted: whether it has.
+        folder: holds the files of :func:`graph_files`.
+        counted: whether the graph has counts.
 
     Raises:
         ModelError: it is not whole.
@@ -110,19 +114,20 @@ class AssociationGraph:
                 found[row, there] = self._weights[start:end][places[there]]
         return found
 
-    def expected(self, sources: Ids, targets: Ids) -> tuple[Floats, Floats]:
-        """Return what a graph with counts says of every pair, shape (sources, targets), and what it knows of each target.
+    def expected(self, sources: Ids, targets: Ids) -> tuple[Floats, Floats, Floats]:
+        """Return what a graph with counts says of every pair, and what it knows of each target.
 
-        The first is the weight of the edge, or, where there is none, that of a pair seen as often as chance has it and at most
-        twice; 0 down. The second is the inverse frequency of each target, log(N / n(b)), shape (targets,).
+        Returns:
+            The weights of the edges, 0 where there is none; the same with, where there is none, that of a pair seen as often as
+            chance has it and at most twice, 0 down; both of shape (sources, targets). The inverse frequency of each target,
+            log(N / n(b)), shape (targets,).
         """
         assert self._counts is not None
         pairs = float(self._counts[-1, 0])
         before, after = (self._counts[ids, side].astype(np.float64) for side, ids in enumerate((sources, targets)))
-        found = self.between(sources, targets)
-        chance = np.outer(before, after) / pairs
-        weights = np.where(found != 0, found, unseen(chance)).astype(np.float32)
-        return weights, np.log(pairs / np.maximum(after, 1)).astype(np.float32)
+        edges = self.between(sources, targets)
+        weights = np.where(edges != 0, edges, unseen(np.outer(before, after) / pairs)).astype(np.float32)
+        return edges, weights, np.log(pairs / np.maximum(after, 1)).astype(np.float32)
 
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
         """Return the terms that ``term`` calls for most, with the weights of the edges, strongest first."""

@@ -77,10 +77,11 @@ def count_associations(
         if average:
             weights = np.log((number + 1) / (chance + 1))
             weights[np.abs(weights) < _NO_WEIGHT] = _NO_WEIGHT
-            heavy, telling = np.ones(len(weights), dtype=bool), number * np.abs(weights - unseen(chance))
+            telling = number * np.abs(weights - unseen(chance))
         else:
             weights = np.log(number / chance)
-            heavy, telling = weights >= LEAST_WEIGHT, number * weights
+            telling = np.where(weights >= LEAST_WEIGHT, number * weights, 0)
+        heavy = telling > 0
         kept = weights[heavy].astype(np.float32)
         found.append((sources[heavy], targets[heavy], kept, telling[heavy].astype(np.float32)))
         if progress is not None:

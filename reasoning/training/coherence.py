@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..coherence.association import Association
 from ..coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, VERSION
-from ..coherence.graph import COUNTS, FILES, AssociationGraph, write_graph
+from ..coherence.graph import AssociationGraph, graph_files, write_graph
 from ..coherence.head import SelectionHead
 from ..coherence.parts import Part
 from ..coherence.repetition import Repetition
@@ -90,6 +90,7 @@ def train_coherence(
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: what the encoder is opened by, None for the default one.
+        settings: by default :data:`FOR_SAME`, as the command has it.
         learning_encoder: the same model in lower precision, for the turns that the head learns from.
         seed: of the head's weights, of order and of choices.
         facts: what the header is to say of the data.
@@ -97,7 +98,7 @@ def train_coherence(
     Raises:
         InputError: a corpus has too few dialogues to hold some out.
     """
-    settings = settings or Settings()
+    settings = settings or FOR_SAME
     random = np.random.default_rng(seed)
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
@@ -178,7 +179,7 @@ class _Trainer:
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
         (folder / HEAD).write_bytes(head.to_bytes())
-        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in (*FILES, *([COUNTS] if settings.average else [])))]
+        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(settings.average))]
         kept = _as_kept(head)
         parts: dict[str, Part] = {
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),

@@ -64,11 +64,19 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
 
 def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words: list[Any], place: Path) -> None:
     first = tacit(*words, "-o", place / "again", "--json").json
-    shown = tacit(*words, "-o", place / "again", "--for", "other", "--seed", 1)
+    assert (place / "again" / "associations" / "counts.npy").exists()
+    assert first["areas of parts trained without the corpus"] is None
+    shown = tacit(*words, "-o", place / "again", "--seed", 1)
     assert shown.status == 0, shown.err
     assert "selection tells true from false" in shown.out
     assert first["digest"] not in (place / "again" / "README.md").read_text(encoding="utf-8")
     assert not list(place.glob(".again*"))
+
+
+def test_a_checkpoint_for_other_talk_is_weighed_on_other_talk(tacit: Tacit, words: list[Any], place: Path) -> None:
+    told = tacit(*words, "-o", place / "other", "--for", "other", "--json").json
+    assert set(told["areas of parts trained without the corpus"]) == {"similarity", "association", "selection", "repetition"}
+    assert not (place / "other" / "associations" / "counts.npy").exists()
 
 
 @pytest.mark.parametrize(
