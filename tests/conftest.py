@@ -7,6 +7,7 @@ it gets it empty, and the graphs of one test that are on the server replace each
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,9 @@ HOW_TO_GET_A_SERVER = (
     "Neo4j tests were skipped: docker run -p 7687:7687 -e NEO4J_AUTH=neo4j/tacit-test neo4j:5.26, "
     "then TACIT_TEST_NEO4J=bolt://localhost:7687 make test (its data will be deleted)"
 )
+
+# A server that lives for a minute spends most of its processor time on compiling what it runs a few times.
+SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"}
 
 OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed", "test_neo4j_admin_imports", "test_real_data_neo4j")
 ON_SERVER = ("test_bridge", "test_cookbook", "test_routing")
@@ -124,8 +128,10 @@ def group_of(nodeid: str) -> str:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let groups of tests, not single ones, go to the processes that ``pytest -n`` starts."""
+    """Let groups of tests, not single ones, go to the processes that ``pytest -n`` starts, in the order of these."""
     from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False
 
     class Groups(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
@@ -134,8 +140,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Groups(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse a test that asks the one server and whose name does not say so: it would run beside others that empty it."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put groups with slow tests first where processes share the work, so that these end together.
+
+    A test that asks the one server and whose name does not say so is refused: it would run beside others that empty the server.
+    """
+    if hasattr(config, "workerinput"):
+        groups = Counter(group_of(item.nodeid) for item in items)
+        slow = Counter(group_of(item.nodeid) for item in items if item.get_closest_marker("slow"))
+        items.sort(key=lambda item: (-slow[group_of(item.nodeid)], -groups[group_of(item.nodeid)]))
     for item in items:
         if "neo4j_url" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != "neo4j":
             raise pytest.UsageError(f"{item.nodeid} asks for the server; put neo4j into its name, or its file into ON_SERVER")

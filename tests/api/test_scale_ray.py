@@ -17,6 +17,7 @@ from tacit.api.scale.work import Work
 Tacit = Callable[..., Any]
 
 STORE_BYTES = 80 << 20
+SOON_DEAD = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 5}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,12 @@ def cluster() -> Iterator[Any]:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         nodes = Cluster(
             initialize_head=True,
-            head_node_args={"num_cpus": 0, "object_store_memory": STORE_BYTES, "include_dashboard": False},
+            head_node_args={
+                "num_cpus": 0,
+                "object_store_memory": STORE_BYTES,
+                "include_dashboard": False,
+                "_system_config": SOON_DEAD,
+            },
         )
         for _ in range(2):
             nodes.add_node(num_cpus=1, object_store_memory=STORE_BYTES)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tacit.graph import Assertion, GraphUnavailable, KnowledgeGraph, LoadEntry, Manifest, checksum, open_graph
 
-from ..conftest import credentials
+from ..conftest import SHORT_LIVED, credentials
 from .worlds import DOG, random_rows
 
 ROWS = 14_000
@@ -117,7 +117,7 @@ class OwnServer:
         self.script, self.home, self.port = script, home, "0"
 
     def do(self, verb: str, *rest: str) -> str:
-        environment = os.environ | {"NEO4J_HEAP": "400m", "NEO4J_PAGECACHE": "100m"}
+        environment = SHORT_LIVED | os.environ | {"NEO4J_HEAP": "400m", "NEO4J_PAGECACHE": "100m"}
         command = [str(self.script), verb, str(self.home), *rest]
         return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
