@@ -39,6 +39,13 @@ Pipeline = Annotated[
     str | None,
     typer.Option("--pipeline", metavar="NAME", show_default="tacit's own", help="A spaCy pipeline's name or folder."),
 ]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size", metavar="N", min=1, show_default="by metric, 256 or 512",
+        help="Items scored together; changes the speed alone.",
+    ),
+]  # fmt: skip
 
 
 def metric_names(named: Sequence[str], option: str) -> list[str]:

@@ -12,8 +12,6 @@ from .registry import load_metric, metric_options
 from .score import Metric, Score
 from .scoring import ItemScores, StreamItem, score_items
 
-BATCH_SIZE = 256
-
 
 class Reasoner:
     """Metrics that are opened once and score together.
@@ -83,7 +81,9 @@ class Reasoner:
         """
         return {metric.name: metric.score(history, response, references, explain=explain) for metric in self.metrics}
 
-    def stream(self, items: Iterable[StreamItem], *, batch_size: int = BATCH_SIZE, explain: bool = False) -> Iterator[ItemScores]:
+    def stream(
+        self, items: Iterable[StreamItem], *, batch_size: int | None = None, explain: bool = False
+    ) -> Iterator[ItemScores]:
         """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in order.
 
         One batch is held in memory, however long the stream. An item that cannot be scored gives a row with ``error``. See

@@ -205,7 +205,14 @@ class Metric(Protocol):
 
 
 class BatchScoring(ABC):
-    """Base of metrics that score in batches: one response is a batch of one."""
+    """Base of metrics that score in batches: one response is a batch of one.
+
+    Attributes:
+        together: items that a stream gives it at a time unless the caller says how many; it changes the speed and nothing else.
+            An encoder gains from many, since it finds more texts of one length; slow metrics show their progress by batches.
+    """
+
+    together: int = 512
 
     def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
         """Score one response; see :class:`Metric`."""

@@ -15,6 +15,7 @@ from typing import Any, Self
 from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
 from .score import Item, Metric, Score, check_item
 
+BATCH_SIZE = 256  # of a metric that names none itself
 StreamItem = tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
 
 
@@ -52,7 +53,7 @@ class ItemScores:
 
 
 def score_items(
-    items: Iterable[StreamItem], metrics: Sequence[Metric], *, batch_size: int = 256, explain: bool = False
+    items: Iterable[StreamItem], metrics: Sequence[Metric], *, batch_size: int | None = None, explain: bool = False
 ) -> Iterator[ItemScores]:
     """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in order.
 
@@ -60,7 +61,8 @@ def score_items(
 
     Args:
         metrics: with different names, at least one.
-        batch_size: items scored together, >= 1; it changes the speed and nothing else.
+        batch_size: items scored together, >= 1; it changes the speed and nothing else. By default the fewest that one of the
+            metrics asks for in ``together``, 256 where it asks for none.
         explain: give the evidence that costs extra, such as paths.
 
     Raises:
@@ -70,6 +72,8 @@ def score_items(
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")
+    if batch_size is None:
+        batch_size = min(getattr(metric, "together", BATCH_SIZE) for metric in metrics)
     if batch_size < 1:
         raise InputError(f"a batch of {batch_size} items makes no sense; give 1 or more")
     return _stream(iter(items), metrics, batch_size, explain)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import InputError
-from ..metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_metrics
+from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_metrics
 from ..opening import readable
 from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ..terminal.output import check_output, write_whole
@@ -61,7 +61,7 @@ def evaluate(
     rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")] = 10_000,
     seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")] = 0,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Items scored together; changes the speed alone.")] = 256,
+    batch_size: BatchSize = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
@@ -219,7 +219,7 @@ def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
     return list(plots)
 
 
-def _scored(collected: _Collected, metrics: list[Metric], batch_size: int, quiet: bool) -> list[Judged]:
+def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None, quiet: bool) -> list[Judged]:
     """Return the judgements that can be scored, with their scores; the others are counted."""
     from ...reasoning import score_items
     from ...reasoning.evaluation import Judged

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from ...graph.errors import InputError
-from ..metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
+from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
 from ..opening import Address, readable
 from ..report.making import Reporting
 from ..scale.plan import Form, Observe, Plan, scored
@@ -59,7 +59,7 @@ def score(
         typer.Option("--format", show_default="by the output's name", help="Of the output: .parquet, else JSON lines."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run into the same output was cut short.")] = False,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Items scored together; changes the speed alone.")] = 256,
+    batch_size: BatchSize = None,
     shard_lines: Annotated[int, typer.Option(metavar="N", min=1, help="Lines that are kept, for --resume, together.")] = LINES,
     html: Annotated[
         Path | None,

@@ -41,7 +41,7 @@ class Plan:
         names: the metrics; options: theirs, by metric; address: the graph, None when none is named; engine: what answers it.
         explain: evidence is worked out; shown: it is written, too.
         strict: a line without an item ends the run.
-        batch_size: items scored together; lines: lines of a shard.
+        batch_size: items scored together, None: as the metrics like it; lines: lines of a shard.
         form: how the rows are written.
     """
 
@@ -53,7 +53,7 @@ class Plan:
     explain: bool = False
     shown: bool = False
     strict: bool = False
-    batch_size: int = 256
+    batch_size: int | None = None
     lines: int = LINES
     form: Form = Form.JSONL
 
@@ -116,7 +116,7 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observe: Observe |
 
 
 def scored(
-    rows: Iterable[Item | ItemError], reasoner: Reasoner, batch_size: int, explain: bool
+    rows: Iterable[Item | ItemError], reasoner: Reasoner, batch_size: int | None, explain: bool
 ) -> Iterator[tuple[Item | None, ItemScores | ItemError]]:
     """Yield each item with its scores, or None with what is wrong with the line; lines without an item keep their place."""
     from ...loaders import ItemError

@@ -39,6 +39,7 @@ class Accent(BatchScoring):
     """The metric, over one extractor and one tuple scorer; :func:`make` puts the usual ones together."""
 
     name = "accent"
+    together = 256
 
     def __init__(
         self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit", prior: float

@@ -48,6 +48,7 @@ class Fed(BatchScoring):
     """The metric over one language model; see :func:`make`."""
 
     name = "fed"
+    together = 256
 
     def __init__(self, model: CausalModel, *, quality: str = DEFAULT_QUALITY, scope: str = "follow-up") -> None:
         """See :func:`make`."""

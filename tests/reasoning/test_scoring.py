@@ -75,6 +75,27 @@ def test_items_are_taken_a_batch_at_a_time(metric: Metric) -> None:
     assert taken == 10
 
 
+@pytest.mark.parametrize(("asked", "taken"), [((9,), 9), ((9, 4), 4), ((None,), 256), ((9, None), 9), ((300, None), 256)])
+def test_the_most_careful_metric_says_how_many_are_taken(metric: Metric, asked: tuple[int | None, ...], taken: int) -> None:
+    class Named:
+        """The metric under another name, with or without a word on how many it wants."""
+
+        def __init__(self, name: str, together: int | None) -> None:
+            self.name, self.signature, self.score = name, metric.signature, metric.score
+            if together is not None:
+                self.together = together
+
+        def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+            sizes.append(len(items))
+            return metric.score_batch(items, explain=explain)
+
+    sizes: list[int] = []
+    items = [("id", ["i have a dog"], "a bone")] * (taken + 1)
+    rows = list(score_items(items, [Named(f"metric {place}", together) for place, together in enumerate(asked)]))
+    assert len(rows) == len(items)
+    assert sizes == [taken] * len(asked) + [1] * len(asked)
+
+
 def test_wrong_settings_are_refused(metric: Metric) -> None:
     with pytest.raises(InputError, match="batch of 0"):
         score_items([], [metric], batch_size=0)
