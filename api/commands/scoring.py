@@ -10,22 +10,22 @@ import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...graph.errors import InputError
 from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
 from ..opening import Address, readable
-from ..report.making import Reporting
-from ..scale.plan import Form, Observe, Plan, scored
-from ..scale.running import Cluster, Done, run_shards
-from ..scale.shards import LINES
-from ..tally import Tally
+from ..scale import LINES
 from ..terminal.options import Database, Engine, Password, Quiet, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from ..terminal.telling import in_json, in_words
+
+if TYPE_CHECKING:
+    from ..scale.plan import Form, Observe, Plan
+    from ..scale.running import Done
 
 
 class RunEngine(Enum):
@@ -99,6 +99,10 @@ def score(
     against what came before. Lines come out in the same order: {"id", "scores", "signature"}, with --explain also "evidence".
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
+    from ..report.making import Reporting
+    from ..scale.plan import Form, Plan
+    from ..scale.running import Cluster, run_shards
+
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
     names = metric_names([metrics], "--metrics")
@@ -150,6 +154,9 @@ def _stream(
 ) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
     from ...loaders import read_items
+    from ..scale.plan import scored
+    from ..scale.running import Done
+    from ..tally import Tally
 
     tally = Tally()
     items = read_items(plan.file, strict=plan.strict)
@@ -169,6 +176,8 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
     Raises:
         InputError: Parquet is asked for without a file, or with what is for printing.
     """
+    from ..scale.plan import Form
+
     if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
         if output is None or printed or (output.exists() and not output.is_file()):
             raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")

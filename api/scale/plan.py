@@ -14,7 +14,8 @@ from ..opening import Address
 from ..tally import Tally
 from ..terminal.options import Engine
 from ..terminal.telling import in_json
-from .shards import LINES, Shard
+from . import LINES
+from .shards import Shard
 
 if TYPE_CHECKING:
     from ...loaders.dialogues import Item, ItemError

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...graph.errors import InputError
+from . import LINES
 
 if TYPE_CHECKING:
     from ...loaders.lines import Line
 
-LINES = 1_000
 MOST_BYTES = 1 << 20
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import sys
@@ -72,6 +71,8 @@ def accent(
 
 def _digest(file: str) -> str:
     """The file's digest for the card; nothing for standard input."""
+    import hashlib
+
     if file == "-":
         return ""
     with Path(file).open("rb") as stream:

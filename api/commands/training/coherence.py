@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import shutil
@@ -229,6 +228,8 @@ class Stages:
 
 def _sha256(file: str) -> str | None:
     """Digest of a file's bytes, None for standard input."""
+    import hashlib
+
     if file == "-":
         return None
     with Path(file).open("rb") as stream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,6 +90,8 @@ def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Ra
 
 def _sha256(file: str) -> str | None:
     """Digest of a file's bytes, None for standard input."""
+    import hashlib
+
     if file == "-":
         return None
     with Path(file).open("rb") as stream:

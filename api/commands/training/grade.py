@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import sys
@@ -232,6 +231,8 @@ def _dialogues(file: str, strict: bool) -> Iterator[tuple[str, ...]]:
 
 def _sha256(file: str) -> str | None:
     """Digest of a file's bytes, None for standard input."""
+    import hashlib
+
     if file == "-":
         return None
     with Path(file).open("rb") as stream:
