@@ -12,7 +12,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..coherence.association import Association
 from ..coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, VERSION
 from ..coherence.graph import AssociationGraph, graph_files, write_graph
-from ..coherence.head import SelectionHead
+from ..coherence.head import load_head
 from ..coherence.parts import Part
 from ..coherence.repetition import Repetition
 from ..coherence.selection import Selection
@@ -180,18 +180,12 @@ class _Trainer:
         )  # fmt: skip
         (folder / HEAD).write_bytes(head.to_bytes())
         files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(settings.average))]
-        kept = _as_kept(head)
+        kept = load_head(folder / HEAD)  # with the numbers that half precision leaves
         parts: dict[str, Part] = {
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),
             "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
-
-
-def _as_kept(head: SelectionHead) -> SelectionHead:
-    """The head with the numbers that its file of half precision gives back."""
-    halves = {name: getattr(head, name).astype(np.float16).astype(np.float32) for name in ("context", "response")}
-    return replace(head, **halves)
 
 
 def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:

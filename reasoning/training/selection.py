@@ -8,14 +8,14 @@ that stands in the batch twice is no negative of itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coherence.head import SelectionHead
+from ..coherence.head import TURNS, Hidden, SelectionHead
 from ..extras import need
 
 Halves = NDArray[np.float16]
@@ -32,8 +32,9 @@ class HeadSettings:
 
     Attributes:
         width: numbers of the common space; epochs: rounds over all pairs; batch: pairs in a step.
-        rate: of AdamW at its highest; decay: its weight decay; dropout: of pooled vectors.
+        rate: of AdamW at its highest; decay: its weight decay; dropout: of pooled vectors, and of hidden units.
         own_turns: the context's own turns are negatives too.
+        hidden: units of the hidden layer of each text, none by default.
     """
 
     width: int = 128
@@ -43,6 +44,7 @@ class HeadSettings:
     decay: float = 0.01
     dropout: float = 0.2
     own_turns: bool = False
+    hidden: int = 0
 
 
 def train_head(
@@ -84,7 +86,7 @@ def _moments(vectors: Halves, step: int = 8192) -> tuple[NDArray[np.float32], ND
 
 
 class _Trainer:
-    """The two maps, and the steps that train them."""
+    """The two maps, the hidden layers, and the steps that train them."""
 
     def __init__(self, torch: Any, vectors: Halves, mean: Any, scale: Any, settings: HeadSettings) -> None:
         self.torch, self.vectors, self.settings = torch, vectors, settings
@@ -93,6 +95,11 @@ class _Trainer:
         self.context = torch.nn.Linear(2 * size, settings.width)
         self.response = torch.nn.Linear(size, settings.width)
         self.sharpness = torch.nn.Parameter(torch.tensor(math.log(1 / _TEMPERATURE)))
+        texts = TURNS + 1 if settings.hidden else 0
+        self.inner = torch.nn.ModuleList(torch.nn.Linear(size, settings.hidden) for _ in range(texts))
+        self.outer = torch.nn.ModuleList(torch.nn.Linear(settings.hidden, settings.width, bias=False) for _ in range(texts))
+        for layer in self.outer:  # what is learnt starts from the linear maps
+            torch.nn.init.zeros_(layer.weight)
 
     def run(self, rows: Rows, random: np.random.Generator, progress: Callable[[int, int], object] | None) -> None:
         """Train over all pairs, the last few of a round that fill no batch left out unless they are all there is."""
@@ -101,7 +108,8 @@ class _Trainer:
         steps = settings.epochs * (len(rows) // size if size else 0)
         if not steps:
             return
-        maps = [*self.context.parameters(), *self.response.parameters()]
+        modules = (self.context, self.response, self.inner, self.outer)
+        maps = [weight for module in modules for weight in module.parameters()]
         groups = [{"params": maps, "weight_decay": settings.decay}, {"params": [self.sharpness], "weight_decay": 0.0}]
         optimiser = torch.optim.AdamW(groups, lr=settings.rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _rate(step, steps))
@@ -126,11 +134,12 @@ class _Trainer:
 
     def _loss(self, rows: Rows) -> Any:
         torch, functional = self.torch, self.torch.nn.functional
-        size, rate = len(rows), self.settings.dropout
+        size = len(rows)
         last, before, response = (self._standard(rows[:, column]) for column in range(3))
         offered = torch.cat([response, last, before] if self.settings.own_turns else [response])
-        contexts = functional.normalize(self.context(functional.dropout(torch.cat([last, before], dim=1), rate)), dim=1)
-        responses = functional.normalize(self.response(functional.dropout(offered, rate)), dim=1)
+        spoken = torch.from_numpy(rows[:, 1] >= 0)[:, None]
+        contexts = self._unit(self.context, torch.cat([last, before], dim=1), {0: None, 1: spoken})
+        responses = self._unit(self.response, offered, {TURNS: None})
         sharpness = self.sharpness.exp().clamp(max=_SHARPEST)
         logits = contexts @ responses[:size].T * sharpness
         twins = (rows[:, 2][:, None] == rows[:, 2][None, :]) & ~np.eye(size, dtype=bool)
@@ -143,12 +152,28 @@ class _Trainer:
         right = torch.arange(size)
         return (functional.cross_entropy(choices, right) + functional.cross_entropy(logits.T, right)) / 2
 
+    def _unit(self, linear: Any, vectors: Any, texts: Mapping[int, Any]) -> Any:
+        """Unit vectors of the common space for the standardised ``vectors`` of ``texts`` side by side, and which are there."""
+        functional, rate = self.torch.nn.functional, self.settings.dropout
+        vectors = functional.dropout(vectors, rate)
+        found = linear(vectors)
+        if self.settings.hidden:
+            for (text, there), side in zip(texts.items(), vectors.split(vectors.shape[1] // len(texts), dim=1), strict=True):
+                added = self.outer[text](functional.dropout(functional.relu(self.inner[text](side)), rate))
+                found = found + (added if there is None else added * there)
+        return functional.normalize(found, dim=1)
+
     def head(self) -> SelectionHead:
         """What was learnt."""
         context, response = (
             (one.weight.detach().numpy().T.copy(), one.bias.detach().numpy().copy()) for one in (self.context, self.response)
         )
-        return SelectionHead(self.mean, self.scale, context[0], context[1], response[0], response[1])
+        hidden = None
+        if self.settings.hidden:
+            biases = np.stack([layer.bias.detach().numpy() for layer in self.inner])
+            inner, outer = (np.stack([layer.weight.detach().numpy().T for layer in all_]) for all_ in (self.inner, self.outer))
+            hidden = Hidden(inner, biases, outer)
+        return SelectionHead(self.mean, self.scale, *context, *response, hidden=hidden)
 
 
 def _rate(step: int, steps: int) -> float:
