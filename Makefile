@@ -28,8 +28,10 @@ setup: $(STAMP) $(TYPES)  ## Install tacit and its tools, once, and again when p
 demo: setup  ## Load the sample graph, score and explain a few dialogues, run an exploratory query
 	@"$(BIN)/tacit" demo
 
-# Each of the processes has a thread: with more of them than cores, those of one wait for each other.
+# Each of the processes has a thread: with more of them than cores, those of one wait for each other. Modules that were compiled
+# once are kept, whatever the environment says: tests start a hundred processes more.
 test: export OMP_NUM_THREADS ?= 1
+test: export PYTHONDONTWRITEBYTECODE :=
 test: setup  ## Run the tests, two at a time (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
 	@"$(BIN)/python" -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
