@@ -42,7 +42,7 @@ Pipeline = Annotated[
 BatchSize = Annotated[
     int | None,
     typer.Option(
-        "--batch-size", metavar="N", min=1, show_default="by metric, 256 or 512",
+        "--batch-size", metavar="N", min=1, show_default="by metric, 256 or 1,024",
         help="Items scored together; changes the speed alone.",
     ),
 ]  # fmt: skip

@@ -2,8 +2,8 @@
 
     python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER] [--items N] [--rounds N] [--json]
 
-Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 512 at a
-time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
+Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 1,024 at
+a time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
 the items need once, all together. "Graph part" goes from keywords to tensors: dialogue graphs with their hops, concepts' rows,
 padding; keywords of an utterance and rows of a concept are remembered, as in any run over dialogues. Vectors of concepts lie on
 the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out.

@@ -212,7 +212,7 @@ class BatchScoring(ABC):
             An encoder gains from many, since it finds more texts of one length; slow metrics show their progress by batches.
     """
 
-    together: int = 512
+    together: int = 1024
 
     def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
         """Score one response; see :class:`Metric`."""
