@@ -45,6 +45,7 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
     assert [row["file"] for row in told["data"]] == ["pets-train.jsonl", "pets-dev.jsonl.gz", "sea.jsonl"]
     assert set(told["corpora"]) == {"pets", "sea"}
     assert told["left out"]["excluded"] > 0
+    assert told["settings"]["head"]["hidden"] == 1_024
     names = sorted(str(path.relative_to(model)) for path in model.rglob("*") if path.is_file())
     arrays = [f"associations/{name}" for name in ("counts.npy", "offsets.npy", "targets.npy", "terms.marisa", "weights.npy")]
     assert names == ["README.md", *arrays, "coherence.json", "selection.safetensors"]
@@ -77,6 +78,7 @@ def test_a_checkpoint_for_other_talk_is_weighed_on_other_talk(tacit: Tacit, word
     told = tacit(*words, "-o", place / "other", "--for", "other", "--json").json
     assert set(told["areas of parts trained without the corpus"]) == {"similarity", "association", "selection", "repetition"}
     assert not (place / "other" / "associations" / "counts.npy").exists()
+    assert told["settings"]["head"]["hidden"] == 0
 
 
 @pytest.mark.parametrize(
