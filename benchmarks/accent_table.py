@@ -70,7 +70,7 @@ def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
     """The scorers of the tables, by the names that they have there."""
     table = opener.table
     retriever: Any = opener.scorer("retriever")
-    place, match = Aspect(retriever, "place"), Aspect(retriever, "match")
+    support, match = opener.scorer("support"), Aspect(retriever, "match")
     near = NearestTails(GraphTails(table), opener.vectors, limit=10, threshold=0.4)
     encoder = opener.encoder.signature
     nearest = Compatibility(near, opener.embed, opener.relations(), encoder=encoder)
@@ -86,12 +86,11 @@ def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
         "cosine of head and tail": plain,
         "tails of the ten nearest heads": nearest,
         "retriever: closeness": retriever,
-        "retriever: place": place,
         "retriever: match": match,
-        "sum of closeness and place": blend(closeness=retriever, place=place),
+        "support": support,
         "sum of closeness and match": blend(closeness=retriever, match=match),
-        "sum of closeness, match, nearest": blend(closeness=retriever, match=match, nearest=nearest),
-        "sum of those three and cosine": blend(closeness=retriever, match=match, nearest=nearest, cosine=plain),
+        "sum of closeness, match, support": blend(closeness=retriever, match=match, support=support),
+        "sum of those three and nearest": blend(closeness=retriever, match=match, support=support, nearest=nearest),
         "compatibility (the graph, then closeness)": opener.scorer("compatibility"),
         "blend (the metric's default)": opener.scorer("blend"),
     }

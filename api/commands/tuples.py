@@ -33,6 +33,7 @@ class Scorer(Enum):
 
     COMPATIBILITY = "compatibility"
     RETRIEVER = "retriever"
+    SUPPORT = "support"
     BLEND = "blend"
     COSINE = "cosine"
     COMET_LOSS = "comet-loss"

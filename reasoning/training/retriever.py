@@ -3,7 +3,7 @@
 In every step a batch of triples of one relation is drawn; each head should find its own tail among those of the batch, and
 each tail its head (symmetric InfoNCE; van den Oord et al., 2018). Pairs that share a head or a tail are not held against each
 other. One seed gives one model on one thread. Afterwards the commonest tails of each relation, and others drawn from the rest,
-become the pool that ships with the towers.
+become the pool that ships with the towers, beside the triples that they belong to.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Recipe:
 
     Attributes:
         steps: batches, >= 1; batch_size: triples in each, >= 2; rate: the highest learning rate.
-        parts: bytes that each tail is kept in, >= 1; pool: tails kept for each relation at most, >= 1.
+        parts: bytes that each text is kept in, >= 1; pool: tails kept for each relation at most, >= 1.
         seed: of weights, batches and the pool.
     """
 
@@ -103,21 +103,23 @@ def train_retriever(
     learnt = data.rows[~held]
     towers = _fit(learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, progress)
     members = _pool(data.rows, len(wanted), recipe)
-    used = np.unique(np.concatenate(members))
+    known = [_known(data.rows, number, pool) for number, pool in enumerate(members)]
+    used = np.unique(np.concatenate([part.ravel() for part in known]))
     basis = _basis(vectors[used], recipe.parts)
     along = vectors[used] @ basis
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-    tails = quantise(along.astype(np.float32), min(recipe.parts, along.shape[1]), recipe.seed)
+    kept_vectors = quantise(along.astype(np.float32), min(recipe.parts, along.shape[1]), recipe.seed)
     measured = {
-        "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(used), "data": digest_of(kept),
-        "held_out": int(held.sum()), "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held], recipe.seed),
+        "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(np.unique(np.concatenate(members))),
+        "data": digest_of(kept), "held_out": int(held.sum()),
+        "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held], recipe.seed),
         "steps": recipe.steps, "batch_size": recipe.batch_size, "rate": recipe.rate, "seed": recipe.seed,
     }  # fmt: skip
+    texts = tuple(data.texts[number] for number in used.tolist())
+    pools, triples_of = (tuple(np.searchsorted(used, one) for one in rows) for rows in (members, known))
     query, key = towers
     model = Compact(
-        tuple(wanted), tuple(data.texts[number] for number in used.tolist()),
-        tuple(np.searchsorted(used, one) for one in members), basis, tails, query, key, encoder, {},
-        {**(facts or {}), **measured},
+        tuple(wanted), texts, pools, triples_of, basis, kept_vectors, query, key, encoder, {}, {**(facts or {}), **measured}
     )  # fmt: skip
     model = from_bytes(to_bytes(model), "the model")  # with the rounding of its file
     scales = _scales(model, vectors, data.rows, used, vectors_of, recipe.seed)
@@ -209,6 +211,13 @@ def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArr
     return chosen
 
 
+def _known(rows: NDArray[np.int64], relation: int, pool: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Heads and tails of the triples of a relation whose tails are in its pool, ascending, shape (n, 2)."""
+    part = rows[rows[:, 1] == relation][:, [0, 2]]
+    kept: NDArray[np.int64] = part[np.isin(part[:, 1], pool)]
+    return kept
+
+
 def _basis(vectors: Vectors, parts: int) -> Vectors:
     """The directions that hold most of ``vectors``, shape (d, rank), in such an order that all parts of a row hold alike."""
     wide = vectors.astype(np.float64)
@@ -227,21 +236,22 @@ def _scales(
 ) -> dict[str, dict[str, Scale]]:
     """Mean and spread of what heads and tails get that are put together at random, by score and relation.
 
-    ``known`` is equation 1 over a head's own tails, ``closeness`` and ``place`` are the model's; a tail counts as new to all.
+    ``known`` is equation 1 over a head's own tails, the others are the model's; head and tail count as new to all.
     """
     random = np.random.default_rng([seed, 5])
     retriever = Retriever(model, embed, encoder=model.encoder[1])
     number = {int(text): place for place, text in enumerate(used.tolist())}
-    found: dict[str, dict[str, Scale]] = {"known": {}, "closeness": {}, "place": {}}
+    found: dict[str, dict[str, Scale]] = {"known": {}, "closeness": {}, "match": {}, "support": {}}
     for relation, name in enumerate(model.relations):
         part = rows[rows[:, 1] == relation]
         values: dict[str, list[float]] = {score: [] for score in found}
         for head, tail in zip(random.choice(part[:, 0], _BACKGROUND), random.choice(part[:, 2], _BACKGROUND), strict=True):
-            closeness, place, *_ = retriever.measure(vectors[head], relation, vectors[tail], number.get(int(tail), -1))
+            without = (number.get(int(head), -1), number.get(int(tail), -1))
+            measured = retriever.measure(vectors[head], relation, vectors[tail], without=without)
             own = part[part[:, 0] == head, 2]
             own = own[own != tail]
-            values["closeness"].append(closeness)
-            values["place"].append(place)
+            for score in ("closeness", "match", "support"):
+                values[score].append(float(getattr(measured, score)))
             if len(own):
                 values["known"].append(max(float((vectors[own] @ vectors[tail]).max()), 0.0))
         for score, numbers in values.items():

@@ -12,13 +12,14 @@ _CARD = """\
 Which tails follow an event under a relation of ATOMIC, from sentence embeddings alone. The metric `accent` asks it beside the
 graph, and `tacit score-tuples --scorer retriever` alone. Two towers of one hidden layer (512) turn a head and a tail, with their
 relation, into 128 numbers; the 500 tails of the pool whose numbers lie nearest to the head's are what the model expects. A tail's
-*closeness* is the cosine with the closest of them, its *place* the share of the relation's tails that rank below it.
+*closeness* is the cosine with the closest of them, its *match* the cosine of head's and tail's numbers. The triples lie beside
+the towers; their *support* for a head and a tail is the mutual information of the two under a kernel density, untrained.
 
 | | |
 |---|---|
 | learnt from | {triples:,} triples of {heads:,} heads ({sources}), graph `{graph}`, digest of the triples `{data}` |
 | relations | {relations} |
-| pool | {tails:,} distinct tails, each kept in {parts} bytes (product quantisation) |
+| kept | {kept:,} triples with {tails:,} distinct tails; {texts:,} texts in {parts} bytes each (product quantisation) |
 | encoder | {encoder} (`{signature}`), frozen |
 | command | `tacit train retriever GRAPH --output FOLDER --steps {steps} --batch-size {batch_size} --seed {seed}` |
 | held out | {held_out:,} triples of 2% of the heads: mean reciprocal rank of the right tail among 200 is {rank_text} |
@@ -55,7 +56,8 @@ def card(model: Compact, size: int) -> str:
     measured = facts["mean_reciprocal_rank"]
     return _CARD.format(
         **{name: facts[name] for name in _SHOWN},
-        sources=", ".join(facts["sources"]), relations=", ".join(model.relations), parts=len(model.tails.books),
+        sources=", ".join(facts["sources"]), relations=", ".join(model.relations), parts=len(model.kept.books),
+        texts=len(model.texts), kept=sum(map(len, model.triples)),
         encoder=model.encoder[0], signature=model.encoder[1], size=size / 1e6, digest=model.digest,
         rank_text="not measured, since there are too few" if measured is None else f"{measured:.3f}",
     )  # fmt: skip

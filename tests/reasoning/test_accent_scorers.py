@@ -1,10 +1,7 @@
-"""Tuple scorers: equation 1 by hand, the compact model's training and file, blends, and what each says of a tuple it cannot
-judge.
-"""
+"""Tuple scorers: equation 1 by hand, blends, and what each says of a tuple it cannot judge."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tacit.graph import KnowledgeGraph, open_graph
-from tacit.graph.errors import InputError, ModelError
+from tacit.graph.errors import InputError
 from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
-from tacit.reasoning.accent.scorers.compact import Compact, Scale, from_bytes, open_compact, to_bytes
+from tacit.reasoning.accent.scorers.compact import Scale
 from tacit.reasoning.accent.scorers.compatibility import UNKNOWN, Compatibility
 from tacit.reasoning.accent.scorers.opening import SCORERS, Opener
 from tacit.reasoning.accent.scorers.plain import PlainCosine
-from tacit.reasoning.accent.scorers.quantise import quantise
-from tacit.reasoning.accent.scorers.retriever import Retriever
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore
 from tacit.reasoning.accent.tails.lookup import GraphTails
 from tacit.reasoning.accent.tails.source import Origin
@@ -110,111 +105,6 @@ def test_the_plain_cosine() -> None:
     assert score.value == pytest.approx(one @ other, abs=1e-6)
 
 
-ANIMALS = ("dog", "cat", "fox", "cow", "hen", "pig", "bee", "ant")
-
-
-def lesson() -> list[Triple]:
-    """Heads about eight animals, each with tails about its own animal alone."""
-    verbs, acts = ("buys", "feeds", "sees", "calls", "finds"), ("to stroke", "to keep", "to name", "to free")
-    return [
-        (f"PersonX {verb} a {animal}", relation, f"{act} the {animal}" if relation == "xWant" else f"{animal} lover")
-        for animal in ANIMALS for verb in verbs for relation in ("xWant", "xAttr") for act in acts
-    ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def trained() -> Compact:
-    pytest.importorskip("torch")
-    from tacit.reasoning.training.retriever import Recipe, train_retriever
-
-    encoder = WordEncoder()
-    recipe = Recipe(steps=150, batch_size=64, parts=32, seed=1)
-    return train_retriever(lesson(), ("xWant", "xAttr", "oWant"), encoder.encode, recipe, encoder=("words", "words"))
-
-
-def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
-    assert trained.relations == ("xWant", "xAttr")
-    retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=4)
-    for animal in ANIMALS:
-        assert {text.split()[-1] for text in retriever.expected(f"PersonX buys a {animal}", "xWant", 4)} == {animal}
-        right, wrong = retriever.score(
-            [(f"PersonX loses a {animal}", "xWant", f"PersonX wants to keep the {other}") for other in (animal, "horse")]
-        )
-        assert right.value > wrong.value
-        assert right.closest[0].tail.text == f"PersonX keeps the {animal}"
-        assert right.closest[0].tail.origin is Origin.MODEL
-        assert right.value == pytest.approx(1.0, abs=0.01)
-
-
-def test_one_seed_gives_one_model(trained: Compact) -> None:
-    pytest.importorskip("torch")
-    from tacit.reasoning.training.retriever import Recipe, train_retriever
-
-    again, other = (
-        train_retriever(
-            lesson(), ("xWant", "xAttr"), WordEncoder().encode, Recipe(steps=150, batch_size=64, parts=32, seed=seed),
-            encoder=("words", "words"),
-        )
-        for seed in (1, 2)
-    )  # fmt: skip
-    assert to_bytes(again) == to_bytes(trained)
-    assert to_bytes(other) != to_bytes(trained)
-
-
-def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
-    data = to_bytes(trained)
-    (tmp_path / "retriever.safetensors").write_bytes(data)
-    opened = open_compact(tmp_path)
-    assert (opened.relations, opened.texts, opened.encoder, dict(opened.facts)) == (
-        trained.relations, trained.texts, trained.encoder, dict(trained.facts),
-    )  # fmt: skip
-    assert opened.digest == trained.digest
-    assert opened.scales == trained.scales
-    one, other = (Retriever(model, WordEncoder().encode, encoder="words", pool=8) for model in (trained, opened))
-    assert one.judge(lesson()[:40]) == other.judge(lesson()[:40])
-
-
-def test_quantised_vectors_are_near_and_their_products_are_theirs() -> None:
-    vectors = np.random.default_rng(0).normal(size=(400, 16)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    kept = quantise(vectors, 8, seed=0)
-    rows = np.arange(400)
-    assert kept.codes.nbytes == 8 * 400
-    assert (kept.vectors(rows) * vectors).sum(1).mean() > 0.98
-    np.testing.assert_allclose(np.linalg.norm(kept.vectors(rows), axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(kept.products(vectors[3], rows), kept.vectors(rows) @ vectors[3], atol=1e-5)
-    few = quantise(vectors[:5], 4, seed=0)  # fewer vectors than centroids: each is its own
-    np.testing.assert_allclose(few.vectors(np.arange(5)), vectors[:5], atol=1e-3)
-
-
-def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:
-    retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=5)
-    together = retriever.score(lesson()[::7])
-    for one, score in zip(lesson()[::7], together, strict=True):
-        assert retriever.score([one])[0].value == pytest.approx(score.value, abs=1e-6)
-    assert retriever.score([]) == []
-
-
-@pytest.mark.parametrize("cut", [0, 7, 100, -1])
-def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> None:
-    data = to_bytes(trained)
-    with pytest.raises(ModelError, match="is no tail retriever"):
-        from_bytes(data[:cut], "file")
-    with pytest.raises(ModelError, match="there is no tail retriever"):
-        open_compact(tmp_path / "none")
-    changed = data.replace(b'\\"version\\": 1', b'\\"version\\": 9')
-    assert changed != data
-    with pytest.raises(ModelError, match="another format or version"):
-        from_bytes(changed, "file")
-
-
-def test_a_retriever_reads_its_own_encoder_alone(trained: Compact) -> None:
-    with pytest.raises(ModelError, match="reads the vectors of words"):
-        Retriever(trained, WordEncoder("others").encode, encoder="others")
-    with pytest.raises(InputError, match="no relation 'oWant'"):
-        Retriever(trained, WordEncoder().encode, encoder="words").score([("a", "oWant", "b")])
-
-
 class Fixed:
     """Gives the number that the tail spells."""
 
@@ -262,14 +152,3 @@ def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
     with pytest.raises(InputError, match=f"no tuple scorer 'best'; choose from {', '.join(SCORERS)}"):
         opener.scorer("best")
     assert opener.relations()[:2] == ["xIntent", "xNeed"]
-
-
-def test_the_shipped_model_is_small_and_says_what_it_is() -> None:
-    model = open_compact()
-    folder = Path(__file__).parents[2] / "reasoning" / "accent" / "model"
-    assert sum(file.stat().st_size for file in folder.iterdir()) < 8_000_000
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    assert model.digest in card
-    assert model.encoder[1] in card
-    assert json.dumps(model.facts["triples"]) in card.replace(",", "")
-    assert "CC BY 4.0" in (folder / "LICENSE").read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ def retriever(
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 2500,
     batch_size: Annotated[int, typer.Option(metavar="N", min=2, help="Triples of one relation in a batch.")] = 512,
     rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 1e-3,
-    parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes that each tail is kept in.")] = 48,
+    parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes that each text is kept in.")] = 48,
     pool: Annotated[int, typer.Option(metavar="N", min=1, help="Tails kept for each relation at most.")] = 20_000,
     seed: Seed = 0,
     encoder: Annotated[

@@ -1,9 +1,9 @@
-"""The compact model's arrays, and its file: two small towers on sentence embeddings, and a pool of known tails for each
-relation.
+"""The compact model's arrays, and its file: two small towers on sentence embeddings, a pool of known tails for each relation,
+and the triples that they come from.
 
 A head's embedding and a relation make a query, a tail's embedding and the relation a key; the tails whose keys lie nearest to
 the query are what the model expects. The file is one safetensors: numbers and text only, so opening a stranger's runs nothing.
-Tails are kept as a byte for every few numbers (:mod:`.quantise`), so the whole is a few megabytes.
+Texts are kept as a byte for every few numbers of their vectors (:mod:`.quantise`), so the whole is a few megabytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .quantise import CENTROIDS, Quantised, kept
 
 FILE = "retriever.safetensors"
 FORMAT = "tacit tail retriever"
-VERSION = 1
+VERSION = 2
 
 _KEY = "tacit"
 _LARGEST = 256 * 2**20
@@ -66,9 +66,10 @@ class Compact:
     """A retriever that is ready to be asked.
 
     Attributes:
-        relations: names, by number; texts: all tails of the pool, as :func:`tacit.reasoning.accent.statements.statement`s.
-        members: for each relation the numbers of its tails, ascending.
-        basis: directions along which tails are kept, shape (d, rank); tails: the vectors of the texts along them, quantised.
+        relations: names, by number; texts: heads, and tails as :func:`tacit.reasoning.accent.statements.statement`s.
+        members: for each relation the numbers of the tails in its pool, ascending.
+        triples: for each relation the numbers of head and tail of each triple whose tail is in the pool, ascending, shape (n, 2).
+        basis: directions along which texts are kept, shape (d, rank); kept: the vectors of the texts along them, quantised.
         query, key: the towers of heads and of tails; encoder: name and signature of the sentence encoder.
         scales: by the name of a score, for each relation, its mean and spread over tuples that nobody judged.
         facts: how it was made; digest: 12 hex digits of the file.
@@ -77,8 +78,9 @@ class Compact:
     relations: tuple[str, ...]
     texts: tuple[str, ...]
     members: tuple[NDArray[np.int64], ...]
+    triples: tuple[NDArray[np.int64], ...]
     basis: Vectors
-    tails: Quantised
+    kept: Quantised
     query: Tower
     key: Tower
     encoder: tuple[str, str]
@@ -93,11 +95,13 @@ def to_bytes(model: Compact) -> bytes:
 
     packed = zlib.compress("".join(f"{text}\n" for text in model.texts).encode("utf-8"), 9)
     arrays: dict[str, Any] = {
-        "codes": model.tails.codes,
-        "books": model.tails.books.astype(np.float16),
+        "codes": model.kept.codes,
+        "books": model.kept.books.astype(np.float16),
         "basis": model.basis.astype(np.float16),
         "members": np.concatenate([*model.members, np.zeros(0, dtype=np.int64)]).astype(np.int32),
         "sizes": np.array([len(one) for one in model.members], dtype=np.int32),
+        "triples": np.concatenate([*model.triples, np.zeros((0, 2), dtype=np.int64)]).astype(np.int32),
+        "counts": np.array([len(one) for one in model.triples], dtype=np.int32),
         "texts": np.frombuffer(packed, dtype=np.uint8),
     }
     for name, tower in (("query", model.query), ("key", model.key)):
@@ -167,10 +171,11 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
     basis = arrays["basis"].astype(np.float32)
     books, codes = arrays["books"].astype(np.float32), arrays["codes"]
     if books.ndim != 3 or codes.shape != (len(texts), len(books)) or codes.dtype != np.uint8 or books.shape[1] != CENTROIDS:
-        raise ValueError("the shapes of its tails do not fit together")
-    tails = kept(books, codes)
-    ends = np.cumsum(arrays["sizes"])[:-1]
-    members = tuple(part.astype(np.int64) for part in np.split(arrays["members"], ends))
+        raise ValueError("the shapes of its texts do not fit together")
+    members, triples = (
+        tuple(part.astype(np.int64) for part in np.split(arrays[name], np.cumsum(arrays[sizes])[:-1]))
+        for name, sizes in (("members", "sizes"), ("triples", "counts"))
+    )
     query, key = (Tower({part: arrays[f"{name}.{part}"].astype(np.float32) for part in _WEIGHTS}) for name in ("query", "key"))
     for tower, other in ((query, key), (key, query)):
         width, hidden = tower.weights["in"].shape
@@ -182,9 +187,10 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
         )
         if not fits:
             raise ValueError("the shapes of its towers do not fit together")
-    inside = all(len(one) and one.min() >= 0 and one.max() < len(texts) for one in members)
-    if books.shape[0] * books.shape[2] != basis.shape[1] or len(members) != len(relations) or not inside:
-        raise ValueError("the shapes of its tails do not fit together")
+    inside = all(len(one) and one.min() >= 0 and one.max() < len(texts) for one in (*members, *triples))
+    paired = arrays["triples"].shape[1:] == (2,) and len(members) == len(triples) == len(relations)
+    if books.shape[0] * books.shape[2] != basis.shape[1] or not paired or not inside:
+        raise ValueError("the shapes of its texts do not fit together")
     name, signature = head["encoder"]
     scales = {
         str(score): {str(relation): Scale(float(scale[0]), float(scale[1])) for relation, scale in by.items()}
@@ -193,5 +199,6 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
     if any(set(by) != set(relations) or min(scale.spread for scale in by.values()) <= 0 for by in scales.values()):
         raise ValueError("its scales do not fit its relations")
     return Compact(
-        relations, texts, members, basis, tails, query, key, (str(name), str(signature)), scales, dict(head["facts"]), digest
-    )
+        relations, texts, members, triples, basis, kept(books, codes), query, key, (str(name), str(signature)), scales,
+        dict(head["facts"]), digest,
+    )  # fmt: skip

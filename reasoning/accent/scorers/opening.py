@@ -19,7 +19,7 @@ from ..tails.table import EventTable, events_home, open_table
 from ..tuples import RELATIONS
 from .tuplescore import TupleScorer
 
-SCORERS = ("compatibility", "retriever", "blend", "cosine", "comet-loss", "kg-bert")
+SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "kg-bert")
 
 Progress = Callable[[str, int], None]
 
@@ -118,6 +118,10 @@ class Opener:
         if name == "retriever":
             judge: TupleScorer = self._retriever(model)
             return judge
+        if name == "support":
+            from .retriever import Aspect
+
+            return Aspect(self._retriever(model), "support")
         if name == "blend":
             return self._blend(tails or self.tails(), model)
         if name == "cosine":
@@ -159,7 +163,8 @@ class Opener:
 
         retriever = self._retriever(model)
         known = Compatibility(tails, self.embed, self.relations(), encoder=self.encoder.signature, unknown=nan)
-        parts = {"known": known, "closeness": retriever, "place": Aspect(retriever, "place")}
+        support, match = Aspect(retriever, "support"), Aspect(retriever, "match")
+        parts = {"known": known, "support": support, "closeness": retriever, "match": match}
         return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:

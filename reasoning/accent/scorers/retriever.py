@@ -1,8 +1,8 @@
-"""The compact model as a tuple scorer: how close a tail comes to what the model expects of the head, and how high it ranks.
+"""The compact model as a tuple scorer: how close a tail comes to what the model expects of the head, and how well it matches.
 
 The pool of what is expected is wide, hundreds of tails: a response says one of the many things that may follow, seldom one of
-the ten likeliest. *Closeness* is the largest cosine with a tail of that pool, as equation 1 has it over known tails; *place*
-is the share of all tails of the relation that the model ranks below the tail itself.
+the ten likeliest. *Closeness* is the largest cosine with a tail of that pool, as equation 1 has it over known tails; *match*
+is the cosine of head and tail as the two towers see them; *support* is what the model's triples say (:mod:`.support`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..statements import statement
 from ..tails.source import KnownTail, Origin
 from .compact import Compact
 from .compatibility import Embed, check_relations
+from .support import Support, Witness
 from .tuplescore import SHOWN, Close, Triple, TupleScore
 
 POOL = 500
@@ -35,25 +36,27 @@ class Judgement(NamedTuple):
 
     Attributes:
         closeness: largest cosine with an expected tail, in 0..1.
-        place: share of the relation's tails that rank below it, in 0..1.
         match: cosine of the head's query with the tail's key, by which tails rank, in -1..1.
-        closest: the expected tails that are closest.
+        support: how much the model's triples speak for head and tail together, in nats.
+        closest: the expected tails that are closest; supporting: the tails of the triples that speak most.
     """
 
     closeness: float
-    place: float
     match: float
+    support: float
     closest: tuple[Close, ...]
+    supporting: tuple[Close, ...]
 
 
 class Measured(NamedTuple):
-    """The three numbers of :class:`Judgement`, the numbers of the expected tails, best first, and their cosines."""
+    """The numbers of :class:`Judgement`, the numbers of the expected tails, best first, their cosines, and the witnesses."""
 
     closeness: float
-    place: float
     match: float
+    support: float
     expected: Places
     cosines: Vectors
+    witnesses: tuple[Witness, ...]
 
 
 class Retriever:
@@ -80,6 +83,7 @@ class Retriever:
         self._embed = embed
         self._number = {name: number for number, name in enumerate(model.relations)}
         self._keys: dict[int, Vectors] = {}
+        self._support = Support(model)
         self._known: LruCache[Triple, Judgement] = LruCache(_REMEMBERED)
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
@@ -126,7 +130,7 @@ class Retriever:
     def _ranks(self, head: Vectors, relation: int) -> Vectors:
         """How high the model ranks each tail of the relation for a head."""
         if relation not in self._keys:
-            vectors = self.model.tails.vectors(self.model.members[relation]) @ self.model.basis.T
+            vectors = self.model.kept.vectors(self.model.members[relation]) @ self.model.basis.T
             self._keys[relation] = self.model.key(vectors, relation)
         ranks: Vectors = self._keys[relation] @ self.model.query(head[None], relation)[0]
         return ranks
@@ -139,36 +143,48 @@ class Retriever:
         found: Places = places[np.argsort(-ranks[places], kind="stable")]
         return found
 
-    def measure(self, head: Vectors, relation: int, tail: Vectors, without: int = -1) -> Measured:
+    def measure(self, head: Vectors, relation: int, tail: Vectors, *, without: tuple[int, int] = (-1, -1)) -> Measured:
         """Return what the model says of a tail's vector for a head's.
 
         Args:
-            relation: its number in the model; without: number of a tail that is taken for not being in the pool.
+            relation: its number in the model; without: numbers of a head and a tail that are taken for being new to the model.
         """
         ranks = self._ranks(head, relation)
-        along = tail @ self.model.basis
-        along /= max(float(np.linalg.norm(along)), 1e-12)
         own = self.model.key(tail[None], relation)[0]
         match = float(own @ self.model.query(head[None], relation)[0])
+        given, said = (_along(self.model.basis, vector) for vector in (head, tail))
         rows = self.model.members[relation][self._best(ranks, self.pool)]
-        rows = rows[rows != without]
-        cosines = self.model.tails.products(along, rows)
+        rows = rows[rows != without[1]]
+        cosines = self.model.kept.products(said, rows)
         closeness = min(max(float(cosines.max(initial=0.0)), 0.0), 1.0)
-        return Measured(closeness, float((ranks < match).mean()), match, rows, cosines)
+        support, witnesses = self._support(given, relation, said, without=without)
+        return Measured(closeness, match, support, rows, cosines, witnesses)
 
     def _judge(self, head: Vectors, relation: int, tail: Vectors, text: str) -> Judgement:
         """What the model says of one tail."""
-        closeness, place, match, rows, cosines = self.measure(head, relation, tail)
-        source = f"retriever:{self.model.digest}"
+        found = self.measure(head, relation, tail)
+        source, texts = f"retriever:{self.model.digest}", self.model.texts
         closest = []
-        for rank in np.argsort(-cosines, kind="stable")[:SHOWN].tolist():
-            name = self.model.texts[rows[rank]]
-            closest.append(Close(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(cosines[rank])))
-        return Judgement(closeness, place, match, tuple(closest))
+        for rank in np.argsort(-found.cosines, kind="stable")[:SHOWN].tolist():
+            name = texts[found.expected[rank]]
+            closest.append(Close(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(found.cosines[rank])))
+        supporting = tuple(
+            Close(KnownTail(name, name, Origin.MODEL, texts[one.head], one.head_likeness, source, rank), one.tail_likeness)
+            for rank, one in enumerate(found.witnesses)
+            for name in (texts[one.tail],)
+        )
+        return Judgement(found.closeness, found.match, found.support, tuple(closest), supporting)
+
+
+def _along(basis: Vectors, vector: Vectors) -> Vectors:
+    """A vector along the directions that are kept, of unit length."""
+    along = vector @ basis
+    unit: Vectors = along / max(float(np.linalg.norm(along)), 1e-12)
+    return unit
 
 
 class Aspect:
-    """Another of the retriever's numbers as a scorer of its own: ``place`` or ``match``."""
+    """Another of the retriever's numbers as a scorer of its own: ``match`` or ``support``."""
 
     def __init__(self, retriever: Retriever, name: str) -> None:
         """Give the number ``name`` of what ``retriever`` judges."""
@@ -183,4 +199,7 @@ class Aspect:
         Raises:
             InputError: the model does not know a relation.
         """
-        return [TupleScore(float(getattr(one, self.name))) for one in self.retriever.judge(tuples)]
+        return [
+            TupleScore(float(getattr(one, self.name)), one.supporting if self.name == "support" else ())
+            for one in self.retriever.judge(tuples)
+        ]
