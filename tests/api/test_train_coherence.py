@@ -81,6 +81,19 @@ def test_a_checkpoint_for_other_talk_is_weighed_on_other_talk(tacit: Tacit, word
     assert told["settings"]["head"]["hidden"] == 0
 
 
+def test_the_command_of_a_card_names_no_folder(
+    tacit: Tacit, words: list[Any], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = [str(word) for word in (*words, "-o", place / "fresh")]
+    monkeypatch.setattr("sys.argv", ["tacit", *typed])
+    told = tacit(*typed, "--json").json
+    small = " ".join(str(word) for word in SMALL)
+    assert told["command"] == (
+        f"tacit train coherence pets-train.jsonl pets-dev.jsonl.gz sea.jsonl --encoder encoder {small} -o fresh"
+    )
+    assert str(place) not in (place / "fresh" / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -96,7 +96,7 @@ def coherence(
     opened = open_encoder(encoder, device=device)
     learning = open_encoder(encoder, device=device, dtype=dtype.value)
     known = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else None
-    told = {"data": files, "left out": left, "licence": licence, "command": _command(dialogues)}
+    told = {"data": files, "left out": left, "licence": licence, "command": _command(dialogues, output)}
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
     with _folder(output) as fresh, Stages(quiet) as stages:
         train_coherence(
@@ -236,7 +236,11 @@ def _sha256(file: str) -> str | None:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _command(files: Sequence[str]) -> str:
-    """Return the command line without the folders of its files, since a card travels."""
+def _command(files: Sequence[str], output: Path) -> str:
+    """Return the command line without the folders of its files, nor of ``output``, since a card travels."""
     words = sys.argv[1:] if sys.argv[1:3] == ["train", "coherence"] else ["train", "coherence", *files]
-    return shlex.join(["tacit", *(Path(word).name if os.sep in word and Path(word).exists() else word for word in words)])
+    return shlex.join(["tacit", *(Path(word).name if os.sep in word and _is_path(word, output) else word for word in words)])
+
+
+def _is_path(word: str, output: Path) -> bool:
+    return Path(word).exists() or Path(word) == output
