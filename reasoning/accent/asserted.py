@@ -15,7 +15,8 @@ from ...graph.model import Path as GraphPath
 from ...graph.names import concept_uri, event_uri, text_of
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
-from .tails.source import KnownTail, Origin
+from .statements import statement
+from .tails.source import MEMORY, KnownTail, Origin
 from .tails.table import RENAMED, TURNED
 
 _Key = tuple[str, str, str, str]
@@ -44,11 +45,22 @@ class Asserted:
         return known[0]
 
     def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
-        rows = [row for row in self._candidates(tail.head, relation, tail.text) if row[1].source == tail.source]
+        if tail.source.startswith(MEMORY):
+            rows = list(self._remembered(tail, relation))
+        else:
+            rows = [row for row in self._candidates(tail.head, relation, tail.text) if row[1].source == tail.source]
         if not rows:
             return None
         nodes, assertion = min(rows, key=lambda row: row[1].order)
         return GraphPath(nodes, (assertion,))
+
+    def _remembered(self, tail: KnownTail, relation: str) -> Iterator[tuple[tuple[str, str], Assertion]]:
+        """The assertions that a compact model may have learnt a triple from, which it words as statements."""
+        try:
+            rows = self.graph.tails(event_uri(tail.head), relation)
+        except InputError:
+            return
+        yield from (((row.head, row.tail), row) for row in rows if statement(text_of(row.tail), relation) == tail.form)
 
     def _candidates(self, head: str, relation: str, tail: str) -> Iterator[tuple[tuple[str, str], Assertion]]:
         """Every assertion that the table may have taken for it, with its ends in the order of head and tail."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tacit.graph import WritableGraph, open_graph
 from tacit.graph.errors import InputError
+from tacit.graph.names import text_of
 from tacit.reasoning import Score, explanation, load_metric
 from tacit.reasoning.accent.metric import PRIORS, Accent, make
 from tacit.reasoning.accent.scorers.compact import to_bytes
@@ -168,6 +169,30 @@ def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> 
     best = score.evidence.pieces[0].rests_on[0]
     assert (best.kind, best.name) == ("nearest-tail", "happy")
     assert 'of "PersonX buys a dog", an event like it' in explanation.explain(score)
+
+
+def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp_path: Path) -> None:
+    """The model words triples in its own way; the evidence is the graph's edge where there is one, else the model's word."""
+    pytest.importorskip("torch")
+    from tacit.reasoning.accent.tails.table import open_table
+    from tacit.reasoning.accent.tuples import RELATIONS
+    from tacit.reasoning.training.retriever import Recipe, train_retriever
+
+    known = [*open_table(graph).triples(RELATIONS), ("PersonX buys a cat", "xWant", "to pet the cat")]
+    trained = train_retriever(
+        known, RELATIONS, WordEncoder().encode, Recipe(steps=2, batch_size=4, parts=16), encoder=("words", "words")
+    )
+    (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
+    fed = EventTuple("PersonX buys a puppy", "xWant", "PersonX feeds the puppy", Kind.SINGLE)
+    metric = make(graph, extractor=Told({"fed": [fed]}), encoder=WordEncoder(), model=tmp_path)
+    (piece,) = metric.score(["i bought a puppy"], "fed", explain=True).evidence.pieces
+    told = {}
+    for one in piece.rests_on:
+        assert one.path is not None
+        (edge,) = one.path.assertions
+        told[text_of(edge.head), text_of(edge.tail)] = (one.kind, one.asserted, edge.source)
+    assert told["PersonX buys a dog", "to feed the dog"] == ("nearest-tail", True, "atomic2020")
+    assert told["PersonX buys a cat", "PersonX pets the cat"] == ("nearest-tail", False, f"retriever:{trained.digest}")
 
 
 def test_each_distinct_text_is_embedded_once(graph: WritableGraph, model: Path) -> None:

@@ -147,6 +147,7 @@ def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -
         right, wrong = scorer.score([(f"PersonX loses a {animal}", "xWant", f"to keep the {one}") for one in (animal, other)])
         assert right.value > 0 > wrong.value
         assert right.closest[0].tail.text == f"PersonX keeps the {animal}"
+        assert right.closest[0].tail.origin is Origin.NEAREST
         assert right.closest[0].tail.head.endswith(f"a {animal}")
         assert 0 < right.closest[0].tail.likeness < 1
 

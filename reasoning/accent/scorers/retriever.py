@@ -17,7 +17,7 @@ from ....graph.errors import ModelError
 from ...cache import LruCache
 from ..events import head_form
 from ..statements import statement
-from ..tails.source import KnownTail, Origin
+from ..tails.source import MEMORY, KnownTail, Origin
 from .compact import Compact
 from .compatibility import Embed, check_relations
 from .support import Support, Witness
@@ -38,7 +38,7 @@ class Judgement(NamedTuple):
         closeness: largest cosine with an expected tail, in 0..1.
         match: cosine of the head's query with the tail's key, by which tails rank, in -1..1.
         support: how much the model's triples speak for head and tail together, in nats.
-        closest: the expected tails that are closest; supporting: the tails of the triples that speak most.
+        closest: the expected tails that are closest; supporting: those of the triples that speak most, in that order.
     """
 
     closeness: float
@@ -163,13 +163,13 @@ class Retriever:
     def _judge(self, head: Vectors, relation: int, tail: Vectors, text: str) -> Judgement:
         """What the model says of one tail."""
         found = self.measure(head, relation, tail)
-        source, texts = f"retriever:{self.model.digest}", self.model.texts
+        source, texts = f"{MEMORY}{self.model.digest}", self.model.texts
         closest = []
         for rank in np.argsort(-found.cosines, kind="stable")[:SHOWN].tolist():
             name = texts[found.expected[rank]]
             closest.append(Close(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(found.cosines[rank])))
         supporting = tuple(
-            Close(KnownTail(name, name, Origin.MODEL, texts[one.head], one.head_likeness, source, rank), one.tail_likeness)
+            Close(KnownTail(name, name, Origin.NEAREST, texts[one.head], one.head_likeness, source, rank), one.tail_likeness)
             for rank, one in enumerate(found.witnesses)
             for name in (texts[one.tail],)
         )

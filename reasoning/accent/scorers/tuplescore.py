@@ -39,7 +39,7 @@ class TupleScore(NamedTuple):
 
     Attributes:
         value: the score; in 0..1 unless the scorer says otherwise.
-        closest: the known tails that it rests on, closest first; none for scorers that compare with no tails.
+        closest: the known tails that it rests on, closest first, or those that speak most for it; none where none are named.
         note: what kept the scorer from saying more; empty otherwise.
     """
 

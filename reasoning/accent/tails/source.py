@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 from ....graph.model import Assertion
 from ....graph.names import event_uri
 
+MEMORY = "retriever:"
+"""What the source of a tail begins with that a compact model holds, in its own wording."""
+
 
 class Origin(StrEnum):
     """Where a known tail came from."""
