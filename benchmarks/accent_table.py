@@ -31,7 +31,7 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
 from tacit.reasoning.accent.scorers.compatibility import Compatibility
 from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.retriever import Aspect
+from tacit.reasoning.accent.scorers.retriever import Match
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
 from tacit.reasoning.accent.statements import statement
 from tacit.reasoning.accent.tails.comet import Generated, as_known
@@ -70,7 +70,7 @@ def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
     """The scorers of the tables, by the names that they have there."""
     table = opener.table
     retriever: Any = opener.scorer("retriever")
-    support, match = opener.scorer("support"), Aspect(retriever, "match")
+    support, match = opener.scorer("support"), Match(retriever)
     near = NearestTails(GraphTails(table), opener.vectors, limit=10, threshold=0.4)
     encoder = opener.encoder.signature
     nearest = Compatibility(near, opener.embed, opener.relations(), encoder=encoder)

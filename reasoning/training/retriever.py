@@ -20,6 +20,7 @@ from ...graph.errors import InputError
 from ..accent.scorers.compact import Compact, Scale, Tower, from_bytes, to_bytes
 from ..accent.scorers.quantise import quantise
 from ..accent.scorers.retriever import Retriever
+from ..accent.scorers.support import Support
 from ..accent.statements import statement
 from ..extras import need
 from .resumable import NOTHING_TO_LEARN, digest_of
@@ -240,6 +241,7 @@ def _scales(
     """
     random = np.random.default_rng([seed, 5])
     retriever = Retriever(model, embed, encoder=model.encoder[1])
+    support = Support(model, embed, encoder=model.encoder[1])
     number = {int(text): place for place, text in enumerate(used.tolist())}
     found: dict[str, dict[str, Scale]] = {"known": {}, "closeness": {}, "match": {}, "support": {}}
     for relation, name in enumerate(model.relations):
@@ -247,11 +249,13 @@ def _scales(
         values: dict[str, list[float]] = {score: [] for score in found}
         for head, tail in zip(random.choice(part[:, 0], _BACKGROUND), random.choice(part[:, 2], _BACKGROUND), strict=True):
             without = (number.get(int(head), -1), number.get(int(tail), -1))
-            measured = retriever.measure(vectors[head], relation, vectors[tail], without=without)
+            measured = retriever.measure(vectors[head], relation, vectors[tail], without=without[1])
+            supported, _ = support.measure(vectors[head], relation, vectors[tail], without=without)
             own = part[part[:, 0] == head, 2]
             own = own[own != tail]
-            for score in ("closeness", "match", "support"):
-                values[score].append(float(getattr(measured, score)))
+            values["closeness"].append(measured.closeness)
+            values["match"].append(measured.match)
+            values["support"].append(supported)
             if len(own):
                 values["known"].append(max(float((vectors[own] @ vectors[tail]).max()), 0.0))
         for score, numbers in values.items():

@@ -103,19 +103,20 @@ def test_quantised_vectors_are_near_and_their_products_are_theirs() -> None:
 
 def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -> None:
     """Against the definition, triple by triple, over the vectors that the model keeps."""
-    support, number = Support(trained), trained.relations.index("xWant")
+    support = Support(trained, WordEncoder().encode, encoder="words")
+    number = trained.relations.index("xWant")
     rows = trained.triples[number]
     assert {(trained.texts[head], trained.texts[tail]) for head, tail in rows.tolist()} == {
         (head_form(head), statement(tail, relation)) for head, relation, tail in lesson() if relation == "xWant"
     }
-    vectors = trained.kept.vectors(np.arange(len(trained.texts))).astype(float)
+    vectors = trained.kept.vectors(np.arange(len(trained.texts)))
     for head, tail in ((rows[0, 0], rows[0, 1]), (rows[0, 0], rows[-1, 1])):
         weights = [
             (exp((vectors[h] @ vectors[head] - 1) / HEAD_WIDTH), exp((vectors[t] @ vectors[tail] - 1) / TAIL_WIDTH))
             for h, t in rows.tolist()
         ]
         both, of_heads, of_tails = sum(a * b for a, b in weights), sum(a for a, _ in weights), sum(b for _, b in weights)
-        value, witnesses = support(trained.kept.vectors(np.array([head]))[0], number, trained.kept.vectors(np.array([tail]))[0])
+        value, witnesses = support.measure(vectors[head] @ trained.basis.T, number, vectors[tail] @ trained.basis.T)
         assert value == pytest.approx(log(both * len(weights) / (of_heads * of_tails)), abs=1e-3)
         strongest = [(witness.head, witness.tail) for witness in witnesses]
         assert len(set(strongest)) == 3
@@ -124,17 +125,18 @@ def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -
 
 
 def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
-    support = Support(trained)
+    support = Support(trained, WordEncoder().encode, encoder="words")
     number = trained.relations.index("xWant")
     rows = trained.triples[number]
-    head, tail = (trained.kept.vectors(rows[:1, side])[0] for side in (0, 1))
-    whole, witnesses = support(head, number, tail)
+    head, tail = (trained.kept.vectors(rows[:1, side])[0] @ trained.basis.T for side in (0, 1))
+    whole, witnesses = support.measure(head, number, tail)
     assert (witnesses[0].head, witnesses[0].tail) == tuple(rows[0])
-    less, others = support(head, number, tail, without=(int(rows[0, 0]), int(rows[0, 1])))
+    less, others = support.measure(head, number, tail, without=(int(rows[0, 0]), int(rows[0, 1])))
     assert less < whole
     assert all(one.head != rows[0, 0] and one.tail != rows[0, 1] for one in others)
     silent = replace(trained, triples=tuple(one[:1] for one in trained.triples))
-    assert Support(silent)(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
+    nobody = Support(silent, WordEncoder().encode, encoder="words")
+    assert nobody.measure(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
 
 
 def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -> None:

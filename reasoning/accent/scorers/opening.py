@@ -119,9 +119,7 @@ class Opener:
             judge: TupleScorer = self._retriever(model)
             return judge
         if name == "support":
-            from .retriever import Aspect
-
-            return Aspect(self._retriever(model), "support")
+            return self._support(model)
         if name == "blend":
             return self._blend(tails or self.tails(), model)
         if name == "cosine":
@@ -156,15 +154,22 @@ class Opener:
 
         return Retriever(open_compact(model), self.embed, encoder=self.encoder.signature)
 
+    def _support(self, model: str | Path | None) -> TupleScorer:
+        from .compact import open_compact
+        from .support import Support
+
+        return Support(open_compact(model), self.embed, encoder=self.encoder.signature)
+
     def _blend(self, tails: TailSource, model: str | Path | None) -> TupleScorer:
         from .blend import Blend, Part
         from .compatibility import Compatibility
-        from .retriever import Aspect
+        from .retriever import Match
 
         retriever = self._retriever(model)
         known = Compatibility(tails, self.embed, self.relations(), encoder=self.encoder.signature, unknown=nan)
-        support, match = Aspect(retriever, "support"), Aspect(retriever, "match")
-        parts = {"known": known, "support": support, "closeness": retriever, "match": match}
+        parts: dict[str, TupleScorer] = {
+            "known": known, "support": self._support(model), "closeness": retriever, "match": Match(retriever),
+        }  # fmt: skip
         return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:

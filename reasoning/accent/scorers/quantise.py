@@ -42,10 +42,15 @@ class Quantised:
         unit: Vectors = found / self.lengths[rows, None]
         return unit
 
-    def products(self, vector: Vectors, rows: NDArray[np.int64]) -> Vectors:
-        """Return the dot products of ``vector``, shape (parts * width,), with the kept vectors of ``rows``, shape (rows,)."""
+    def part(self, rows: NDArray[np.int64]) -> Quantised:
+        """Return the kept vectors of ``rows`` alone."""
+        return Quantised(self.books, self.codes[rows], self.lengths[rows])
+
+    def products(self, vector: Vectors, rows: NDArray[np.int64] | None = None) -> Vectors:
+        """Return the dot products of ``vector``, shape (parts * width,), with the kept vectors of ``rows``, or with all."""
         parts, _, width = self.books.shape
         table = np.einsum("pkw,pw->pk", self.books, vector.reshape(parts, width))
+        rows = np.arange(len(self.codes)) if rows is None else rows
         found: Vectors = _looked_up(table.astype(np.float32), self.codes, self.lengths, rows)
         return found
 

@@ -12,6 +12,7 @@ has in common with many triples, whatever it is said with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from typing import NamedTuple
 
@@ -19,8 +20,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ..tails.source import MEMORY, KnownTail, Origin
 from .compact import Compact
-from .tuplescore import SHOWN
+from .compatibility import Embed
+from .judging import Judge, along
+from .quantise import Quantised
+from .tuplescore import SHOWN, Close, Triple, TupleScore
 
 HEAD_WIDTH = 0.06
 TAIL_WIDTH = 0.12
@@ -45,34 +50,45 @@ class Witness(NamedTuple):
 
 
 class _Triples(NamedTuple):
-    """The triples of a relation: distinct heads and tails, ascending, and the places of each triple's among them."""
+    """The triples of a relation: numbers and vectors of distinct heads and tails, and the places of each triple's among them."""
 
     heads: NDArray[np.int64]
     tails: NDArray[np.int64]
+    of_heads: Quantised
+    of_tails: Quantised
     head_at: NDArray[np.int64]
     tail_at: NDArray[np.int64]
 
 
-class Support:
-    """The triples of a model, asked for what they say of a head and a tail."""
+class Support(Judge[TupleScore]):
+    """A compact model's triples, asked what they say of a head and a tail."""
 
-    def __init__(self, model: Compact) -> None:
-        """Ask the triples of ``model``."""
-        self._model = model
+    def __init__(self, model: Compact, embed: Embed, *, encoder: str) -> None:
+        """Ask the triples of ``model``; the arguments are those of :class:`Judge`."""
+        super().__init__(model, embed, encoder=encoder)
+        self.signature = f"support({model.digest})"
         self._triples: dict[int, _Triples] = {}
 
-    def __call__(
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the support of each tuple in nats, with the tails of the triples that speak most.
+
+        Raises:
+            InputError: the model does not know a relation.
+        """
+        return self.judge(tuples)
+
+    def measure(
         self, head: Vectors, relation: int, tail: Vectors, *, without: tuple[int, int] = (-1, -1)
     ) -> tuple[float, tuple[Witness, ...]]:
         """Return the support in nats, and the triples that speak most, the strongest first.
 
         Args:
-            head, tail: vectors along the model's basis, of unit length. relation: its number.
+            head, tail: vectors of the encoder, shape (d,). relation: its number.
             without: numbers of a head and a tail whose triples stay silent; with nobody left to speak the support is 0.
         """
         known = self._of(relation)
-        head_likeness = self._model.kept.products(head, known.heads)
-        tail_likeness = self._model.kept.products(tail, known.tails)
+        head_likeness = known.of_heads.products(along(self.model.basis, head))
+        tail_likeness = known.of_tails.products(along(self.model.basis, tail))
         a = np.exp((head_likeness.astype(np.float64) - 1) / HEAD_WIDTH) * (known.heads != without[0])
         b = np.exp((tail_likeness.astype(np.float64) - 1) / TAIL_WIDTH) * (known.tails != without[1])
         both, of_heads, of_tails, strongest = _testimony(a, b, known.head_at, known.tail_at, SHOWN)
@@ -87,12 +103,25 @@ class Support:
         )  # fmt: skip
         return log(both) - log(of_heads) - log(of_tails) + log(len(known.head_at)), witnesses
 
+    def _judge(self, head: Vectors, relation: int, tail: Vectors, _text: str, /) -> TupleScore:
+        """What the triples say of one tuple."""
+        value, witnesses = self.measure(head, relation, tail)
+        source, texts = f"{MEMORY}{self.model.digest}", self.model.texts
+        said = tuple(
+            Close(KnownTail(name, name, Origin.NEAREST, texts[one.head], one.head_likeness, source, rank), one.tail_likeness)
+            for rank, one in enumerate(witnesses)
+            for name in (texts[one.tail],)
+        )
+        return TupleScore(value, said)
+
     def _of(self, relation: int) -> _Triples:
         if relation not in self._triples:
-            rows = self._model.triples[relation]
+            rows = self.model.triples[relation]
             heads, head_at = np.unique(rows[:, 0], return_inverse=True)
             tails, tail_at = np.unique(rows[:, 1], return_inverse=True)
-            self._triples[relation] = _Triples(heads, tails, head_at.ravel(), tail_at.ravel())
+            # Side by side in memory, which makes them three times as fast to go through.
+            of_heads, of_tails = self.model.kept.part(heads), self.model.kept.part(tails)
+            self._triples[relation] = _Triples(heads, tails, of_heads, of_tails, head_at.ravel(), tail_at.ravel())
         return self._triples[relation]
 
 
