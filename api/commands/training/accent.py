@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +11,7 @@ from ....graph.errors import InputError
 from ...opening import readable
 from ...terminal.options import Json, Quiet
 from ...terminal.progress import Meter
+from .typed import as_typed
 
 
 def accent(
@@ -55,7 +52,8 @@ def accent(
     with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
         trained = train_extractor(
             rows, model, output, nones=nones, epochs=epochs, batch_size=batch_size, learning_rate=rate, max_length=max_length,
-            seed=seed, device=device, data=data, command=_command(files, model, output),
+            seed=seed, device=device, data=data,
+            command=as_typed("accent", [*files, "--model", model, "-o", str(output)], output),
             progress=lambda done, total, _: meter.add(done - meter.number, total=total),
         )  # fmt: skip
     if json:
@@ -77,15 +75,3 @@ def _digest(file: str) -> str:
         return ""
     with Path(file).open("rb") as stream:
         return f", sha256 `{hashlib.file_digest(stream, 'sha256').hexdigest()}`"
-
-
-def _command(files: Sequence[str], model: str, output: Path) -> str:
-    """The command line without the folders of its files, since a card travels."""
-    words = (
-        sys.argv[1:] if sys.argv[1:3] == ["train", "accent"] else ["train", "accent", *files, "--model", model, "-o", str(output)]
-    )
-    return shlex.join(["tacit", *(Path(word).name if os.sep in word and _is_path(word, output) else word for word in words)])
-
-
-def _is_path(word: str, output: Path) -> bool:
-    return Path(word).exists() or Path(word) == output

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +17,7 @@ from ....graph.errors import InputError
 from ...opening import readable
 from ...terminal.options import Json, Quiet
 from ...terminal.progress import Meter
+from .typed import as_typed
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
 _SHOWN_FAULTS = 10
@@ -96,7 +95,7 @@ def coherence(
     opened = open_encoder(encoder, device=device)
     learning = open_encoder(encoder, device=device, dtype=dtype.value)
     known = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else None
-    told = {"data": files, "left out": left, "licence": licence, "command": _command(dialogues, output)}
+    told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
     with _folder(output) as fresh, Stages(quiet) as stages:
         train_coherence(
@@ -234,13 +233,3 @@ def _sha256(file: str) -> str | None:
         return None
     with Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _command(files: Sequence[str], output: Path) -> str:
-    """Return the command line without the folders of its files, nor of ``output``, since a card travels."""
-    words = sys.argv[1:] if sys.argv[1:3] == ["train", "coherence"] else ["train", "coherence", *files]
-    return shlex.join(["tacit", *(Path(word).name if os.sep in word and _is_path(word, output) else word for word in words)])
-
-
-def _is_path(word: str, output: Path) -> bool:
-    return Path(word).exists() or Path(word) == output

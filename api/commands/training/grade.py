@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from pathlib import Path
@@ -17,6 +14,7 @@ from ...metrics import Pipeline
 from ...opening import Address, open_engine, readable
 from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ...terminal.progress import Meter
+from .typed import as_typed
 
 if TYPE_CHECKING:
     from ....graph.protocol import KnowledgeGraph
@@ -159,7 +157,7 @@ def grade(
     drawn = negatives or (Negatives.HARD if tune else Negatives.RANDOM)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     work = output.with_name(f"{output.name}.training")
-    facts = {"data": files, "licence": licence, "command": _command(dialogues)}
+    facts = {"data": files, "licence": licence, "command": as_typed("grade", dialogues, output)}
     with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened, _Stages(quiet) as stages:
         sources = _sources(opened, encoder, vectors, cache, pipeline, where, dtype.value, model if tune else None)
         trained = train_grade(
@@ -292,9 +290,3 @@ class _Stages:
             noun = _NOUNS.get(stage, "steps")
             self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
         self._meter.add(done - self._meter.number, total=total)
-
-
-def _command(files: Sequence[str]) -> str:
-    """Return the command line without the folders of its files, since a card travels."""
-    words = sys.argv[1:] if sys.argv[1:3] == ["train", "grade"] else ["train", "grade", *files]
-    return shlex.join(["tacit", *(Path(word).name if os.sep in word and Path(word).exists() else word for word in words)])
