@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
+from ..graph.collecting import rare_cycle_search
 from ..graph.errors import InputError
 from ..graph.model import Assertion, Path
 from .linking import Mention
@@ -220,7 +221,9 @@ class BatchScoring(ABC):
 
     def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
         """Score many responses; see :class:`Metric`."""
-        return self.score_checked([check_item(*item) for item in items], explain)
+        checked = [check_item(*item) for item in items]
+        with rare_cycle_search():
+            return self.score_checked(checked, explain)
 
     @abstractmethod
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:

@@ -1,11 +1,13 @@
-"""Reference cycles are looked for rarely during a load, and as before after it, whatever happened."""
+"""Reference cycles are looked for rarely during a load or a batch, and as before after it, whatever happened."""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 
 import pytest
 from tacit.graph.collecting import rare_cycle_search
+from tacit.reasoning.score import BatchScoring, CheckedItem, Score
 
 
 def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:
@@ -31,3 +33,28 @@ def test_a_search_that_was_switched_off_stays_off() -> None:
             assert gc.get_threshold()[0] == 0
     finally:
         gc.set_threshold(*before)
+
+
+def test_blocks_of_two_threads_leave_the_threshold_as_it_was() -> None:
+    """The first to enter is the first to leave, as threads may."""
+    before = gc.get_threshold()
+    one, other = rare_cycle_search(), rare_cycle_search()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert gc.get_threshold()[0] == 1_000_000
+    other.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+
+
+def test_scoring_searches_rarely() -> None:
+    before, within = gc.get_threshold(), []
+
+    class Watching(BatchScoring):
+        def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+            within.append((len(items), explain, gc.get_threshold()[0]))
+            return []
+
+    assert Watching().score_batch([(["hi"], "hello")]) == []
+    assert within == [(1, False, 1_000_000)]
+    assert gc.get_threshold() == before
