@@ -45,36 +45,30 @@ class Asserted:
         return known[0]
 
     def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
-        if tail.source.startswith(MEMORY):
-            rows = list(self._remembered(tail, relation))
-        else:
-            rows = [row for row in self._candidates(tail.head, relation, tail.text) if row[1].source == tail.source]
+        remembered = tail.source.startswith(MEMORY)  # by a compact model, which forgets who said it
+        rows = [row for row in self._candidates(tail, relation, remembered) if remembered or row[1].source == tail.source]
         if not rows:
             return None
         nodes, assertion = min(rows, key=lambda row: row[1].order)
         return GraphPath(nodes, (assertion,))
 
-    def _remembered(self, tail: KnownTail, relation: str) -> Iterator[tuple[tuple[str, str], Assertion]]:
-        """The assertions that a compact model may have learnt a triple from, which it words as statements."""
-        try:
-            rows = self.graph.tails(event_uri(tail.head), relation)
-        except InputError:
-            return
-        yield from (((row.head, row.tail), row) for row in rows if statement(text_of(row.tail), relation) == tail.form)
+    def _candidates(self, tail: KnownTail, relation: str, remembered: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
+        """Every assertion that the table may have taken for it, with its ends in the order of head and tail.
 
-    def _candidates(self, head: str, relation: str, tail: str) -> Iterator[tuple[tuple[str, str], Assertion]]:
-        """Every assertion that the table may have taken for it, with its ends in the order of head and tail."""
+        Tails are those of the same words, or, where a compact model remembered the tail, of the same statement.
+        """
         try:
-            start, end = event_uri(head), event_uri(tail)
-            first, last = concept_uri(head), concept_uri(tail)
+            start, end = event_uri(tail.head), event_uri(tail.text)
+            first, last = concept_uri(tail.head), concept_uri(tail.text)
         except InputError:
             return
         for row in self.graph.tails(start, relation):
-            if text_of(row.tail) == tail:
+            text = text_of(row.tail)
+            if (statement(text, relation) if remembered else text) == tail.text:
                 yield (row.head, row.tail), row
         for name, other in TURNED.items():
             if other == relation:
-                yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == head)
+                yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == tail.head)
         if relation in RENAMED.values() and first != last:
             for path in self.graph.triples_between([first], [last]):
                 (row,) = path.assertions

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tacit.graph import WritableGraph, open_graph
 from tacit.graph.errors import InputError
-from tacit.graph.names import text_of
+from tacit.graph.model import Assertion
+from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
 from tacit.reasoning.accent.metric import PRIORS, Accent, make
 from tacit.reasoning.accent.scorers.compact import to_bytes
@@ -178,20 +179,25 @@ def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp
     from tacit.reasoning.accent.tuples import RELATIONS
     from tacit.reasoning.training.retriever import Recipe, train_retriever
 
+    wakes, eats = event_uri("PersonX wakes up"), event_uri("PersonX eats dinner")
+    graph.load([Assertion(wakes, "isBefore", eats, 1.0, "atomic2020", "test.tsv", "cc:by/4.0")])
     known = [*open_table(graph).triples(RELATIONS), ("PersonX buys a cat", "xWant", "to pet the cat")]
     trained = train_retriever(
         known, RELATIONS, WordEncoder().encode, Recipe(steps=2, batch_size=4, parts=16), encoder=("words", "words")
     )
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     fed = EventTuple("PersonX buys a puppy", "xWant", "PersonX feeds the puppy", Kind.SINGLE)
-    metric = make(graph, extractor=Told({"fed": [fed]}), encoder=WordEncoder(), model=tmp_path)
-    (piece,) = metric.score(["i bought a puppy"], "fed", explain=True).evidence.pieces
+    late = EventTuple("PersonX eats supper", "isAfter", "PersonX wakes up late", Kind.SINGLE)
+    metric = make(graph, extractor=Told({"fed": [fed, late]}), encoder=WordEncoder(), model=tmp_path)
     told = {}
-    for one in piece.rests_on:
+    for one in (
+        one for piece in metric.score(["i bought a puppy"], "fed", explain=True).evidence.pieces for one in piece.rests_on
+    ):
         assert one.path is not None
         (edge,) = one.path.assertions
         told[text_of(edge.head), text_of(edge.tail)] = (one.kind, one.asserted, edge.source)
     assert told["PersonX buys a dog", "to feed the dog"] == ("nearest-tail", True, "atomic2020")
+    assert told["PersonX wakes up", "PersonX eats dinner"] == ("nearest-tail", True, "atomic2020")  # as it stands, isBefore
     assert told["PersonX buys a cat", "PersonX pets the cat"] == ("nearest-tail", False, f"retriever:{trained.digest}")
 
 

@@ -13,6 +13,7 @@ import pytest
 from tacit.graph import open_graph
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.accent.events import head_form
+from tacit.reasoning.accent.scorers import compact
 from tacit.reasoning.accent.scorers.compact import Compact, from_bytes, open_compact, to_bytes
 from tacit.reasoning.accent.scorers.opening import Opener
 from tacit.reasoning.accent.scorers.quantise import quantise
@@ -88,16 +89,20 @@ def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
     assert one.judge(lesson()[:40]) == other.judge(lesson()[:40])
 
 
-def test_quantised_vectors_are_near_and_their_products_are_theirs() -> None:
-    vectors = np.random.default_rng(0).normal(size=(400, 16)).astype(np.float32)
+@pytest.mark.parametrize(("parts", "width"), [(8, 16), (6, 18)])
+def test_quantised_vectors_are_near_and_their_products_are_theirs(parts: int, width: int) -> None:
+    vectors = np.random.default_rng(0).normal(size=(400, width)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    kept = quantise(vectors, 8, seed=0)
+    kept = quantise(vectors, parts, seed=0)
     rows = np.arange(400)
-    assert kept.codes.nbytes == 8 * 400
+    assert kept.codes.nbytes == parts * 400
     assert (kept.vectors(rows) * vectors).sum(1).mean() > 0.98
     np.testing.assert_allclose(np.linalg.norm(kept.vectors(rows), axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(kept.products(vectors[3], rows), kept.vectors(rows) @ vectors[3], atol=1e-5)
-    few = quantise(vectors[:5], 4, seed=0)  # fewer vectors than centroids: each is its own
+    some = rows[7::9]
+    np.testing.assert_array_equal(kept.products(vectors[3], some), kept.products(vectors[3])[some])
+    np.testing.assert_array_equal(kept.part(some).products(vectors[3]), kept.products(vectors[3])[some])
+    few = quantise(vectors[:5], 2, seed=0)  # fewer vectors than centroids: each is its own
     np.testing.assert_allclose(few.vectors(np.arange(5)), vectors[:5], atol=1e-3)
 
 
@@ -152,6 +157,18 @@ def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -
         assert right.closest[0].tail.origin is Origin.NEAREST
         assert right.closest[0].tail.head.endswith(f"a {animal}")
         assert 0 < right.closest[0].tail.likeness < 1
+
+
+def test_a_model_is_read_once_for_all_that_ask_it(trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
+    graph = open_graph(tmp_path / "graph", create=True)
+    graph.load(world())
+    opened: list[object] = []
+    monkeypatch.setattr(compact, "open_compact", lambda model: opened.append(model) or open_compact(model))
+    opener = Opener(graph, encoder=WordEncoder())
+    for name in ("blend", "support", "retriever", "compatibility"):
+        opener.scorer(name, model=tmp_path)
+    assert opened == [tmp_path]
 
 
 def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import InputError, ModelError
 from ....graph.protocol import KnowledgeGraph
@@ -18,6 +18,9 @@ from ..tails.source import TailSource
 from ..tails.table import EventTable, events_home, open_table
 from ..tuples import RELATIONS
 from .tuplescore import TupleScorer
+
+if TYPE_CHECKING:
+    from .compact import Compact
 
 SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "kg-bert")
 
@@ -48,6 +51,7 @@ class Opener:
         self._device = device
         self._cache_size = cache_size
         self._progress = progress
+        self._models: dict[str | Path | None, Compact] = {}
 
     @cached_property
     def encoder(self) -> Any:
@@ -149,16 +153,21 @@ class Opener:
         return Compatibility(tails, self.embed, self.relations(), encoder=self.encoder.signature, fallback=fallback)
 
     def _retriever(self, model: str | Path | None) -> Any:
-        from .compact import open_compact
         from .retriever import Retriever
 
-        return Retriever(open_compact(model), self.embed, encoder=self.encoder.signature)
+        return Retriever(self._compact(model), self.embed, encoder=self.encoder.signature)
 
     def _support(self, model: str | Path | None) -> TupleScorer:
-        from .compact import open_compact
         from .support import Support
 
-        return Support(open_compact(model), self.embed, encoder=self.encoder.signature)
+        return Support(self._compact(model), self.embed, encoder=self.encoder.signature)
+
+    def _compact(self, model: str | Path | None) -> Compact:
+        from .compact import open_compact
+
+        if model not in self._models:
+            self._models[model] = open_compact(model)
+        return self._models[model]
 
     def _blend(self, tails: TailSource, model: str | Path | None) -> TupleScorer:
         from .blend import Blend, Part
