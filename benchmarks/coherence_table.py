@@ -1,11 +1,13 @@
 """How well coherence and its parts agree with people, per data set and system.
 
-    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--json FILE] [--shipped-card]
+    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--language-model ID|FOLDER] [--json FILE]
+        [--shipped-card]
 
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
-system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. ``--shipped-card``
-writes the card of the shipped checkpoint anew, with what it gives here.
+system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. With a language model
+``expectation`` is a row, and checkpoints that were weighed with it have one with and one without it. ``--shipped-card`` writes
+the card of the shipped checkpoint anew, with what it gives here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 import numpy as np
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning import load_metric
-from tacit.reasoning.coherence.checkpoint import SHIPPED, open_checkpoint
+from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, SHIPPED, open_checkpoint
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.score import check_item
@@ -41,13 +43,19 @@ def groups_of(judged: Sequence[Judgement]) -> Groups:
     return dict(sorted(found.items()))
 
 
-def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path]) -> dict[str, Any]:
+def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path], language_model: str | None) -> dict[str, Any]:
     """Return the scores of every row of the table."""
     items = [check_item(one.history, one.response) for one in judged]
     metrics = {"similarity": load_metric("similarity"), "repetition": load_metric("repetition")}
+    if language_model is not None:
+        metrics["expectation"] = load_metric("expectation", language_model=language_model)
     for name, folder in checkpoints.items():
-        for part in ("association", "selection", "coherence"):
+        for part in ("association", "selection"):
             metrics[f"{part}, {name}"] = load_metric(part, checkpoint=folder)
+        metrics[f"coherence, {name}"] = load_metric("coherence", checkpoint=folder, parts=PARTS)
+        if language_model is not None and EXPECTATION in open_checkpoint(folder).parts:
+            whole = load_metric("coherence", checkpoint=folder, language_model=language_model)
+            metrics[f"coherence with expectation, {name}"] = whole
     return {name: np.array([one.value for one in metric.score_batch(items)]) for name, metric in metrics.items()}
 
 
@@ -86,6 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("judgements", nargs="+")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="NAME=FOLDER", help="another row; repeatable")
+    parser.add_argument("--language-model", metavar="ID|FOLDER")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write every number here")
     parser.add_argument("--shipped-card", action="store_true")
@@ -100,7 +109,7 @@ def main() -> None:
     groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
     found = {
         name: {group: agreement(scores[places], ratings[places], arguments.resamples) for group, places in groups.items()}
-        for name, scores in scores_of(judged, checkpoints).items()
+        for name, scores in scores_of(judged, checkpoints, arguments.language_model).items()
     }
     sizes = {group: len(places) for group, places in groups.items()}
     tables = [means(found, sizes), *(markdown(found, kind) for kind in KINDS)]

@@ -1,12 +1,14 @@
 """How fast coherence and GRADE score beside the bare sentence encoder on the same texts, and GRADE's graph part alone.
 
-    python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER] [--items N] [--rounds N] [--json]
+    python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER]
+        [--language-model ID|FOLDER] [--items N] [--rounds N] [--json]
 
 Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 1,024 at
 a time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
 the items need once, all together. "Graph part" goes from keywords to tensors: dialogue graphs with their hops, concepts' rows,
 padding; keywords of an utterance and rows of a concept are remembered, as in any run over dialogues. Vectors of concepts lie on
-the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out.
+the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out,
+and without a language model expectation is.
 """
 
 from __future__ import annotations
@@ -108,6 +110,7 @@ def main() -> None:
     parser.add_argument("dialogues", nargs="?", type=Path, default=DATA / "dialogues" / "dailydialog-test.jsonl.gz")
     parser.add_argument("--graph")
     parser.add_argument("--grade", type=Path, help="a folder that tacit train grade wrote")
+    parser.add_argument("--language-model", metavar="ID|FOLDER")
     parser.add_argument("--vector-cache", type=Path)
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
@@ -126,6 +129,8 @@ def main() -> None:
     encoder = open_encoder(device="cpu")
     with threadpool_limits(1), ExitStack() as opened:
         metrics = [load_metric("coherence", device="cpu")]
+        if arguments.language_model is not None:
+            metrics.append(load_metric("expectation", language_model=arguments.language_model, device="cpu"))
         if arguments.grade is not None:
             graph = opened.enter_context(open_index(opened.enter_context(open_graph(arguments.graph))))
             metrics.append(

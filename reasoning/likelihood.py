@@ -37,6 +37,18 @@ class _Sequence(NamedTuple):
     start: int
 
 
+class TokenLosses(NamedTuple):
+    """What each token of a text costs.
+
+    Attributes:
+        spans: where each stands in the text, from and up to.
+        losses: negative log-likelihoods in nats, >= 0, as many.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    losses: NDArray[np.float64]
+
+
 class CausalModel:
     """A causal language model with its tokenizer; see :func:`open_causal`."""
 
@@ -126,6 +138,48 @@ class CausalModel:
             sequences.append(self._cut(ids, len(before)))
         return self._means(sequences)
 
+    def token_losses(self, prefixes: Sequence[str], texts: Sequence[str]) -> list[TokenLosses]:
+        """Return the negative log-likelihood of each token of each text, read on after its prefix as plain text.
+
+        Neither is a turn here: no token of the model's ends either. Of a text that is longer than the model reads, the last
+        tokens are left, whatever stands before it.
+
+        Raises:
+            InputError: the two are not equally many, or one of them is no text.
+            ModelError: the model gives no number, or its tokenizer does not tell where tokens stand.
+        """
+        if len(prefixes) != len(texts):
+            raise InputError(f"{len(prefixes)} prefixes and {len(texts)} texts do not pair; give as many of each")
+        before = self._tokens(iter(prefixes))
+        found = self._tokens(iter(texts))
+        spans = self._spans(list(found))
+        sequences = [
+            self._cut((self._begin, *before[prefix], *found[text]), 1 + len(before[prefix]))
+            for prefix, text in zip(prefixes, texts, strict=True)
+        ]
+        known: dict[_Sequence, NDArray[np.float64]] = {}
+        for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
+            losses, owners = self._losses(batch)
+            known.update(zip(batch, np.split(losses, np.flatnonzero(np.diff(owners)) + 1), strict=True))
+        if not all(np.isfinite(losses).all() for losses in known.values()):
+            raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
+        none = np.empty(0)
+        each = [known.get(one, none) for one in sequences]
+        return [TokenLosses(spans[text][len(spans[text]) - len(one) :], one) for text, one in zip(texts, each, strict=True)]
+
+    def _spans(self, texts: list[str]) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Where the tokens of each text stand in it."""
+        if not texts:
+            return {}
+        try:
+            asked = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+            found = self.tokenizer(texts, return_offsets_mapping=True, **asked)["offset_mapping"]
+        except NotImplementedError as error:
+            raise ModelError(
+                f"the tokenizer of {self.files.given!r} does not tell where tokens stand; give another model"
+            ) from error
+        return {text: tuple((int(start), int(end)) for start, end in one) for text, one in zip(texts, found, strict=True)}
+
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
         """The tokens of each distinct turn; a special token's name within a text is text."""
         texts = list(dict.fromkeys(turns))
@@ -133,7 +187,7 @@ class CausalModel:
             return {}
         try:
             found = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise InputError("a turn is no text, or holds half a surrogate pair; give texts") from error
         return dict(zip(texts, found, strict=True))
 
@@ -170,6 +224,12 @@ class CausalModel:
 
     def _sums(self, batch: Sequence[_Sequence]) -> NDArray[np.float64]:
         """The summed loss of each sequence of one padded batch."""
+        losses, owners = self._losses(batch)
+        sums: NDArray[np.float64] = np.bincount(owners, weights=losses, minlength=len(batch)).astype(np.float64, copy=False)
+        return sums
+
+    def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """The loss of every token that counts in one padded batch, and the number of its sequence."""
         torch = self._torch
         lengths = np.array([len(one.ids) for one in batch])
         starts = np.array([one.start for one in batch])
@@ -190,9 +250,7 @@ class CausalModel:
                 for part, target in zip(states.split(rows), targets.split(rows), strict=True)
             ]
             found = torch.cat(losses).double().cpu().numpy()
-        owners = np.repeat(np.arange(len(batch)), asked.sum(1))
-        sums: NDArray[np.float64] = np.bincount(owners, weights=found, minlength=len(batch)).astype(np.float64, copy=False)
-        return sums
+        return found, np.repeat(np.arange(len(batch)), asked.sum(1))
 
     @property
     def _vocabulary(self) -> int:
@@ -226,7 +284,7 @@ def open_causal(
     """Open a causal language model of transformers.
 
     Args:
-        model: a folder that transformers saved, or an id of the hub.
+        model: a folder that transformers saved, a GGUF file, or an id of the hub.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
         batch_tokens: tokens run together at most, padding included; changes speed and memory alone. By default 1,024 on a
             processor, 16,384 elsewhere.
@@ -239,7 +297,7 @@ def open_causal(
         MissingExtra: torch or transformers is not installed.
     """
     need("torch", "neural")
-    files = find_model(model)
+    files = find_model(model, gguf=True)
     opened, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype=dtype)
     return CausalModel(files, opened, tokenizer, dtype=dtype, batch_tokens=batch_tokens, max_length=max_length)
 

@@ -1,7 +1,8 @@
-"""Where a model of transformers is: a folder, or an id whose files are in the local cache or can be fetched from the hub.
+"""Where a model of transformers is: a folder, a GGUF file, or an id whose files are in the local cache or on the hub.
 
-A folder is taken as it is. An id is looked for in the cache first; only when it is not there is the hub asked, once and for a few
-seconds, so that a machine without a network hears at once what to do. Models are opened without code of their own.
+A folder is taken as it is; the quantised weights of a GGUF file become numbers of the usual kind while it is opened. An id
+is looked for in the cache first; only when it is not there is the hub asked, once and for a few seconds, so that a machine
+without a network hears at once what to do. Models are opened without code of their own.
 """
 
 from __future__ import annotations
@@ -37,17 +38,19 @@ class ModelFiles:
 
     Attributes:
         name: the id, or the folder's own name; folder: where its files are; given: what was asked for, for messages.
+        gguf: the file in the folder that holds all of it, where it is of that format.
     """
 
     name: str
     folder: Path
     given: str
+    gguf: str | None = None
 
     @cached_property
     def digest(self) -> str:
         """12 hex digits that stand for the bytes of its weights, configuration and tokenizer, read when first asked for."""
         hasher = hashlib.sha256()
-        for path in _files(self.folder):
+        for path in [self.folder / self.gguf] if self.gguf else _files(self.folder):
             hasher.update(f"{path.name}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:
                 while block := file.read(_BLOCK):
@@ -60,11 +63,12 @@ class ModelFiles:
         return f"{self.name}@{self.digest}"
 
 
-def find_model(model: str | Path, *, also: Sequence[str] = ()) -> ModelFiles:
+def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = False) -> ModelFiles:
     """Return the files of a model, fetching them when ``model`` is an id of the hub that is not in the local cache.
 
     Args:
         also: patterns of small files that are fetched along, e.g. :data:`SENTENCE_FILES`.
+        gguf: a file of this format will do.
 
     Raises:
         ModelError: the folder holds no model, or there is none of that id in reach.
@@ -73,6 +77,8 @@ def find_model(model: str | Path, *, also: Sequence[str] = ()) -> ModelFiles:
     folder = Path(model).expanduser()
     if folder.is_dir():
         return _whole(ModelFiles(folder.resolve().name, folder, str(folder)))
+    if gguf and folder.suffix == ".gguf" and folder.is_file():
+        return ModelFiles(folder.stem, folder.parent, str(folder), folder.name)
     if isinstance(model, Path) or folder.exists() or not _ID.fullmatch(model):
         raise ModelError(f"there is no model folder {str(model)!r}; give one that transformers saved, or an id of the hub")
     hub = need("huggingface_hub", "neural")
@@ -98,12 +104,14 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
         raise InputError(f"there is no dtype {dtype!r} for models; choose from {', '.join(DTYPES)}")
-    where = str(files.folder)
+    where, how = str(files.folder), {"gguf_file": files.gguf} if files.gguf else {}
+    for module in ("gguf", "accelerate") if files.gguf else ():
+        need(module, "gguf")
     with quiet():
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, **how)
             model, info = getattr(transformers, kind).from_pretrained(
-                where, local_files_only=True, dtype=getattr(torch, dtype), output_loading_info=True
+                where, local_files_only=True, dtype=getattr(torch, dtype), output_loading_info=True, **how
             )
         except Exception as error:  # OSError, ValueError, KeyError, safetensors' and torch's own, by what is wrong with the files
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]

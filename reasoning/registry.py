@@ -54,6 +54,9 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
         "similarity": MetricKind("coherence.similarity:make", "how like the last turn it is", model=True),
         "association": MetricKind("coherence.association:make", "whether the last turn's words call for its words"),
         "selection": MetricKind("coherence.selection:make", "whether it would be picked as what follows", model=True),
+        "expectation": MetricKind(
+            "coherence.expectation:make", "how much of it was to be expected, by a language model", model=True
+        ),
         "repetition": MetricKind("coherence.repetition:make", "how much of a recent turn it says again"),
         "length": MetricKind("baselines.length:make", "how many words the response has"),
         "bleu": MetricKind("baselines.overlap:make_bleu", "runs of words shared with references", reference=True),

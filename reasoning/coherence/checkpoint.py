@@ -17,6 +17,8 @@ from typing import Any
 
 from ...graph.errors import InputError, ModelError
 from ..encoder import TextEncoder, open_encoder
+from ..likelihood import CausalModel
+from .expectation import open_language_model
 from .graph import COUNTS, AssociationGraph, graph_files
 from .head import SelectionHead, load_head
 
@@ -27,6 +29,7 @@ HEAD = "selection.safetensors"
 ASSOCIATIONS = "associations"
 SHIPPED = Path(__file__).parent / "model"
 PARTS = ("similarity", "association", "selection", "repetition")
+EXPECTATION = "expectation"  # a part of checkpoints that were weighed with a language model
 
 _DIGITS = 12
 
@@ -68,6 +71,11 @@ class Checkpoint:
         return load_head(self.folder / HEAD)
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that it weighs."""
+        return parts_of(self.header)
+
+    @property
     def associations_digest(self) -> str:
         """12 hex digits for the graph of associations."""
         sums = "".join(str(self.header["files"].get(name)) for name in self._association_files)
@@ -92,11 +100,16 @@ class Checkpoint:
         Raises:
             InputError: there is no such part, or none is named.
         """
-        chosen = tuple(part for part in PARTS if part in parts)
-        unknown = [part for part in parts if part not in PARTS]
+        chosen = tuple(part for part in self.parts if part in parts)
+        unknown = [part for part in parts if part not in self.parts]
+        if EXPECTATION in unknown:
+            raise InputError(
+                f"the checkpoint {str(self.folder)!r} was made without a language model, so it does not weigh {EXPECTATION};"
+                f" make one with: tacit train coherence --language-model"
+            )
         if unknown or not chosen:
             what = f"has no part {unknown[0]!r}" if unknown else "needs a part"
-            raise InputError(f"coherence {what}; choose from {', '.join(PARTS)}")
+            raise InputError(f"coherence {what}; choose from {', '.join(self.parts)}")
         found = self.header["weights"]["+".join(chosen)]
         return Weights(chosen, found["bias"], tuple(found[part] for part in chosen))
 
@@ -142,11 +155,19 @@ def _check_header(header: Any) -> None:
         raise ValueError(f"its format is {header['format']!r}, version {header['version']}, not {FORMAT!r}, version {VERSION}")
     if not isinstance(header["files"], dict) or not isinstance(header["encoder"]["signature"], str):
         raise ValueError("its files or its encoder are not told")
-    for number in range(1, 2 ** len(PARTS)):
-        chosen = [part for place, part in enumerate(PARTS) if number >> place & 1]
+    if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
+        raise ValueError("its language model is not told")
+    parts = parts_of(header)
+    for number in range(1, 2 ** len(parts)):
+        chosen = [part for place, part in enumerate(parts) if number >> place & 1]
         weights = header["weights"]["+".join(chosen)]
         if not all(math.isfinite(weights[name]) for name in ("bias", *chosen)):
             raise ValueError("a weight is no finite number")
+
+
+def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts that the checkpoint with this header weighs."""
+    return (*PARTS, EXPECTATION) if "language_model" in header else PARTS
 
 
 def open_encoder_of(
@@ -167,5 +188,25 @@ def open_encoder_of(
         raise ModelError(
             f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
             f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
+        )
+    return opened
+
+
+def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:
+    """Open the language model that a checkpoint was weighed with.
+
+    Args:
+        model: where it is, when that is not where the checkpoint says.
+
+    Raises:
+        ModelError: it cannot be opened, or is another one.
+        MissingExtra: torch or transformers is not installed.
+    """
+    wanted = checkpoint.header["language_model"]
+    opened = open_language_model(wanted.get("id") if model is None else model, device=device)
+    if opened.files.digest != wanted["digest"]:
+        raise ModelError(
+            f"the checkpoint {str(checkpoint.folder)!r} was weighed with the language model {wanted['digest']}, and"
+            f" {opened.files.given!r} is {opened.files.digest}; give the language model that it was weighed with"
         )
     return opened

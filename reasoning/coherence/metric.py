@@ -1,7 +1,8 @@
 """The metric ``coherence``: how likely a response is the one that people gave, rather than one from elsewhere or said before.
 
-A logistic regression over the parts ``similarity``, ``association``, ``selection`` and ``repetition``, fitted on true against
-random and repeated responses of dialogues that nothing else was trained on, and never on people's ratings. The value is its
+A logistic regression over the parts ``similarity``, ``association``, ``selection`` and ``repetition``, and ``expectation`` in a
+checkpoint that was made with a language model, fitted on true against random and repeated responses of dialogues that
+nothing else was trained on, and never on people's ratings. The value is its
 log-odds, any number; higher is better, and 0 is as likely as not. So the parts add up: the evidence is what the regression says
 when every part says 0 and, for each part, weight times value, which the part's own pieces divide among them in proportion.
 """
@@ -17,8 +18,9 @@ from ...graph.errors import InputError
 from ..encoder import CACHE_SIZE
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 from .association import Association
-from .checkpoint import PARTS, Checkpoint, Weights, open_checkpoint, open_encoder_of
-from .parts import Measure, Part, silent
+from .checkpoint import EXPECTATION, Checkpoint, Weights, open_checkpoint, open_encoder_of, open_language_model_of
+from .expectation import Expectation
+from .parts import Measure, Part, silent, together
 from .repetition import Repetition
 from .selection import Selection
 from .similarity import Similarity
@@ -38,13 +40,14 @@ class Coherence(BatchScoring):
         self.parts = tuple(parts)
         self.weights = weights
         self._digest = digest
+        self.together = together(self.parts)
 
     @property
     def signature(self) -> Signature:
         """Signature of every score it gives."""
         depends = dict(pair for part in self.parts for pair in part.depends)
-        encoder = [(name, depends[name]) for name in ("encoder",) if name in depends]
-        parts = (("checkpoint", self._digest), *encoder, ("parts", "+".join(self.weights.parts)))
+        models = [(name, depends[name]) for name in ("encoder", "language_model") if name in depends]
+        parts = (("checkpoint", self._digest), *models, ("parts", "+".join(self.weights.parts)))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
@@ -74,8 +77,9 @@ def make(
     graph: Any = None,  # noqa: ARG001
     *,
     checkpoint: Checkpoint | str | Path | None = None,
-    parts: str | Sequence[str] = PARTS,
+    parts: str | Sequence[str] | None = None,
     encoder: str | Path | None = None,
+    language_model: str | Path | None = None,
     device: str | None = None,
     cache_size: int = CACHE_SIZE,
 ) -> Coherence:
@@ -83,8 +87,10 @@ def make(
 
     Args:
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships with tacit.
-        parts: which parts count, a list or one text with ``+`` between them; each set has weights of its own.
+        parts: which parts count, a list or one text with ``+`` between them, by default all that the checkpoint weighs; each set
+            has weights of its own.
         encoder: the encoder that it was trained over, when it lies elsewhere than the checkpoint says.
+        language_model: the language model that it was weighed with, likewise; no other will do.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
         cache_size: texts remembered, for all metrics with this encoder.
 
@@ -94,9 +100,9 @@ def make(
         MissingExtra: torch or transformers is not installed, and a part needs them.
     """
     opened = open_checkpoint(checkpoint)
-    named = parts.split("+") if isinstance(parts, str) else parts
+    named = parts.split("+") if isinstance(parts, str) else opened.parts if parts is None else parts
     if not isinstance(named, (list, tuple)):
-        raise InputError(f"the parts {parts!r} are no list of names; choose from {', '.join(PARTS)}")
+        raise InputError(f"the parts {parts!r} are no list of names; choose from {', '.join(opened.parts)}")
     weights = opened.weights([str(name).strip() for name in named])
     chosen: list[Part] = []
     for name in weights.parts:
@@ -104,6 +110,8 @@ def make(
             chosen.append(Association(opened.associations, opened.associations_digest))
         elif name == "repetition":
             chosen.append(Repetition())
+        elif name == EXPECTATION:
+            chosen.append(Expectation(open_language_model_of(opened, language_model, device=device)))
         else:
             opened_encoder = open_encoder_of(opened, encoder, device=device, cache_size=cache_size)
             similar = name == "similarity"

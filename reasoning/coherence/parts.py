@@ -50,6 +50,7 @@ class PartMetric(BatchScoring):
     def __init__(self, part: Part) -> None:
         self.part = part
         self.name = part.name
+        self.together = together([part])
 
     @property
     def signature(self) -> Signature:
@@ -66,6 +67,11 @@ class PartMetric(BatchScoring):
             measure = Measure(0.0, note=note) if note else next(measures)
             scores.append(Score(measure.value, Evidence(measure.pieces, measure.note), signature))
         return scores
+
+
+def together(parts: Sequence[Part]) -> int:
+    """Return how many items a stream gives these parts at a time: the fewest that one of them asks for."""
+    return min(getattr(part, "together", BatchScoring.together) for part in parts)
 
 
 def silent(item: CheckedItem) -> str:

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coherence.association import Association
-from ..coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, VERSION
+from ..coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, VERSION
+from ..coherence.expectation import Expectation
 from ..coherence.graph import AssociationGraph, graph_files, write_graph
 from ..coherence.head import load_head
 from ..coherence.parts import Part
@@ -29,6 +30,7 @@ from ..coherence.repetition import Repetition
 from ..coherence.selection import Selection
 from ..coherence.similarity import Similarity
 from ..encoder import TextEncoder
+from ..likelihood import CausalModel
 from .associations import EDGES, TERMS, count_associations
 from .corpora import Dialogue, hold_out
 from .selection import HeadSettings, train_head
@@ -82,6 +84,8 @@ def train_coherence(
     *,
     encoder_id: str | None = None,
     learning_encoder: TextEncoder | None = None,
+    language_model: CausalModel | None = None,
+    language_model_id: str | None = None,
     seed: int = 0,
     settings: Settings | None = None,
     facts: Mapping[str, Any] | None = None,
@@ -94,6 +98,8 @@ def train_coherence(
         encoder_id: what the encoder is opened by, None for the default one.
         settings: by default :data:`FOR_SAME`, as the command has it.
         learning_encoder: the same model in lower precision, for the turns that the head learns from.
+        language_model: with it, expectation is a part too; see :func:`tacit.reasoning.coherence.expectation.open_language_model`.
+        language_model_id: what it is opened by.
         seed: of the head's weights, of order and of choices.
         facts: what the header is to say of the data.
 
@@ -105,7 +111,8 @@ def train_coherence(
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
     turns = _Turns(learnt, learning_encoder or encoder, settings.max_pairs, random, progress)
-    trainer = _Trainer(turns, encoder, seed, settings, progress)
+    expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
+    trainer = _Trainer(turns, encoder, expectation, seed, settings, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
     asked = {name: contrasts(split.held, settings.copies, random) for name, split in splits.items()}
 
@@ -129,6 +136,8 @@ def train_coherence(
             "areas of parts trained without the corpus": areas(far) if far else None,
         },
     }  # fmt: skip
+    if language_model:
+        header["language_model"] = {"id": language_model_id, "digest": language_model.files.digest}
     (folder / HEADER).write_text(json.dumps(header, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
     return header
 
@@ -161,8 +170,18 @@ class _Turns:
 class _Trainer:
     """Trains the parts on some of the corpora."""
 
-    def __init__(self, turns: _Turns, encoder: TextEncoder, seed: int, settings: Settings, progress: Progress) -> None:
-        self._turns, self._encoder, self._seed, self._settings, self._progress = turns, encoder, seed, settings, progress
+    def __init__(
+        self,
+        turns: _Turns,
+        encoder: TextEncoder,
+        given: Mapping[str, Part],
+        seed: int,
+        settings: Settings,
+        progress: Progress,
+    ) -> None:
+        """Train with ``settings``; the parts ``given`` are what they are, whatever is learnt."""
+        self._turns, self._encoder, self._given = turns, encoder, given
+        self._seed, self._settings, self._progress = seed, settings, progress
 
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
         """Train on the corpora ``names``, write what was learnt into ``folder``; return the parts, and its files' sha256."""
@@ -185,7 +204,7 @@ class _Trainer:
         kept = load_head(folder / HEAD)  # with the numbers that half precision leaves
         parts: dict[str, Part] = {
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),
-            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
+            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(), **self._given,
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
 

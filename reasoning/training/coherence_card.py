@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..coherence.checkpoint import PARTS
+from ..coherence.checkpoint import EXPECTATION, parts_of
 
 _CARD = """\
 # A checkpoint of the metric coherence
 
 How likely a response is the one that people gave: a graph of associations between the terms of neighbouring turns, a response
-selection head over a frozen sentence encoder, and the weights of both beside similarity and repetition. Nobody's rating was used.
+selection head over a frozen sentence encoder, and the weights of both beside {others}. Nobody's rating was used.
 
     tacit score DIALOGUES --metrics coherence{option}
 
@@ -19,7 +19,7 @@ selection head over a frozen sentence encoder, and the weights of both beside si
 |---|---|
 | digest | `{digest}` |
 | encoder | {encoder}, content `{signature}` |
-| left out of the data | {left} |
+{model}| left out of the data | {left} |
 | associations | {edges:,} `FollowedBy` edges between {terms:,} words and pairs of words |
 | seed | {seed} |
 | command | `{command}` |
@@ -52,7 +52,8 @@ def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
         digest: its digest; path: what the folder is called, None for the one that ships.
     """
     facts = header["facts"]
-    weights = header["weights"]["+".join(PARTS)]
+    parts = parts_of(header)
+    weights = header["weights"]["+".join(parts)]
     areas, elsewhere = facts["areas"], facts["areas of parts trained without the corpus"]
     files = [
         f"- `{file['file']}`: {file['dialogues']:,} dialogues" + (f", sha256 `{file['sha256']}`" if file["sha256"] else "")
@@ -66,9 +67,15 @@ def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
         left=", ".join(left) or "none", edges=facts["edges"], terms=facts["terms"], seed=facts["seed"],
         command=facts.get("command", "tacit train coherence"), licence=facts.get("licence") or "that of its data",
         contrasts=facts["contrasts"], bias=weights["bias"], files="\n".join(files) or "Not told.",
-        rows="\n".join(_part(part, areas, elsewhere, weights) for part in PARTS),
+        rows="\n".join(_part(part, areas, elsewhere, weights) for part in parts),
+        others="similarity, repetition and expectation" if EXPECTATION in parts else "similarity and repetition",
+        model=_language_model(header["language_model"]) if EXPECTATION in parts else "",
         corpora="\n".join(_corpus(name, sizes) for name, sizes in facts["corpora"].items()),
     )  # fmt: skip
+
+
+def _language_model(model: Mapping[str, Any]) -> str:
+    return f"| language model | {model['id'] or 'a folder'}, content `{model['digest']}` |\n"
 
 
 def _part(name: str, areas: Mapping[str, float], elsewhere: Mapping[str, float] | None, weights: Mapping[str, float]) -> str:

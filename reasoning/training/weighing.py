@@ -37,11 +37,12 @@ class Contrasts:
 
 @dataclass(frozen=True)
 class Measured:
-    """What every part says of some contrasts, shape (n, parts); all of these together weigh ``weight`` in a regression."""
+    """What ``parts`` say of some contrasts, shape (n, parts); all of these together weigh ``weight`` in a regression."""
 
     features: Matrix
     labels: Labels
     weight: float
+    parts: tuple[str, ...] = PARTS
 
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
@@ -71,18 +72,19 @@ def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Ge
 def measure(
     found: Contrasts, parts: Mapping[str, Part], weight: float, progress: Callable[[int, int], object] | None = None
 ) -> Measured:
-    """Ask every part of :data:`PARTS` about contrasts; ``progress`` is told how many responses are done, and of how many."""
+    """Ask every part about contrasts; ``progress`` is told how many responses are done, and of how many."""
     columns = []
-    for start in range(0, len(found.items), _CHUNK):
-        some = found.items[start : start + _CHUNK]
-        columns.append(np.array([[one.value for one in parts[name].measure(some, False)] for name in PARTS]).T)
+    chunk = min(getattr(part, "together", _CHUNK) for part in parts.values())
+    for start in range(0, len(found.items), chunk):
+        some = found.items[start : start + chunk]
+        columns.append(np.array([[one.value for one in part.measure(some, False)] for part in parts.values()]).T)
         if progress is not None:
             progress(start + len(some), len(found.items))
-    return Measured(np.concatenate(columns), found.labels, weight)
+    return Measured(np.concatenate(columns), found.labels, weight, tuple(parts))
 
 
 def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
-    """Fit the regression of every set of parts.
+    """Fit the regression of every set of parts, which are the same in all groups.
 
     Returns:
         ``bias`` and a weight for each part, of the log-odds, by the names of the parts joined with ``+``.
@@ -96,10 +98,11 @@ def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0
     found = {}
-    for number in range(1, 2 ** len(PARTS)):
-        chosen = [place for place in range(len(PARTS)) if number >> place & 1]
+    parts = groups[0].parts
+    for number in range(1, 2 ** len(parts)):
+        chosen = [place for place in range(len(parts)) if number >> place & 1]
         model = LogisticRegression(C=_STRENGTH).fit(features[:, chosen] / scale[chosen], labels, sample_weight=weights)
-        names = [PARTS[place] for place in chosen]
+        names = [parts[place] for place in chosen]
         coefficients = dict(zip(names, (model.coef_[0] / scale[chosen]).tolist(), strict=True))
         found["+".join(names)] = {"bias": float(model.intercept_[0]), **coefficients}
     return found
@@ -111,5 +114,5 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
 
     return {
         name: float(np.mean([roc_auc_score(group.labels, group.features[:, place]) for group in groups]))
-        for place, name in enumerate(PARTS)
+        for place, name in enumerate(groups[0].parts)
     }

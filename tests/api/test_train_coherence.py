@@ -13,6 +13,7 @@ pytest.importorskip("transformers")
 
 from ..reasoning.tiny_dialogues import tiny_dialogues
 from ..reasoning.tiny_encoder import save_tiny_encoder
+from ..reasoning.tiny_models import save_tiny_causal
 from .conftest import Tacit
 
 SMALL = ("--terms", 500, "--edges", 200, "--pairs", 150)
@@ -61,6 +62,22 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
     assert names == ["before any part speaks", "similarity", "association", "selection", "repetition"]
     some = tacit("score", place / "items.jsonl", "--metrics", "coherence", *options, "-O", "coherence.parts=repetition", "--json")
     assert "parts:repetition" in some.rows[0]["signature"]["coherence"]
+
+
+def test_a_checkpoint_weighed_with_a_language_model(tacit: Tacit, words: list[Any], place: Path) -> None:
+    model, language = place / "expecting", save_tiny_causal(place / "language")
+    told = tacit(*words, "-o", model, "--language-model", language, "--json").json
+    assert set(told["areas"]) == {"similarity", "association", "selection", "repetition", "expectation"}
+    assert str(place) not in (model / "README.md").read_text(encoding="utf-8")
+    (place / "items.jsonl").write_text('{"history": ["i have a dog"], "response": "give it a bone"}\n', encoding="utf-8")
+    options = ["-O", f"coherence.checkpoint={model}", "-O", f"coherence.encoder={place / 'encoder'}"]
+    options += ["-O", f"coherence.language_model={language}", "--json", "--explain"]
+    scored = tacit("score", place / "items.jsonl", "--metrics", "coherence", *options).rows[0]
+    assert scored["evidence"]["coherence"]["pieces"][-1]["name"] == "expectation"
+    missing = tacit(*words, "-o", place / "missing", "--language-model", place / "nothing")
+    assert missing.status != 0
+    assert "no model folder" in missing.err
+    assert not (place / "missing").exists()
 
 
 def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words: list[Any], place: Path) -> None:

@@ -245,3 +245,46 @@ def test_the_room_is_entered_without_torch() -> None:
     program = "import sys, tacit.reasoning.likelihood; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_losses_of_tokens_are_the_models_own(folder: Path) -> None:
+    model = open_causal(folder)
+    prefixes = ["A: i have a dog\nB:", "", "x " * 40, "A:", f"A: {END}\nB:", "A:"]
+    texts = [" give it a bone", " give it a bone", " tell me more", "", " çok güzel 😀", " we went to the beach " * 30]
+    for prefix, text, found in zip(prefixes, texts, model.token_losses(prefixes, texts), strict=True):
+        asked = tokens_of(model, text)[-(model.max_length - 1) :]
+        ids = [model.tokenizer.bos_token_id, *[*tokens_of(model, prefix), *asked][-(model.max_length - 1) :]]
+        own = own_losses(model, ids)
+        np.testing.assert_allclose(found.losses, own[len(own) - len(asked) :], rtol=0, atol=1e-5)
+        assert len(found.spans) == len(asked)
+        assert all(0 <= start <= end <= len(text) for start, end in found.spans)
+    assert "".join(" give it a bone"[start:end] for start, end in model.token_losses([""], [" give it a bone"])[0].spans).split()
+    assert model.token_losses([], []) == []
+    with pytest.raises(InputError, match="do not pair"):
+        model.token_losses(["a"], [])
+    with pytest.raises(InputError, match="give texts"):
+        model.token_losses(["a"], [3])  # type: ignore[list-item]
+
+
+def test_a_text_of_the_same_tokens_is_compared_whatever_stands_before_it(gpt2: Path) -> None:
+    model = open_causal(gpt2)
+    long = " we went to the beach" * 30
+    alone, after = model.token_losses(["", "A: what did you do at the weekend ?\nB:" * 3], [long, long])
+    assert len(alone.losses) == len(after.losses) == model.max_length - 1
+    assert alone.spans == after.spans
+    assert alone.spans[-1][1] == len(long)
+
+
+def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    from .tiny_gguf import save_tiny_gguf
+
+    whole = open_causal(save_tiny_causal(tmp_path / "llama", kind="llama"))
+    file = save_tiny_gguf(tmp_path / "llama", tmp_path / "tiny.gguf")
+    packed = open_causal(file)
+    assert packed.signature == f"tiny@{packed.files.digest}"
+    dialogues = [["i have a dog", "give it a bone"], ["we went to the beach"]]
+    np.testing.assert_allclose(packed.losses(dialogues), whole.losses(dialogues), rtol=0, atol=1e-4)
+    (tmp_path / "broken.gguf").write_bytes(file.read_bytes()[:200])
+    with pytest.raises(ModelError, match="cannot be opened"):
+        open_causal(tmp_path / "broken.gguf")

@@ -58,6 +58,15 @@ def coherence(
         str | None,
         typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
     ] = None,
+    language_model: Annotated[
+        str | None,
+        typer.Option(
+            "--language-model",
+            metavar="ID|FOLDER|FILE.gguf",
+            show_default=False,
+            help="A causal language model; with it, what it expects is a part too.",
+        ),
+    ] = None,
     pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs of turns that the head learns from, at most.")] = 200_000,
     terms: Annotated[int, typer.Option(metavar="N", min=1, help="Most frequent words and pairs of words that count.")] = 30_000,
     edges: Annotated[int, typer.Option(metavar="N", min=1, help="Associations that are kept, at most.")] = 1_200_000,
@@ -88,13 +97,14 @@ def coherence(
     kept, left = distinct_dialogues(read, barred)
     check_corpora(kept)
     from ....reasoning.coherence.checkpoint import open_checkpoint
+    from ....reasoning.coherence.expectation import open_language_model
     from ....reasoning.encoder import open_encoder
     from ....reasoning.training.coherence_card import card
     from ...terminal.screen import facts, print_json, show
 
     opened = open_encoder(encoder, device=device)
     learning = open_encoder(encoder, device=device, dtype=dtype.value)
-    known = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else None
+    asked = open_language_model(language_model, device=device) if language_model is not None else None
     told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
     with _folder(output) as fresh, Stages(quiet) as stages:
@@ -102,8 +112,10 @@ def coherence(
             kept,
             opened,
             fresh,
-            encoder_id=known,
+            encoder_id=_id(encoder),
             learning_encoder=learning,
+            language_model=asked,
+            language_model_id=_id(language_model),
             seed=seed,
             settings=settings,
             facts=told,
@@ -121,6 +133,11 @@ def coherence(
         ("checkpoint", str(output)), ("card", str(output / "README.md")), ("digest", checkpoint.digest), *sizes,
         ("associations", f"{said['edges']:,}"), *areas,
     ]))  # fmt: skip
+
+
+def _id(model: str | None) -> str | None:
+    """Return what a model is opened by anywhere; None for the default one and for files of this machine."""
+    return model if model is not None and not Path(model).expanduser().exists() else None
 
 
 def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str, ...]]], list[dict[str, Any]]]:

@@ -1,0 +1,149 @@
+"""Expectation: the mutual information by the model's own losses, words that add up to it, and its place in coherence."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning import load_metric
+from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint
+from tacit.reasoning.explanation import explain
+
+pytest.importorskip("transformers")
+
+from tacit.reasoning.cache import forget
+from tacit.reasoning.coherence.expectation import Expectation, open_language_model
+from tacit.reasoning.encoder import open_encoder
+from tacit.reasoning.training.coherence import Settings, train_coherence
+from tacit.reasoning.training.coherence_card import card
+from tacit.reasoning.training.selection import HeadSettings
+
+from .test_coherence import ITEMS
+from .test_likelihood import own_losses, tokens_of
+from .tiny_dialogues import tiny_dialogues
+from .tiny_encoder import save_tiny_encoder
+from .tiny_models import save_tiny_causal
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_causal(tmp_path_factory.mktemp("expectation") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny", modes=("mean",))
+
+
+@pytest.fixture(scope="module")
+def folder(model: Path, encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint that was weighed with the language model."""
+    found = tmp_path_factory.mktemp("coherence")
+    tiny = Settings(head=HeadSettings(width=8, epochs=2, batch=32))
+    train_coherence(
+        {"tiny": tiny_dialogues(40)}, open_encoder(encoder), found, settings=tiny, language_model=open_language_model(model),
+        language_model_id="owner/tiny",
+    )  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize(
+    ("history", "before"),
+    [
+        (["i have a dog"], "B: i have a dog\nA:"),
+        (["hi", " ", "i have\n a dog "], "A: hi\nB: i have a dog\nA:"),
+        (["one", "two", "three", "four", "five"], "A: two\nB: three\nA: four\nB: five\nA:"),
+    ],
+)
+def test_it_is_the_mutual_information_by_the_models_own_losses(model: Path, history: list[str], before: str) -> None:
+    opened = open_language_model(model)
+    response = tokens_of(opened, " give it a bone")
+    begin = [opened.tokenizer.bos_token_id]
+    after, alone = (
+        sum(own_losses(opened, [*begin, *tokens_of(opened, prefix), *response])[-len(response) :]) for prefix in (before, "A:")
+    )
+    score = load_metric("expectation", language_model=model).score(history, "give  it a\nbone", explain=True)
+    assert score.value == pytest.approx(1 - after / alone, abs=1e-6)
+    words = {piece.name: piece for piece in score.evidence.pieces}
+    assert set(words) == {f'"{word}" after what was said' for word in ("give", "it", "a", "bone")}
+    assert sum(piece.value for piece in words.values()) == pytest.approx(alone - after, abs=1e-4)
+    assert '"bone" after what was said' in explain(score)
+
+
+def test_every_input_has_a_value_that_its_words_add_up_to(model: Path) -> None:
+    for item, score in zip(ITEMS, load_metric("expectation", language_model=model).score_batch(ITEMS, explain=True), strict=True):
+        assert math.isfinite(score.value), item
+        assert score.value <= 1
+        assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value, abs=1e-6), item
+        json.dumps(score.to_dict(), allow_nan=False)
+
+
+def test_neither_company_nor_order_moves_it(model: Path) -> None:
+    metric = load_metric("expectation", language_model=model)
+    many = (ITEMS * 5)[:64]
+    together = [score.value for score in metric.score_batch(many)]
+    forget()
+    alone = [metric.score(*item).value for item in many]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
+    forget()
+    backwards = [score.value for score in metric.score_batch(many[::-1], explain=True)]
+    np.testing.assert_allclose(backwards[::-1], together, rtol=0, atol=1e-5)
+
+
+def test_what_was_asked_is_remembered(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = load_metric("expectation", language_model=model)
+    part = metric.part  # type: ignore[attr-defined]
+    assert isinstance(part, Expectation)
+    asked: list[int] = []
+    ask = part.model.token_losses
+    monkeypatch.setattr(part.model, "token_losses", lambda before, texts: asked.append(len(texts)) or ask(before, texts))
+    metric.score_batch([(["i have a dog"], "give it a bone"), (["hi"], "give it a bone"), (["hi"], "give it a bone")])
+    assert sum(asked) == 3  # after two contexts, and alone
+    metric.score_batch([(["hi"], "give it a bone")])
+    assert sum(asked) == 3
+
+
+def test_a_checkpoint_weighs_it_and_each_set_without_it(folder: Path, model: Path, encoder: Path) -> None:
+    checkpoint = open_checkpoint(folder)
+    assert checkpoint.parts == (*PARTS, EXPECTATION)
+    assert len(checkpoint.header["weights"]) == 31
+    assert "| language model | owner/tiny, content" in card(checkpoint.header, checkpoint.digest, path="x")
+    options = {"checkpoint": folder, "encoder": encoder, "language_model": model}
+    whole = load_metric("coherence", **options)
+    score = whole.score(["i have a dog"], "give it a bone", explain=True)
+    assert [piece.name for piece in score.evidence.pieces[1:]] == [*PARTS, EXPECTATION]
+    told = checkpoint.weights(checkpoint.parts)
+    alone = load_metric("expectation", language_model=model).score(["i have a dog"], "give it a bone").value
+    assert score.evidence.pieces[-1].share == pytest.approx(told.weights[-1] * alone, abs=1e-6)
+    parts = dict(whole.signature.parts)
+    assert parts["language_model"] == checkpoint.header["language_model"]["digest"] == open_language_model(model).files.digest
+    fewer = load_metric("coherence", checkpoint=folder, encoder=encoder, parts=PARTS)  # asks no language model
+    assert "language_model" not in dict(fewer.signature.parts)
+
+
+def test_another_language_model_is_refused(folder: Path, encoder: Path, tmp_path: Path) -> None:
+    other = save_tiny_causal(tmp_path / "other", seed=5)
+    with pytest.raises(ModelError, match="was weighed with the language model"):
+        load_metric("coherence", checkpoint=folder, encoder=encoder, language_model=other)
+    with pytest.raises(ModelError, match="no model folder"):
+        load_metric("expectation", language_model=tmp_path / "none")
+
+
+def test_a_checkpoint_without_a_language_model_says_how_to_make_one() -> None:
+    with pytest.raises(InputError, match=r"made without a language model.*--language-model"):
+        load_metric("coherence", parts="repetition+expectation")
+
+
+def test_a_header_that_does_not_tell_its_language_model_is_refused(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    header = json.loads((copy / "coherence.json").read_text())
+    weights = {key: value for key, value in header["weights"].items() if EXPECTATION not in key}
+    for broken in ({"language_model": {}}, {"language_model": 3}, {"weights": weights}):
+        (copy / "coherence.json").write_text(json.dumps(header | broken))
+        with pytest.raises(ModelError, match="is no coherence checkpoint"):
+            open_checkpoint(copy)
