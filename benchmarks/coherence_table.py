@@ -1,6 +1,6 @@
 """How well coherence and its parts agree with people, per data set and system.
 
-    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--language-model ID|FOLDER] [--json FILE]
+    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--language-model MODEL] [--json FILE]
         [--shipped-card]
 
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("judgements", nargs="+")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="NAME=FOLDER", help="another row; repeatable")
-    parser.add_argument("--language-model", metavar="ID|FOLDER")
+    parser.add_argument("--language-model", metavar="MODEL")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write every number here")
     parser.add_argument("--shipped-card", action="store_true")

@@ -1,7 +1,7 @@
 """How fast coherence and GRADE score beside the bare sentence encoder on the same texts, and GRADE's graph part alone.
 
     python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER]
-        [--language-model ID|FOLDER] [--items N] [--rounds N] [--json]
+        [--language-model MODEL] [--items N] [--rounds N] [--json]
 
 Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 1,024 at
 a time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("dialogues", nargs="?", type=Path, default=DATA / "dialogues" / "dailydialog-test.jsonl.gz")
     parser.add_argument("--graph")
     parser.add_argument("--grade", type=Path, help="a folder that tacit train grade wrote")
-    parser.add_argument("--language-model", metavar="ID|FOLDER")
+    parser.add_argument("--language-model", metavar="MODEL")
     parser.add_argument("--vector-cache", type=Path)
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)

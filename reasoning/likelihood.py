@@ -141,8 +141,8 @@ class CausalModel:
     def token_losses(self, prefixes: Sequence[str], texts: Sequence[str]) -> list[TokenLosses]:
         """Return the negative log-likelihood of each token of each text, read on after its prefix as plain text.
 
-        Neither is a turn here: no token of the model's ends either. Of a text that is longer than the model reads, the last
-        tokens are left, whatever stands before it.
+        Neither is a turn here: no token of the model's ends either. A text has half of what the model reads, and what is longer
+        loses its end, whatever stands before it; a prefix loses its beginning.
 
         Raises:
             InputError: the two are not equally many, or one of them is no text.
@@ -150,13 +150,15 @@ class CausalModel:
         """
         if len(prefixes) != len(texts):
             raise InputError(f"{len(prefixes)} prefixes and {len(texts)} texts do not pair; give as many of each")
-        before = self._tokens(iter(prefixes))
-        found = self._tokens(iter(texts))
-        spans = self._spans(list(found))
-        sequences = [
-            self._cut((self._begin, *before[prefix], *found[text]), 1 + len(before[prefix]))
-            for prefix, text in zip(prefixes, texts, strict=True)
-        ]
+        self.check_spans()
+        before, found = self._tokens(iter(prefixes)), self._tokens(iter(texts))
+        spans = dict(zip(found, self._spans(list(found)), strict=True))
+        room = self.max_length - 1
+        sequences = []
+        for prefix, text in zip(prefixes, texts, strict=True):
+            ids = found[text][: max(1, room // 2)]
+            kept = before[prefix][max(0, len(before[prefix]) - room + len(ids)) :]
+            sequences.append(_Sequence((self._begin, *kept, *ids), 1 + len(kept)))
         known: dict[_Sequence, NDArray[np.float64]] = {}
         for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
             losses, owners = self._losses(batch)
@@ -165,20 +167,22 @@ class CausalModel:
             raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
         none = np.empty(0)
         each = [known.get(one, none) for one in sequences]
-        return [TokenLosses(spans[text][len(spans[text]) - len(one) :], one) for text, one in zip(texts, each, strict=True)]
+        return [TokenLosses(spans[text][: len(one)], one) for text, one in zip(texts, each, strict=True)]
 
-    def _spans(self, texts: list[str]) -> dict[str, tuple[tuple[int, int], ...]]:
+    def check_spans(self) -> None:
+        """Raise :class:`ModelError` when the tokenizer does not tell where tokens stand in a text."""
+        if not getattr(self.tokenizer, "is_fast", False):
+            raise ModelError(
+                f"the tokenizer of {self.files.given!r} does not tell where tokens stand; give a model with tokenizer.json"
+            )
+
+    def _spans(self, texts: list[str]) -> list[tuple[tuple[int, int], ...]]:
         """Where the tokens of each text stand in it."""
         if not texts:
-            return {}
-        try:
-            asked = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
-            found = self.tokenizer(texts, return_offsets_mapping=True, **asked)["offset_mapping"]
-        except NotImplementedError as error:
-            raise ModelError(
-                f"the tokenizer of {self.files.given!r} does not tell where tokens stand; give another model"
-            ) from error
-        return {text: tuple((int(start), int(end)) for start, end in one) for text, one in zip(texts, found, strict=True)}
+            return []
+        asked = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
+        found = self.tokenizer(texts, return_offsets_mapping=True, **asked)["offset_mapping"]
+        return [tuple((int(start), int(end)) for start, end in one) for one in found]
 
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
         """The tokens of each distinct turn; a special token's name within a text is text."""
@@ -294,7 +298,7 @@ def open_causal(
     Raises:
         InputError: an option makes no sense.
         ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     need("torch", "neural")
     files = find_model(model, gguf=True)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..graph.errors import InputError, ModelError
@@ -51,7 +53,7 @@ class ModelFiles:
         """12 hex digits that stand for the bytes of its weights, configuration and tokenizer, read when first asked for."""
         hasher = hashlib.sha256()
         for path in [self.folder / self.gguf] if self.gguf else _files(self.folder):
-            hasher.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            hasher.update(f"{'gguf' if self.gguf else path.name}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:
                 while block := file.read(_BLOCK):
                     hasher.update(block)
@@ -77,7 +79,9 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
     folder = Path(model).expanduser()
     if folder.is_dir():
         return _whole(ModelFiles(folder.resolve().name, folder, str(folder)))
-    if gguf and folder.suffix == ".gguf" and folder.is_file():
+    if gguf and folder.suffix.lower() == ".gguf":
+        if not folder.is_file():
+            raise ModelError(f"there is no GGUF file {str(model)!r}; check its path")
         return ModelFiles(folder.stem, folder.parent, str(folder), folder.name)
     if isinstance(model, Path) or folder.exists() or not _ID.fullmatch(model):
         raise ModelError(f"there is no model folder {str(model)!r}; give one that transformers saved, or an id of the hub")
@@ -99,15 +103,12 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     Raises:
         InputError: no such device or dtype.
         ModelError: the files cannot be opened, or are those of another kind of model.
-        MissingExtra: torch or transformers is not installed.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
         raise InputError(f"there is no dtype {dtype!r} for models; choose from {', '.join(DTYPES)}")
-    where, how = str(files.folder), {"gguf_file": files.gguf} if files.gguf else {}
-    for module in ("gguf", "accelerate") if files.gguf else ():
-        need(module, "gguf")
-    with quiet():
+    with quiet(), _place(files) as (where, how):
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, **how)
             model, info = getattr(transformers, kind).from_pretrained(
@@ -125,6 +126,19 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
+
+
+@contextmanager
+def _place(files: ModelFiles) -> Iterator[tuple[str, dict[str, str]]]:
+    """Where transformers is to look, and for what: a GGUF file apart from its neighbours, whose tokenizers it would take."""
+    if files.gguf is None:
+        yield str(files.folder), {}
+        return
+    for module in ("gguf", "accelerate"):
+        need(module, "gguf")
+    with TemporaryDirectory() as alone, redirect_stderr(StringIO()):  # transformers draws a bar that it lets nobody switch off
+        (Path(alone) / "model.gguf").symlink_to((files.folder / files.gguf).resolve())
+        yield alone, {"gguf_file": "model.gguf"}
 
 
 def tokens_a_batch(wanted: int | None, model: Any) -> int:

@@ -199,11 +199,17 @@ def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, 
         model: where it is, when that is not where the checkpoint says.
 
     Raises:
-        ModelError: it cannot be opened, or is another one.
-        MissingExtra: torch or transformers is not installed.
+        ModelError: it cannot be opened, is another one, or the checkpoint does not say where it is.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     wanted = checkpoint.header["language_model"]
-    opened = open_language_model(wanted.get("id") if model is None else model, device=device)
+    place = wanted.get("id") if model is None else model
+    if place is None:
+        raise ModelError(
+            f"the checkpoint {str(checkpoint.folder)!r} was weighed with a language model in a file or folder,"
+            f" {wanted.get('name', wanted['digest'])}; name it with the option language_model"
+        )
+    opened = open_language_model(place, device=device)
     if opened.files.digest != wanted["digest"]:
         raise ModelError(
             f"the checkpoint {str(checkpoint.folder)!r} was weighed with the language model {wanted['digest']}, and"

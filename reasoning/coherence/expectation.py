@@ -10,7 +10,9 @@ trained; any causal model of transformers will do. The evidence is, for each wor
 
 from __future__ import annotations
 
+import hashlib
 import re
+import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,18 +32,26 @@ _MAX_TOKENS = 512
 _REMEMBERED = 20_000
 _WORD = re.compile(r"\S+")
 
+_memory: LruCache[bytes, TokenLosses] = LruCache(_REMEMBERED)
+_opened: dict[tuple[str, str | None], CausalModel] = {}
+_opening = threading.Lock()
+
 
 class Expectation:
-    """The part, over one language model; it remembers what it was asked last."""
+    """The part, over one language model; what one was asked last is remembered for all that ask the same model."""
 
     name = "expectation"
     version = 1
     together = 128
 
     def __init__(self, model: CausalModel) -> None:
-        """Ask ``model``."""
+        """Ask ``model``.
+
+        Raises:
+            ModelError: its tokenizer does not tell where tokens stand.
+        """
+        model.check_spans()
         self.model = model
-        self._known: LruCache[tuple[str, str], TokenLosses] = LruCache(_REMEMBERED)
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
@@ -59,14 +69,19 @@ class Expectation:
 
     def _costs(self, asked: Sequence[tuple[str, str]]) -> list[TokenLosses]:
         """The losses of texts after their prefixes, each distinct pair worked out once."""
-        remembered = {pair: self._known.get(pair) for pair in dict.fromkeys(asked)}
-        known = {pair: losses for pair, losses in remembered.items() if losses is not None}
-        fresh = [pair for pair in remembered if pair not in known]
+        keys = {pair: self._key(*pair) for pair in dict.fromkeys(asked)}
+        known = {pair: losses for pair, key in keys.items() if (losses := _memory.get(key)) is not None}
+        fresh = [pair for pair in keys if pair not in known]
         found = self.model.token_losses([before for before, _ in fresh], [response for _, response in fresh])
         for pair, losses in zip(fresh, found, strict=True):
             known[pair] = losses
-            self._known.put(pair, losses)
+            _memory.put(keys[pair], losses)
         return [known[pair] for pair in asked]
+
+    def _key(self, before: str, response: str) -> bytes:
+        """What stands for a question to this model, however long."""
+        whole = "\0".join((self.model.files.digest, before, response))
+        return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _before(turns: Sequence[Turn]) -> str:
@@ -87,18 +102,18 @@ def _measure(response: str, after: TokenLosses, alone: TokenLosses, explain: boo
         return Measure(value)
     words = list(_WORD.finditer(response))
     starts = [word.start() for word in words]
-    saved = [0.0] * len(words)
+    saved: dict[int, float] = {}
     for (start, end), gain in zip(alone.spans, (alone.losses - after.losses).tolist(), strict=True):
-        saved[max(bisect_right(starts, max(start, end - 1)) - 1, 0)] += gain
+        word = max(bisect_right(starts, max(start, end - 1)) - 1, 0)
+        saved[word] = saved.get(word, 0.0) + gain
     pieces = [
-        Piece("feature", gain, gain / whole, name=f'"{word[0]}" after what was said')
-        for word, gain in zip(words, saved, strict=True)
+        Piece("feature", gain, gain / whole, name=f'"{words[word][0]}" after what was said') for word, gain in saved.items()
     ]
     return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
 
 def open_language_model(model: str | Path | None = None, *, device: str | None = None) -> CausalModel:
-    """Open the language model that is asked what was to be expected.
+    """Open the language model that is asked what was to be expected: the same object for the same model and device.
 
     Args:
         model: a folder that transformers saved, a GGUF file, or an id of the hub; None is SmolLM2-135M-Instruct (Ben Allal et
@@ -106,11 +121,17 @@ def open_language_model(model: str | Path | None = None, *, device: str | None =
 
     Raises:
         ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
-    opened = open_causal(DEFAULT_MODEL if model is None else model, device=device)
-    opened.max_length = min(opened.max_length, _MAX_TOKENS)
-    return opened
+    wanted = DEFAULT_MODEL if model is None else model
+    path = Path(wanted).expanduser()
+    key = (str(path.resolve() if path.exists() else wanted), device)
+    with _opening:
+        if key not in _opened:
+            opened = open_causal(wanted, device=device)
+            opened.max_length = min(opened.max_length, _MAX_TOKENS)
+            _opened[key] = opened
+        return _opened[key]
 
 
 def make(
@@ -127,6 +148,6 @@ def make(
 
     Raises:
         ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     return PartMetric(Expectation(open_language_model(language_model, device=device)))

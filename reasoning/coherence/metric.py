@@ -20,7 +20,7 @@ from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 from .association import Association
 from .checkpoint import EXPECTATION, Checkpoint, Weights, open_checkpoint, open_encoder_of, open_language_model_of
 from .expectation import Expectation
-from .parts import Measure, Part, silent, together
+from .parts import Measure, Part, items_at_a_time, silent
 from .repetition import Repetition
 from .selection import Selection
 from .similarity import Similarity
@@ -40,7 +40,7 @@ class Coherence(BatchScoring):
         self.parts = tuple(parts)
         self.weights = weights
         self._digest = digest
-        self.together = together(self.parts)
+        self.together = items_at_a_time(self.parts)
 
     @property
     def signature(self) -> Signature:
@@ -104,6 +104,11 @@ def make(
     if not isinstance(named, (list, tuple)):
         raise InputError(f"the parts {parts!r} are no list of names; choose from {', '.join(opened.parts)}")
     weights = opened.weights([str(name).strip() for name in named])
+    if language_model is not None and EXPECTATION not in weights.parts:
+        raise InputError(
+            f"none of the parts {', '.join(weights.parts)} asks a language model; leave the option language_model out, or make a"
+            " checkpoint with: tacit train coherence --language-model"
+        )
     chosen: list[Part] = []
     for name in weights.parts:
         if name == "association":

@@ -50,7 +50,7 @@ class PartMetric(BatchScoring):
     def __init__(self, part: Part) -> None:
         self.part = part
         self.name = part.name
-        self.together = together([part])
+        self.together = items_at_a_time([part])
 
     @property
     def signature(self) -> Signature:
@@ -69,7 +69,7 @@ class PartMetric(BatchScoring):
         return scores
 
 
-def together(parts: Sequence[Part]) -> int:
+def items_at_a_time(parts: Sequence[Part]) -> int:
     """Return how many items a stream gives these parts at a time: the fewest that one of them asks for."""
     return min(getattr(part, "together", BatchScoring.together) for part in parts)
 

@@ -34,7 +34,7 @@ from ..likelihood import CausalModel
 from .associations import EDGES, TERMS, count_associations
 from .corpora import Dialogue, hold_out
 from .selection import HeadSettings, train_head
-from .weighing import COPIES, areas, contrasts, measure, weigh
+from .weighing import COPIES, Measured, areas, contrasts, measure, weigh
 
 #: Told the name of the step at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
@@ -99,7 +99,7 @@ def train_coherence(
         settings: by default :data:`FOR_SAME`, as the command has it.
         learning_encoder: the same model in lower precision, for the turns that the head learns from.
         language_model: with it, expectation is a part too; see :func:`tacit.reasoning.coherence.expectation.open_language_model`.
-        language_model_id: what it is opened by.
+        language_model_id: the id of the hub that it is opened by; without one, whoever scores has to name it.
         seed: of the head's weights, of order and of choices.
         facts: what the header is to say of the data.
 
@@ -120,11 +120,12 @@ def train_coherence(
         progress("weighing the parts", done, total)
 
     near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
-    far = []
+    far: list[Measured] = []
     for name, found in asked.items() if settings.elsewhere and len(asked) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
-            far.append(measure(found, others, 1 / len(asked), told))
+            said = {part: near[len(far)].of(part) for part in expectation}
+            far.append(measure(found, others, 1 / len(asked), told, said))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
     header = {
@@ -137,7 +138,8 @@ def train_coherence(
         },
     }  # fmt: skip
     if language_model:
-        header["language_model"] = {"id": language_model_id, "digest": language_model.files.digest}
+        files = language_model.files
+        header["language_model"] = {"id": language_model_id, "name": files.name, "digest": files.digest}
     (folder / HEADER).write_text(json.dumps(header, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
     return header
 

@@ -62,7 +62,7 @@ def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
     left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
     encoder = header["encoder"]
     return _CARD.format(
-        option=f" --option coherence.checkpoint={path}" if path else "", digest=digest,
+        option=_options(path, header) if path else "", digest=digest,
         encoder=encoder["id"] or "all-MiniLM-L6-v2", signature=encoder["signature"],
         left=", ".join(left) or "none", edges=facts["edges"], terms=facts["terms"], seed=facts["seed"],
         command=facts.get("command", "tacit train coherence"), licence=facts.get("licence") or "that of its data",
@@ -75,7 +75,12 @@ def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
 
 
 def _language_model(model: Mapping[str, Any]) -> str:
-    return f"| language model | {model['id'] or 'a folder'}, content `{model['digest']}` |\n"
+    return f"| language model | {model['id'] or model['name']}, content `{model['digest']}` |\n"
+
+
+def _options(path: str, header: Mapping[str, Any]) -> str:
+    local = EXPECTATION in parts_of(header) and not header["language_model"]["id"]
+    return f" --option coherence.checkpoint={path}" + (" --option coherence.language_model=MODEL" if local else "")
 
 
 def _part(name: str, areas: Mapping[str, float], elsewhere: Mapping[str, float] | None, weights: Mapping[str, float]) -> str:

@@ -18,6 +18,7 @@ from ..score import CheckedItem
 Dialogue = tuple[str, ...]
 Labels = NDArray[np.int64]
 Matrix = NDArray[np.float64]
+Column = NDArray[np.float64]
 
 RECENT = 4
 COPIES = 0.1
@@ -43,6 +44,11 @@ class Measured:
     labels: Labels
     weight: float
     parts: tuple[str, ...] = PARTS
+
+    def of(self, part: str) -> Column:
+        """What one part says, shape (n,)."""
+        column: Column = self.features[:, self.parts.index(part)]
+        return column
 
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
@@ -70,14 +76,25 @@ def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Ge
 
 
 def measure(
-    found: Contrasts, parts: Mapping[str, Part], weight: float, progress: Callable[[int, int], object] | None = None
+    found: Contrasts,
+    parts: Mapping[str, Part],
+    weight: float,
+    progress: Callable[[int, int], object] | None = None,
+    said: Mapping[str, Column] | None = None,
 ) -> Measured:
-    """Ask every part about contrasts; ``progress`` is told how many responses are done, and of how many."""
+    """Ask every part about contrasts but those that ``said`` has, which nothing that was learnt moves.
+
+    ``progress`` is told how many responses are done, and of how many.
+    """
+    said = said or {}
     columns = []
-    chunk = min(getattr(part, "together", _CHUNK) for part in parts.values())
+    asked = {name: part for name, part in parts.items() if name not in said}
+    chunk = min(getattr(part, "together", _CHUNK) for part in asked.values())
     for start in range(0, len(found.items), chunk):
         some = found.items[start : start + chunk]
-        columns.append(np.array([[one.value for one in part.measure(some, False)] for part in parts.values()]).T)
+        answers = {name: [one.value for one in part.measure(some, False)] for name, part in asked.items()}
+        answers |= {name: column[start : start + chunk].tolist() for name, column in said.items()}
+        columns.append(np.array([answers[name] for name in parts]).T)
         if progress is not None:
             progress(start + len(some), len(found.items))
     return Measured(np.concatenate(columns), found.labels, weight, tuple(parts))

@@ -62,17 +62,31 @@ def folder(model: Path, encoder: Path, tmp_path_factory: pytest.TempPathFactory)
 )
 def test_it_is_the_mutual_information_by_the_models_own_losses(model: Path, history: list[str], before: str) -> None:
     opened = open_language_model(model)
-    response = tokens_of(opened, " give it a bone")
+    words = ["give", "it", "a", "bone"]
+    tokens = [tokens_of(opened, f" {word}") for word in words]  # a byte-level tokenizer splits before blanks
+    response = [token for word in tokens for token in word]
+    assert response == tokens_of(opened, " give it a bone")
     begin = [opened.tokenizer.bos_token_id]
     after, alone = (
-        sum(own_losses(opened, [*begin, *tokens_of(opened, prefix), *response])[-len(response) :]) for prefix in (before, "A:")
+        np.array(own_losses(opened, [*begin, *tokens_of(opened, prefix), *response])[-len(response) :])
+        for prefix in (before, "A:")
     )
     score = load_metric("expectation", language_model=model).score(history, "give  it a\nbone", explain=True)
-    assert score.value == pytest.approx(1 - after / alone, abs=1e-6)
-    words = {piece.name: piece for piece in score.evidence.pieces}
-    assert set(words) == {f'"{word}" after what was said' for word in ("give", "it", "a", "bone")}
-    assert sum(piece.value for piece in words.values()) == pytest.approx(alone - after, abs=1e-4)
+    assert score.value == pytest.approx(1 - after.sum() / alone.sum(), abs=1e-6)
+    ends = np.cumsum([len(word) for word in tokens])
+    saved = {
+        f'"{word}" after what was said': gain.sum() for word, gain in zip(words, np.split(alone - after, ends[:-1]), strict=True)
+    }
+    assert {piece.name: piece.value for piece in score.evidence.pieces} == pytest.approx(saved, abs=1e-4)
     assert '"bone" after what was said' in explain(score)
+
+
+def test_of_a_long_response_the_words_that_are_read_are_told(model: Path) -> None:
+    metric = load_metric("expectation", language_model=model)
+    long = " ".join(f"dog{number}" for number in range(200))
+    one, other = (metric.score([turn], long, explain=True) for turn in ("i have a dog", "we swam in the sea"))
+    assert one.value != other.value
+    assert 0 < len(one.evidence.pieces) < 200
 
 
 def test_every_input_has_a_value_that_its_words_add_up_to(model: Path) -> None:
@@ -96,6 +110,7 @@ def test_neither_company_nor_order_moves_it(model: Path) -> None:
 
 
 def test_what_was_asked_is_remembered(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()
     metric = load_metric("expectation", language_model=model)
     part = metric.part  # type: ignore[attr-defined]
     assert isinstance(part, Expectation)
@@ -105,6 +120,7 @@ def test_what_was_asked_is_remembered(model: Path, monkeypatch: pytest.MonkeyPat
     metric.score_batch([(["i have a dog"], "give it a bone"), (["hi"], "give it a bone"), (["hi"], "give it a bone")])
     assert sum(asked) == 3  # after two contexts, and alone
     metric.score_batch([(["hi"], "give it a bone")])
+    load_metric("expectation", language_model=model).score(["hi"], "give it a bone")  # the same model: what it said is known
     assert sum(asked) == 3
 
 
@@ -132,6 +148,20 @@ def test_another_language_model_is_refused(folder: Path, encoder: Path, tmp_path
         load_metric("coherence", checkpoint=folder, encoder=encoder, language_model=other)
     with pytest.raises(ModelError, match="no model folder"):
         load_metric("expectation", language_model=tmp_path / "none")
+    for options in ({"checkpoint": folder, "parts": PARTS}, {}):
+        with pytest.raises(InputError, match=r"none of the parts similarity, .* asks a language model"):
+            load_metric("coherence", language_model=other, **options)
+
+
+def test_a_model_of_the_machine_has_to_be_named(folder: Path, encoder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    header = json.loads((copy / "coherence.json").read_text())
+    header["language_model"]["id"] = None
+    (copy / "coherence.json").write_text(json.dumps(header))
+    with pytest.raises(ModelError, match="weighed with a language model in a file or folder, tiny; name it"):
+        load_metric("coherence", checkpoint=copy, encoder=encoder)
+    assert "coherence.language_model=MODEL" in card(header, "0", path="x")
+    assert "coherence.language_model" not in card(open_checkpoint(folder).header, "0", path="x")
 
 
 def test_a_checkpoint_without_a_language_model_says_how_to_make_one() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning.coherence.checkpoint import PARTS, open_checkpoint
+from tacit.reasoning.coherence.repetition import Repetition
 from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold_out
-from tacit.reasoning.training.weighing import Measured, areas, contrasts, weigh
+from tacit.reasoning.training.weighing import Measured, areas, contrasts, measure, weigh
 
 pytest.importorskip("transformers")
 
@@ -96,6 +98,18 @@ def test_weights_are_those_of_a_logistic_regression() -> None:
     heavy = weigh([Measured(features, labels, 1e-9), Measured(features, 1 - labels, 1.0)])
     assert heavy["+".join(PARTS)]["similarity"] < -1.5
     assert areas([Measured(features, labels, 1.0)])["selection"] < 0.3
+
+
+def test_what_is_said_already_is_not_asked_again() -> None:
+    found = contrasts(
+        [tuple(f"dialogue {number} turn {turn}" for turn in range(3)) for number in range(20)], 0.1, np.random.default_rng(0)
+    )
+    said = np.arange(len(found.items), dtype=float)
+
+    parts: dict[str, Any] = {"repetition": Repetition(), "silent": None}
+    measured = measure(found, parts, 1.0, said={"silent": said})
+    np.testing.assert_array_equal(measured.of("silent"), said)
+    np.testing.assert_array_equal(measured.of("repetition"), measure(found, {"repetition": Repetition()}, 1.0).of("repetition"))
 
 
 def losses(logits: np.ndarray) -> float:

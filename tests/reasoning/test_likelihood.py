@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -249,16 +250,16 @@ def test_the_room_is_entered_without_torch() -> None:
 
 def test_the_losses_of_tokens_are_the_models_own(folder: Path) -> None:
     model = open_causal(folder)
-    prefixes = ["A: i have a dog\nB:", "", "x " * 40, "A:", f"A: {END}\nB:", "A:"]
-    texts = [" give it a bone", " give it a bone", " tell me more", "", " çok güzel 😀", " we went to the beach " * 30]
+    room = model.max_length - 1
+    prefixes = ["A: i have a dog\nB:", "", "x " * 40, "A:", f"A: {END}\nB:", "A: what did you do ?\nB:" * 3]
+    texts = [" give it a bone", " give it a bone", " tell me more", "", " çok güzel 😀", " we went to the beach" * 30]
     for prefix, text, found in zip(prefixes, texts, model.token_losses(prefixes, texts), strict=True):
-        asked = tokens_of(model, text)[-(model.max_length - 1) :]
-        ids = [model.tokenizer.bos_token_id, *[*tokens_of(model, prefix), *asked][-(model.max_length - 1) :]]
-        own = own_losses(model, ids)
+        asked = tokens_of(model, text)[: room // 2]
+        before = tokens_of(model, prefix)
+        own = own_losses(model, [model.tokenizer.bos_token_id, *before[max(0, len(before) + len(asked) - room) :], *asked])
         np.testing.assert_allclose(found.losses, own[len(own) - len(asked) :], rtol=0, atol=1e-5)
-        assert len(found.spans) == len(asked)
-        assert all(0 <= start <= end <= len(text) for start, end in found.spans)
-    assert "".join(" give it a bone"[start:end] for start, end in model.token_losses([""], [" give it a bone"])[0].spans).split()
+        whole = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        assert found.spans == tuple(whole[: len(asked)])
     assert model.token_losses([], []) == []
     with pytest.raises(InputError, match="do not pair"):
         model.token_losses(["a"], [])
@@ -266,25 +267,44 @@ def test_the_losses_of_tokens_are_the_models_own(folder: Path) -> None:
         model.token_losses(["a"], [3])  # type: ignore[list-item]
 
 
-def test_a_text_of_the_same_tokens_is_compared_whatever_stands_before_it(gpt2: Path) -> None:
+def test_a_long_text_leaves_room_for_what_stands_before_it(gpt2: Path) -> None:
     model = open_causal(gpt2)
     long = " we went to the beach" * 30
-    alone, after = model.token_losses(["", "A: what did you do at the weekend ?\nB:" * 3], [long, long])
-    assert len(alone.losses) == len(after.losses) == model.max_length - 1
+    alone, after = model.token_losses(["A:", "B: what did you do at the weekend ?\nA:"], [long, long])
+    assert len(alone.losses) == len(after.losses) == (model.max_length - 1) // 2
     assert alone.spans == after.spans
-    assert alone.spans[-1][1] == len(long)
+    assert np.abs(alone.losses - after.losses).max() > 1e-3
 
 
-def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path: Path) -> None:
+def test_a_tokenizer_that_does_not_tell_where_tokens_stand_is_refused(gpt2: Path, tmp_path: Path) -> None:
+    from transformers import ByT5Tokenizer
+
+    folder = Path(shutil.copytree(gpt2, tmp_path / "bytes"))
+    for file in folder.glob("*token*"):
+        file.unlink()
+    ByT5Tokenizer(extra_ids=0).save_pretrained(folder)
+    with pytest.raises(ModelError, match="does not tell where tokens stand"):
+        open_causal(folder).token_losses(["a"], ["b"])
+
+
+def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gguf")
     from .tiny_gguf import save_tiny_gguf
 
     whole = open_causal(save_tiny_causal(tmp_path / "llama", kind="llama"))
     file = save_tiny_gguf(tmp_path / "llama", tmp_path / "tiny.gguf")
+    capsys.readouterr()
     packed = open_causal(file)
+    assert capsys.readouterr().err == ""
     assert packed.signature == f"tiny@{packed.files.digest}"
     dialogues = [["i have a dog", "give it a bone"], ["we went to the beach"]]
     np.testing.assert_allclose(packed.losses(dialogues), whole.losses(dialogues), rtol=0, atol=1e-4)
+    other = Path(shutil.copy(file, tmp_path / "llama" / "other.gguf"))  # beside a tokenizer that is not its own
+    (tmp_path / "llama" / "tokenizer_config.json").write_text("{}", encoding="utf-8")
+    np.testing.assert_array_equal(open_causal(other).losses(dialogues), packed.losses(dialogues))
+    assert open_causal(other).files.digest == packed.files.digest
+    with pytest.raises(ModelError, match=r"there is no GGUF file .*none\.gguf"):
+        open_causal(tmp_path / "none.gguf")
     (tmp_path / "broken.gguf").write_bytes(file.read_bytes()[:200])
     with pytest.raises(ModelError, match="cannot be opened"):
         open_causal(tmp_path / "broken.gguf")
