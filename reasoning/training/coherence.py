@@ -13,6 +13,7 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from ..likelihood import CausalModel
 from .associations import EDGES, TERMS, count_associations
 from .corpora import Dialogue, hold_out
 from .selection import HeadSettings, train_head
-from .weighing import COPIES, Measured, areas, contrasts, measure, weigh
+from .weighing import COPIES, Contrasts, Measured, areas, contrasts, measure, weigh
 
 #: Told the name of the step at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
@@ -116,15 +117,13 @@ def train_coherence(
     parts, sums = trainer.parts(list(splits), folder, "")
     asked = {name: contrasts(split.held, settings.copies, random) for name, split in splits.items()}
 
-    def told(done: int, total: int) -> None:
-        progress("weighing the parts", done, total)
-
-    near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
+    near = _measured(list(asked.values()), parts, progress)
     far: list[Measured] = []
     for name, found in asked.items() if settings.elsewhere and len(asked) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
             said = {part: near[len(far)].of(part) for part in expectation}
+            told = partial(progress, f"weighing the parts without {name}")
             far.append(measure(found, others, 1 / len(asked), told, said))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
@@ -209,6 +208,22 @@ class _Trainer:
             "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(), **self._given,
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+
+
+def _measured(asked: Sequence[Contrasts], parts: Mapping[str, Part], progress: Progress) -> list[Measured]:
+    """What the parts say of each corpus, all of which weigh the same; one step, whose end can be told."""
+    total = sum(len(found.items) for found in asked)
+    before = 0
+    measured = []
+    for found in asked:
+        told = partial(_told_after, progress, before, total)
+        measured.append(measure(found, parts, 1 / len(asked), told))
+        before += len(found.items)
+    return measured
+
+
+def _told_after(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    progress("weighing the parts", before + done, total)
 
 
 def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:

@@ -237,7 +237,7 @@ class Stages:
         """Show how far ``stage`` is."""
         if self._meter is None or self._meter.label != stage:
             self.__exit__()
-            noun = _NOUNS.get(stage, "steps")
+            noun = _NOUNS.get(stage.partition(" without ")[0], "steps")
             self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
         self._meter.add(done - self._meter.number, total=total)
 
