@@ -151,8 +151,13 @@ class CausalModel:
         if len(prefixes) != len(texts):
             raise InputError(f"{len(prefixes)} prefixes and {len(texts)} texts do not pair; give as many of each")
         self.check_spans()
-        before, found = self._tokens(iter(prefixes)), self._tokens(iter(texts))
-        spans = dict(zip(found, self._spans(list(found)), strict=True))
+        if not texts:
+            return []
+        before = self._tokens(iter(prefixes))
+        distinct = list(dict.fromkeys(texts))
+        tokenised = self._tokenised(distinct, return_offsets_mapping=True)
+        found = dict(zip(distinct, tokenised["input_ids"], strict=True))
+        spans = {text: tuple(map(tuple, each)) for text, each in zip(distinct, tokenised["offset_mapping"], strict=True)}
         room = self.max_length - 1
         sequences = []
         for prefix, text in zip(prefixes, texts, strict=True):
@@ -163,8 +168,6 @@ class CausalModel:
         for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
             losses, owners = self._losses(batch)
             known.update(zip(batch, np.split(losses, np.flatnonzero(np.diff(owners)) + 1), strict=True))
-        if not all(np.isfinite(losses).all() for losses in known.values()):
-            raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
         none = np.empty(0)
         each = [known.get(one, none) for one in sequences]
         return [TokenLosses(spans[text][: len(one)], one) for text, one in zip(texts, each, strict=True)]
@@ -176,24 +179,17 @@ class CausalModel:
                 f"the tokenizer of {self.files.given!r} does not tell where tokens stand; give a model with tokenizer.json"
             )
 
-    def _spans(self, texts: list[str]) -> list[tuple[tuple[int, int], ...]]:
-        """Where the tokens of each text stand in it."""
-        if not texts:
-            return []
-        asked = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
-        found = self.tokenizer(texts, return_offsets_mapping=True, **asked)["offset_mapping"]
-        return [tuple((int(start), int(end)) for start, end in one) for one in found]
-
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
         """The tokens of each distinct turn; a special token's name within a text is text."""
         texts = list(dict.fromkeys(turns))
-        if not texts:
-            return {}
+        return dict(zip(texts, self._tokenised(texts)["input_ids"], strict=True)) if texts else {}
+
+    def _tokenised(self, texts: list[str], **asked: bool) -> Any:
+        """What the tokenizer says of texts, one at least."""
         try:
-            found = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+            return self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False, **asked)
         except (TypeError, ValueError) as error:
             raise InputError("a turn is no text, or holds half a surrogate pair; give texts") from error
-        return dict(zip(texts, found, strict=True))
 
     def _joined(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
         ids = [self._begin]
@@ -215,10 +211,7 @@ class CausalModel:
         for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
             sums = self._sums(batch)
             means.update({one: total / (len(one.ids) - one.start) for one, total in zip(batch, sums, strict=True)})
-        found = np.array([means.get(one, np.nan) for one in sequences], dtype=np.float64)
-        if any(np.isnan(value) for value in means.values()):
-            raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
-        return found
+        return np.array([means.get(one, np.nan) for one in sequences], dtype=np.float64)
 
     def _batches(self, sequences: list[_Sequence]) -> Iterator[list[_Sequence]]:
         """Sequences of like length, the longest first, at most ``batch_tokens`` with the padding (one sequence at least)."""
@@ -254,6 +247,8 @@ class CausalModel:
                 for part, target in zip(states.split(rows), targets.split(rows), strict=True)
             ]
             found = torch.cat(losses).double().cpu().numpy()
+        if not np.isfinite(found).all():
+            raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
         return found, np.repeat(np.arange(len(batch)), asked.sum(1))
 
     @property

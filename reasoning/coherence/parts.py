@@ -6,7 +6,7 @@ is the score. What a part cannot speak of (nothing was said before, or the respo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
@@ -69,9 +69,9 @@ class PartMetric(BatchScoring):
         return scores
 
 
-def items_at_a_time(parts: Sequence[Part]) -> int:
-    """Return how many items a stream gives these parts at a time: the fewest that one of them asks for."""
-    return min(getattr(part, "together", BatchScoring.together) for part in parts)
+def items_at_a_time(parts: Iterable[Part], most: int = BatchScoring.together) -> int:
+    """Return how many items these parts are given at a time: the fewest that one of them asks for, or ``most``."""
+    return min(most, *(int(getattr(part, "together", most)) for part in parts))
 
 
 def silent(item: CheckedItem) -> str:

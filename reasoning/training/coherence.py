@@ -13,7 +13,6 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from ..likelihood import CausalModel
 from .associations import EDGES, TERMS, count_associations
 from .corpora import Dialogue, hold_out
 from .selection import HeadSettings, train_head
-from .weighing import COPIES, Contrasts, Measured, areas, contrasts, measure, weigh
+from .weighing import COPIES, Measured, areas, contrasts, measure, weigh
 
 #: Told the name of the step at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
@@ -109,21 +108,22 @@ def train_coherence(
     """
     settings = settings or FOR_SAME
     random = np.random.default_rng(seed)
+    expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
     turns = _Turns(learnt, learning_encoder or encoder, settings.max_pairs, random, progress)
-    expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     trainer = _Trainer(turns, encoder, expectation, seed, settings, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
     asked = {name: contrasts(split.held, settings.copies, random) for name, split in splits.items()}
 
-    near = _measured(list(asked.values()), parts, progress)
+    told = _counted(progress, "weighing the parts", sum(len(found.items) for found in asked.values()))
+    near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
     far: list[Measured] = []
     for name, found in asked.items() if settings.elsewhere and len(asked) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
             said = {part: near[len(far)].of(part) for part in expectation}
-            told = partial(progress, f"weighing the parts without {name}")
+            told = _counted(progress, f"weighing the parts without {name}", len(found.items))
             far.append(measure(found, others, 1 / len(asked), told, said))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
@@ -210,22 +210,6 @@ class _Trainer:
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
 
 
-def _measured(asked: Sequence[Contrasts], parts: Mapping[str, Part], progress: Progress) -> list[Measured]:
-    """What the parts say of each corpus, all of which weigh the same; one step, whose end can be told."""
-    total = sum(len(found.items) for found in asked)
-    before = 0
-    measured = []
-    for found in asked:
-        told = partial(_told_after, progress, before, total)
-        measured.append(measure(found, parts, 1 / len(asked), told))
-        before += len(found.items)
-    return measured
-
-
-def _told_after(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress("weighing the parts", before + done, total)
-
-
 def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:
     """Return pooled vectors in half precision, shape (texts, 3 * width).
 
@@ -233,17 +217,23 @@ def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _si
     """
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
+    told = _counted(progress, "encoding", len(texts))
+    for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
+        places = order[start : start + _CHUNK]
+        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=told)
+    return vectors
+
+
+def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]:
+    """Return what is told how many more are done, and passes on how many that makes of ``total``."""
     done = 0
 
     def told(number: int) -> None:
         nonlocal done
         done += number
-        progress("encoding", done, len(texts))
+        progress(step, done, total)
 
-    for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
-        places = order[start : start + _CHUNK]
-        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=told)
-    return vectors
+    return told
 
 
 def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coherence.checkpoint import PARTS
-from ..coherence.parts import Part
+from ..coherence.parts import Part, items_at_a_time
 from ..score import CheckedItem
 
 Dialogue = tuple[str, ...]
@@ -79,24 +79,24 @@ def measure(
     found: Contrasts,
     parts: Mapping[str, Part],
     weight: float,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int], object] | None = None,
     said: Mapping[str, Column] | None = None,
 ) -> Measured:
     """Ask every part about contrasts but those that ``said`` has, which nothing that was learnt moves.
 
-    ``progress`` is told how many responses are done, and of how many.
+    ``progress`` is told how many responses each chunk has brought.
     """
     said = said or {}
     columns = []
     asked = {name: part for name, part in parts.items() if name not in said}
-    chunk = min(getattr(part, "together", _CHUNK) for part in asked.values())
+    chunk = items_at_a_time(asked.values(), _CHUNK)
     for start in range(0, len(found.items), chunk):
         some = found.items[start : start + chunk]
         answers = {name: [one.value for one in part.measure(some, False)] for name, part in asked.items()}
         answers |= {name: column[start : start + chunk].tolist() for name, column in said.items()}
         columns.append(np.array([answers[name] for name in parts]).T)
         if progress is not None:
-            progress(start + len(some), len(found.items))
+            progress(len(some))
     return Measured(np.concatenate(columns), found.labels, weight, tuple(parts))
 
 
