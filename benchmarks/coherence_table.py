@@ -1,13 +1,14 @@
 """How well coherence and its parts agree with people, per data set and system.
 
-    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--language-model MODEL] [--json FILE]
-        [--shipped-card]
+    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--language-model MODEL] [--against ROW]
+        [--json FILE] [--shipped-card]
 
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
 system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. With a language model
-``expectation`` is a row, and checkpoints that were weighed with it have one with and one without it. ``--shipped-card`` writes
-the card of the shipped checkpoint anew, with what it gives here.
+``expectation`` is a row, and checkpoints that were weighed with it have one with and one without it. ``--against`` adds what
+every row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes the card of the shipped
+checkpoint anew, with what it gives here.
 """
 
 from __future__ import annotations
@@ -89,12 +90,43 @@ def means(found: dict[str, dict[str, dict[str, Correlation]]], sizes: dict[str, 
     return "\n".join(lines)
 
 
+def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, resamples: int) -> str:
+    """Return what each row has more than ``against``, the mean of Pearson and Spearman, with 95% intervals.
+
+    Within a resample both rows are asked about the same responses; the last column is the mean over the data sets.
+    """
+    sets = [group for group in groups if ", " not in group]
+    systems = {one: [group for group in groups if group.startswith(f"{one}, ")] or [one] for one in sets}
+
+    def found(values: Any) -> Any:
+        """By data set, for all responses (first row) and for each resample."""
+        columns = []
+        for parts in systems.values():
+            of = [(values[groups[part]], ratings[groups[part]]) for part in parts]
+            whole = [[kind.value for kind in correlate(*one)[:2]] for one in of]
+            columns.append([np.mean(whole), *np.mean([correlations(*one, resamples=resamples)[:, :2].mean(1) for one in of], 0)])
+        return np.array(columns).T
+
+    base = found(scores[against])
+    lines = [f"| more than {against} | {' | '.join([*sets, 'mean'])} |", "|---" * (len(sets) + 2) + "|"]
+    for name, values in scores.items():
+        if name == against or any(np.ptp(values[groups[part]]) == 0 for parts in systems.values() for part in parts):
+            continue
+        more = found(values) - base
+        more = np.hstack([more, more.mean(axis=1, keepdims=True)])
+        low, high = np.nanquantile(more[1:], (0.025, 0.975), axis=0)
+        cells = [f"{value:+.3f} [{a:+.3f}, {b:+.3f}]" for value, a, b in zip(more[0], low, high, strict=True)]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("judgements", nargs="+")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="NAME=FOLDER", help="another row; repeatable")
     parser.add_argument("--language-model", metavar="MODEL")
+    parser.add_argument("--against", metavar="ROW", help="a row of the table, as it is called there")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write every number here")
     parser.add_argument("--shipped-card", action="store_true")
@@ -107,12 +139,17 @@ def main() -> None:
         name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.checkpoint)
     }
     groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
+    scores = scores_of(judged, checkpoints, arguments.language_model)
+    if arguments.against is not None and arguments.against not in scores:
+        parser.error(f"there is no row {arguments.against!r}; choose from {', '.join(scores)}")
     found = {
-        name: {group: agreement(scores[places], ratings[places], arguments.resamples) for group, places in groups.items()}
-        for name, scores in scores_of(judged, checkpoints, arguments.language_model).items()
+        name: {group: agreement(values[places], ratings[places], arguments.resamples) for group, places in groups.items()}
+        for name, values in scores.items()
     }
     sizes = {group: len(places) for group, places in groups.items()}
     tables = [means(found, sizes), *(markdown(found, kind) for kind in KINDS)]
+    if arguments.against is not None:
+        tables.append(gains(scores, arguments.against, ratings, groups, arguments.resamples))
     print("\n\n".join(tables))
     if arguments.json:
         plain = {name: {group: {kind: one.to_dict() for kind, one in rows.items()} for group, rows in groups_.items()}

@@ -22,6 +22,7 @@ from ..graph.errors import InputError, ModelError
 from .batching import together
 from .cache import LruCache
 from .extras import need
+from .layers import Layers, put_layers
 from .models import SENTENCE_FILES, ModelFiles, find_model, open_model
 from .sentences import POOLED, Reading, content_digest, read_modules
 
@@ -55,6 +56,8 @@ class TextEncoder:
         self.reading = reading
         self.batch_tokens = batch_tokens
         self._dtype = dtype
+        self._layers = ""
+        self._tuned: dict[str, TextEncoder] = {}
         self._torch = need("torch", "neural")
         self._cache: LruCache[str, Vectors] = LruCache(cache_size)
         self._lock = threading.Lock()
@@ -62,16 +65,21 @@ class TextEncoder:
         own = limit if limit < _NO_LIMIT else getattr(model.config, "max_position_embeddings", _POSITIONS)
         self.length = int(min(reading.length or own, own))
         self._width = int(model.config.hidden_size)
-        self._pad = tokenizer.pad_token_id or 0
+        self.pad = tokenizer.pad_token_id or 0
 
     @cached_property
     def signature(self) -> str:
         """Twelve hex digits for the weights, the tokenizer and the way of pooling, whatever the folder is called.
 
-        A dtype other than float32 stands behind them. The files are read when it is first asked for.
+        The digest of tuned layers and a dtype other than float32 stand behind them. Files are read when it is first asked for.
         """
-        digest = content_digest(self.files.folder, self.reading)
-        return digest if self._dtype == "float32" else f"{digest};dtype={self._dtype}"
+        digest = content_digest(self.files.folder, self.reading) + (f"+{self._layers}" if self._layers else "")
+        return digest if not self.half else f"{digest};dtype={self._dtype}"
+
+    @property
+    def half(self) -> bool:
+        """Its weights are numbers of 16 bits."""
+        return self._dtype != "float32"
 
     @property
     def dimension(self) -> int:
@@ -131,36 +139,78 @@ class TextEncoder:
         """Remember at least ``cache_size`` texts from now on."""
         self._cache.size = max(self._cache.size, cache_size)
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """Places and token ids of texts that run together, the longest first."""
-        if not texts:
-            return
+    def tuned(self, layers: Layers, digest: str) -> TextEncoder:
+        """Return this encoder with layers that were tuned over it, and a memory of its own; one object for one ``digest``.
+
+        Raises:
+            ModelError: the layers are of another model.
+        """
+        with self._lock:
+            if digest not in self._tuned:
+                found = TextEncoder(
+                    self.files, put_layers(self.model, layers), self.tokenizer, self.reading,
+                    dtype=self._dtype, batch_tokens=self.batch_tokens, cache_size=self._cache.size,
+                )  # fmt: skip
+                found._layers = digest
+                self._tuned[digest] = found
+            found = self._tuned[digest]
+            found.grow(self._cache.size)
+            return found
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of texts as the model reads them, of each one at least.
+
+        Raises:
+            InputError: a text is no valid text.
+        """
         given = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
         try:
             ids = self.tokenizer(given, truncation=True, max_length=self.length, verbose=False)["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
             raise InputError("a text holds half a surrogate pair, which is no valid text; decode its source again") from error
+        return [row or [self.pad] for row in ids]
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """Places and token ids of texts that run together, the longest first."""
+        if not texts:
+            return
+        ids = self.tokens(texts)
         for places in together([len(row) for row in ids], self.batch_tokens):
-            yield places, [ids[place] or [self._pad] for place in places]
+            yield places, [ids[place] for place in places]
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
         """The pooled vectors of one padded batch, shape (rows, 3 * width)."""
         torch = self._torch
-        lengths = np.array([len(row) for row in rows])
-        inside = np.arange(lengths.max()) < lengths[:, None]
-        ids = np.full(inside.shape, self._pad, dtype=np.int64)
-        ids[inside] = np.concatenate(rows)
         device = self.model.device
+        ids, inside = padded(rows, self.pad)
         with torch.inference_mode():
             mask = torch.from_numpy(inside).to(device)
-            states = self.model(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())[0].float()
-            weights = mask[..., None].float()
-            mean = (states * weights).sum(1) / weights.sum(1)
-            highest = states.masked_fill(~mask[..., None], float("-inf")).amax(1)
-            found: Vectors = torch.cat([mean, highest, states[:, 0]], dim=1).cpu().numpy()
+            found: Vectors = pooled_states(self.model, torch.from_numpy(ids).to(device), mask).cpu().numpy()
         if not np.isfinite(found).all():
             raise ModelError(f"the encoder {self.files.given!r} gives no number for some texts; open it in float32")
         return found
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return token ids filled up on the right, and which of them are a text's, both of shape (rows, longest)."""
+    lengths = np.array([len(row) for row in rows])
+    inside = np.arange(lengths.max()) < lengths[:, None]
+    ids = np.full(inside.shape, pad, dtype=np.int64)
+    ids[inside] = np.concatenate(rows)
+    return ids, inside
+
+
+def pooled_states(model: Any, ids: Any, mask: Any) -> Any:
+    """Return mean, maximum and first token over the last hidden layer side by side, a tensor of shape (texts, 3 * width).
+
+    Args:
+        model: an encoder of transformers; ids: token ids, shape (texts, length); mask: which of them count, as many.
+    """
+    states = model(input_ids=ids, attention_mask=mask.long())[0].float()
+    weights = mask[..., None].float()
+    mean = (states * weights).sum(1) / weights.sum(1)
+    highest = states.masked_fill(~mask[..., None], float("-inf")).amax(1)
+    return need("torch", "neural").cat([mean, highest, states[:, 0]], dim=1)
 
 
 _opened: dict[tuple[str, str | None, str], TextEncoder] = {}

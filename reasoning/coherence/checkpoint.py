@@ -17,6 +17,7 @@ from typing import Any
 
 from ...graph.errors import InputError, ModelError
 from ..encoder import TextEncoder, open_encoder
+from ..layers import Layers, read_layers
 from ..likelihood import CausalModel
 from .expectation import open_language_model
 from .graph import COUNTS, AssociationGraph, graph_files
@@ -26,12 +27,13 @@ FORMAT = "tacit coherence"
 VERSION = 1
 HEADER = "coherence.json"
 HEAD = "selection.safetensors"
+LAYERS = "encoder.safetensors"  # in checkpoints whose encoder was tuned
 ASSOCIATIONS = "associations"
 SHIPPED = Path(__file__).parent / "model"
 PARTS = ("similarity", "association", "selection", "repetition")
 EXPECTATION = "expectation"  # a part of checkpoints that were weighed with a language model
 
-_DIGITS = 12
+DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,28 @@ class Checkpoint:
         return load_head(self.folder / HEAD)
 
     @property
+    def layers(self) -> Layers | None:
+        """The encoder's layers that were tuned; None where it is the one that everybody has."""
+        if not self.layers_digest:
+            return None
+        self._check(LAYERS)
+        return read_layers(self.folder / LAYERS)
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """The parts that it weighs."""
         return parts_of(self.header)
 
     @property
+    def layers_digest(self) -> str:
+        """12 hex digits for the tuned layers, an empty text where there are none."""
+        return str(self.header["files"].get(LAYERS, ""))[:DIGITS]
+
+    @property
     def associations_digest(self) -> str:
         """12 hex digits for the graph of associations."""
         sums = "".join(str(self.header["files"].get(name)) for name in self._association_files)
-        return hashlib.sha256(sums.encode()).hexdigest()[:_DIGITS]
+        return hashlib.sha256(sums.encode()).hexdigest()[:DIGITS]
 
     @property
     def _counted(self) -> bool:
@@ -92,7 +107,7 @@ class Checkpoint:
     @property
     def head_digest(self) -> str:
         """12 hex digits for the head."""
-        return str(self.header["files"].get(HEAD))[:_DIGITS]
+        return str(self.header["files"].get(HEAD))[:DIGITS]
 
     def weights(self, parts: Sequence[str]) -> Weights:
         """Return how ``parts`` are weighed when they are the ones that count.
@@ -146,7 +161,7 @@ def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkp
         raise ModelError(
             f"{folder / HEADER} is no coherence checkpoint ({reason}); give one that tacit train coherence wrote"
         ) from error
-    return Checkpoint(folder, header, hashlib.sha256(data).hexdigest()[:_DIGITS])
+    return Checkpoint(folder, header, hashlib.sha256(data).hexdigest()[:DIGITS])
 
 
 def _check_header(header: Any) -> None:
@@ -173,10 +188,10 @@ def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 def open_encoder_of(
     checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None, cache_size: int
 ) -> TextEncoder:
-    """Open the encoder that a checkpoint was trained over.
+    """Open the encoder that a checkpoint was trained over, with the layers that were tuned.
 
     Args:
-        encoder: where it is, when that is not where the checkpoint says.
+        encoder: where the one is that they were tuned over, when that is not where the checkpoint says.
 
     Raises:
         ModelError: it cannot be opened, or is another one.
@@ -184,12 +199,14 @@ def open_encoder_of(
     """
     wanted = checkpoint.header["encoder"]
     opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
-    if opened.signature != wanted["signature"]:
+    before_tuning = str(wanted["signature"]).partition("+")[0]
+    if opened.signature != before_tuning:
         raise ModelError(
-            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
+            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {before_tuning}, and"
             f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
         )
-    return opened
+    layers = checkpoint.layers
+    return opened if layers is None else opened.tuned(layers, checkpoint.layers_digest)
 
 
 def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:

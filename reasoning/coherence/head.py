@@ -1,6 +1,6 @@
 """The head of response selection: maps that bring a context and the response that follows it to one direction.
 
-A dual encoder over a frozen sentence encoder: the pooled vectors of the last two turns side by side, and of the response, are
+A dual encoder over a sentence encoder: the pooled vectors of the last two turns side by side, and of the response, are
 standardised and each mapped to a few numbers; their cosine is the value. The maps are linear; a head may add to them a network
 with one hidden layer for each of the three texts, so that what a turn gives stays apart from what the other gives. In plain
 numpy; training is elsewhere (:mod:`tacit.reasoning.training.coherence`).

@@ -1,4 +1,5 @@
-"""Training the metric ``coherence`` on dialogues: counting associations, training the selection head, weighing the parts.
+"""Training the metric ``coherence`` on dialogues: counting associations, training the selection head,
+tuning the encoder along with it, weighing the parts.
 
 A tenth of the dialogues is held out of counting and of the head; on these the parts are weighed
 (:mod:`tacit.reasoning.training.weighing`). A head tells the responses of its own corpora from others better than those of corpora
@@ -12,7 +13,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coherence.association import Association
-from ..coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, VERSION
+from ..coherence.checkpoint import ASSOCIATIONS, DIGITS, EXPECTATION, FORMAT, HEAD, HEADER, LAYERS, VERSION
 from ..coherence.expectation import Expectation
 from ..coherence.graph import AssociationGraph, graph_files, write_graph
 from ..coherence.head import load_head
@@ -30,47 +31,19 @@ from ..coherence.repetition import Repetition
 from ..coherence.selection import Selection
 from ..coherence.similarity import Similarity
 from ..encoder import TextEncoder
+from ..layers import to_bytes, top_layers
 from ..likelihood import CausalModel
-from .associations import EDGES, TERMS, count_associations
+from .associations import count_associations
+from .coherence_settings import FOR_SAME, Settings
 from .corpora import Dialogue, hold_out
-from .selection import HeadSettings, train_head
-from .weighing import COPIES, Measured, areas, contrasts, measure, weigh
+from .selection import train_head
+from .tuning import tune_layers
+from .weighing import Measured, areas, contrasts, measure, weigh
 
 #: Told the name of the step at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
 
-MAX_PAIRS = 200_000
-
 _CHUNK = 1_024
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How coherence is trained.
-
-    Attributes:
-        terms, edges: sizes of the graph of associations.
-        max_pairs: pairs of turns that the head learns from; of more, a random choice.
-        head: how the head is trained.
-        copies: near copies of recent turns for each true response, where the parts are weighed.
-        average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
-        elsewhere: half of the weighing is done with parts that have not seen the corpus, where there are several.
-    """
-
-    terms: int = TERMS
-    edges: int = EDGES
-    max_pairs: int = MAX_PAIRS
-    head: HeadSettings = field(default_factory=HeadSettings)
-    copies: float = COPIES
-    average: bool = False
-    elsewhere: bool = True
-
-
-#: What was chosen on talk like the training's, and what on talk of other kinds (docs/coherence.md has the figures).
-FOR_SAME = Settings(
-    head=HeadSettings(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024), average=True, elsewhere=False
-)
-FOR_OTHER = Settings()
 
 
 def _silent(step: str, done: int, total: int) -> None:
@@ -104,9 +77,11 @@ def train_coherence(
         facts: what the header is to say of the data.
 
     Raises:
-        InputError: a corpus has too few dialogues to hold some out.
+        InputError: a corpus has too few dialogues to hold some out, or the encoder fewer layers than are to be tuned.
     """
     settings = settings or FOR_SAME
+    if settings.tuning is not None:
+        top_layers(encoder.model, settings.tuning.layers)
     random = np.random.default_rng(seed)
     expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     splits = hold_out(corpora, random)
@@ -128,7 +103,8 @@ def train_coherence(
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
     header = {
-        "format": FORMAT, "version": VERSION, "encoder": {"id": encoder_id, "signature": encoder.signature}, "files": sums,
+        "format": FORMAT, "version": VERSION, "files": sums,
+        "encoder": {"id": encoder_id, "signature": dict(parts["selection"].depends)["encoder"]},
         "weights": weigh([*near, *far]),
         "facts": {
             **(facts or {}), "seed": seed, "settings": asdict(settings), "corpora": counts, "terms": len(graph),
@@ -144,7 +120,8 @@ def train_coherence(
 
 
 class _Turns:
-    """The turns that heads learn from: pooled vectors in half precision, and the pairs of each corpus as rows of them."""
+    """The turns that heads learn from: pooled vectors in half precision, and the pairs of each corpus as rows of them, with the
+    numbers of their dialogues."""
 
     def __init__(
         self,
@@ -154,18 +131,24 @@ class _Turns:
         random: np.random.Generator,
         progress: Progress,
     ) -> None:
-        self.dialogues = learnt
-        places = [(name, turns, number) for name, of in learnt.items() for turns in of for number in range(1, len(turns))]
+        self.learnt, self.half = learnt, encoder.half
+        of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
+        places = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
         if len(places) > most:
             places = [places[place] for place in np.sort(random.choice(len(places), most, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
-        for name, turns, number in places:
+        numbers: dict[str, list[int]] = {name: [] for name in learnt}
+        for dialogue, number in places:
+            name, turns = of[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
             last, response = (texts.setdefault(turns[place], len(texts)) for place in (number - 1, number))
             rows[name].append((last, before, response))
+            numbers[name].append(dialogue)
+        self.texts = list(texts)
         self.rows = {name: np.array(found, dtype=np.int64).reshape(-1, 3) for name, found in rows.items()}
-        self.vectors = encoded(list(texts), encoder, progress)
+        self.dialogues = {name: np.array(found, dtype=np.int64) for name, found in numbers.items()}
+        self.vectors = encoded(self.texts, encoder, progress)
 
 
 class _Trainer:
@@ -187,7 +170,7 @@ class _Trainer:
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
         """Train on the corpora ``names``, write what was learnt into ``folder``; return the parts, and its files' sha256."""
         settings = self._settings
-        pairs = [pair for name in names for turns in self._turns.dialogues[name] for pair in pairwise(turns)]
+        pairs = [pair for name in names for turns in self._turns.learnt[name] for pair in pairwise(turns)]
         counted = count_associations(
             pairs, terms=settings.terms, edges=settings.edges, average=settings.average,
             progress=lambda done, total: self._progress("counting" + label, done, total),
@@ -200,12 +183,22 @@ class _Trainer:
             self._turns.vectors, rows, seed=self._seed, settings=settings.head,
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
-        (folder / HEAD).write_bytes(head.to_bytes())
         files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(settings.average))]
+        encoder = self._encoder
+        if settings.tuning is not None:
+            layers, head = tune_layers(
+                encoder, head, self._turns.texts, rows, np.concatenate([self._turns.dialogues[name] for name in names]),
+                seed=self._seed, settings=settings.tuning, of_head=settings.head, half=self._turns.half,
+                progress=lambda done, total: self._progress("tuning the encoder" + label, done, total),
+            )  # fmt: skip
+            (folder / LAYERS).write_bytes(to_bytes(layers))
+            encoder = encoder.tuned(layers, hashlib.sha256(to_bytes(layers)).hexdigest()[:DIGITS])
+            files.append(LAYERS)
+        (folder / HEAD).write_bytes(head.to_bytes())
         kept = load_head(folder / HEAD)  # with the numbers that half precision leaves
         parts: dict[str, Part] = {
-            "similarity": Similarity(self._encoder), "association": Association(graph, ""),
-            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(), **self._given,
+            "similarity": Similarity(encoder), "association": Association(graph, ""),
+            "selection": Selection(encoder, kept, ""), "repetition": Repetition(), **self._given,
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
 

@@ -26,8 +26,9 @@ pytest.importorskip("transformers")
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.encoder import forget, open_encoder
-from tacit.reasoning.training.coherence import Settings, train_coherence
-from tacit.reasoning.training.selection import HeadSettings
+from tacit.reasoning.training.coherence import train_coherence
+from tacit.reasoning.training.coherence_settings import Settings
+from tacit.reasoning.training.towers import HeadSettings
 
 from .tiny_dialogues import tiny_dialogues
 from .tiny_encoder import save_tiny_encoder

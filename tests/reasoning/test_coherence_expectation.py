@@ -19,9 +19,10 @@ pytest.importorskip("transformers")
 from tacit.reasoning.cache import forget
 from tacit.reasoning.coherence.expectation import Expectation, open_language_model
 from tacit.reasoning.encoder import open_encoder
-from tacit.reasoning.training.coherence import Settings, train_coherence
+from tacit.reasoning.training.coherence import train_coherence
 from tacit.reasoning.training.coherence_card import card
-from tacit.reasoning.training.selection import HeadSettings
+from tacit.reasoning.training.coherence_settings import Settings
+from tacit.reasoning.training.towers import HeadSettings
 
 from .test_coherence import ITEMS
 from .test_likelihood import own_losses, tokens_of

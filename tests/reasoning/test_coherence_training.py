@@ -16,8 +16,10 @@ from tacit.reasoning.training.weighing import Measured, areas, contrasts, measur
 pytest.importorskip("transformers")
 
 from tacit.reasoning.encoder import open_encoder
-from tacit.reasoning.training.coherence import Settings, encoded, train_coherence
-from tacit.reasoning.training.selection import HeadSettings, _Trainer, train_head
+from tacit.reasoning.training.coherence import encoded, train_coherence
+from tacit.reasoning.training.coherence_settings import Settings
+from tacit.reasoning.training.selection import train_head
+from tacit.reasoning.training.towers import HeadSettings, Towers
 
 from .tiny_dialogues import tiny_dialogues
 from .tiny_encoder import save_tiny_encoder
@@ -120,18 +122,19 @@ def losses(logits: np.ndarray) -> float:
 
 @pytest.mark.parametrize("hidden", [0, 4])
 @pytest.mark.parametrize("own", [False, True])
-def test_the_heads_loss_by_hand(own: bool, hidden: int) -> None:
+@pytest.mark.parametrize("dialogues", [None, [7, 7, 3, 3]])
+def test_the_heads_loss_by_hand(own: bool, hidden: int, dialogues: list[int] | None) -> None:
     import torch
 
     random = np.random.default_rng(0)
     vectors = random.normal(size=(6, 5)).astype(np.float16)
     rows = np.array([[0, -1, 1], [2, 3, 4], [1, 0, 4], [5, 2, 5]])
     wanted = HeadSettings(width=3, dropout=0.0, own_turns=own, hidden=hidden)
-    trainer = _Trainer(torch, vectors, np.zeros(5, np.float32), np.ones(5, np.float32), wanted)
-    for layer in trainer.outer:
+    towers = Towers(np.zeros(5, np.float32), np.ones(5, np.float32), wanted)
+    for layer in towers.outer:
         assert not layer.weight.any()
         torch.nn.init.normal_(layer.weight)
-    head = trainer.head()
+    head = towers.head()
     texts = np.vstack([vectors.astype(np.float64), np.zeros(5)])
 
     def unit(array: np.ndarray) -> np.ndarray:
@@ -151,6 +154,8 @@ def test_the_heads_loss_by_hand(own: bool, hidden: int) -> None:
     responses = answered(rows[:, 2])
     logits = 20 * contexts @ responses.T
     logits[1, 2] = logits[2, 1] = -np.inf  # the same response twice is no negative of itself
+    if dialogues:  # nor are other responses of the dialogue
+        logits[0, 1] = logits[1, 0] = logits[2, 3] = logits[3, 2] = -np.inf
     choices = logits
     if own:
         extra = np.full((4, 2), -np.inf)
@@ -160,7 +165,9 @@ def test_the_heads_loss_by_hand(own: bool, hidden: int) -> None:
                     extra[row, column] = 20 * contexts[row] @ answered(np.array([turn]))[0]
         choices = np.hstack([logits, extra])
     expected = (losses(choices) + losses(logits.T)) / 2
-    assert float(trainer._loss(rows).detach()) == pytest.approx(expected, abs=1e-4)
+    standard = [torch.from_numpy(texts[rows[:, column]].astype(np.float32)) for column in range(3)]
+    numbers = np.array(dialogues) if dialogues else None
+    assert float(towers.loss(standard, rows, numbers).detach()) == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_head_learns_which_response_is_whose() -> None:

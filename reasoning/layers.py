@@ -1,0 +1,93 @@
+"""The top layers of an encoder: which weights are theirs, a copy of the model that has them to itself, and files of them.
+
+Layers that were tuned for a task are a few megabytes beside a model that everybody has. So the layers alone are kept, in half
+precision, and whoever opens them takes everything else from the model that they were tuned over.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.errors import InputError, ModelError
+from .extras import need
+
+Layers = Mapping[str, NDArray[np.float16]]
+
+
+def top_layers(model: Any, number: int) -> dict[str, Any]:
+    """Return the ``number`` layers of a model of transformers that are nearest to its output, by their names.
+
+    Raises:
+        InputError: it has fewer layers, or none that can be told apart.
+    """
+    total = int(getattr(model.config, "num_hidden_layers", 0))
+    stacks = (
+        {f"{name}.{place}": layer for place, layer in enumerate(module)}
+        for name, module in model.named_modules()
+        if type(module).__name__ == "ModuleList" and len(module) == total
+    )
+    found = next(stacks, {})
+    if not 1 <= number <= len(found):
+        raise InputError(f"the encoder has {len(found)} layers that could be tuned, not {number}; ask for fewer")
+    return dict(list(found.items())[-number:])
+
+
+def weights_of(layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weights of :func:`top_layers` by the names that they have in the model."""
+    return {f"{layer}.{name}": weight for layer, module in layers.items() for name, weight in module.named_parameters()}
+
+
+def in_half_precision(weights: Mapping[str, Any]) -> dict[str, NDArray[np.float16]]:
+    """Return what is kept of weights of torch."""
+    return {name: weight.detach().float().cpu().numpy().astype(np.float16) for name, weight in weights.items()}
+
+
+def put_layers(model: Any, layers: Layers) -> Any:
+    """Return a copy of a model in which ``layers`` stand for the weights of their names; it shares all others with the first.
+
+    Raises:
+        ModelError: they are not of such a model.
+    """
+    torch = need("torch", "neural")
+    found = copy.deepcopy(model, {id(weight): weight for name, weight in model.named_parameters() if name not in layers})
+    weights = dict(found.named_parameters())
+    for name, array in layers.items():
+        if name not in weights or tuple(weights[name].shape) != array.shape:
+            raise ModelError(
+                f"the tuned layers hold {name!r}, which this encoder has not, or in another shape; they are another's"
+            )
+        with torch.no_grad():
+            weights[name].copy_(torch.from_numpy(array.astype(np.float32)))
+    return found
+
+
+def to_bytes(layers: Layers) -> bytes:
+    """Return layers as a safetensors file; equal ones give equal bytes."""
+    from safetensors.numpy import save
+
+    return bytes(save({name: np.ascontiguousarray(array) for name, array in layers.items()}))
+
+
+def read_layers(path: Path) -> dict[str, NDArray[np.float16]]:
+    """Read what :func:`to_bytes` wrote.
+
+    Raises:
+        ModelError: it cannot be read, or a number in it is not finite.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        layers = load(path.read_bytes())
+    except (OSError, SafetensorError, ValueError) as error:
+        raise ModelError(f"the tuned layers {str(path)!r} cannot be read ({error}); train or fetch them again") from error
+    broken = [name for name, array in layers.items() if array.dtype != np.float16 or not np.isfinite(array).all()]
+    if broken or not layers:
+        raise ModelError(f"the tuned layers {str(path)!r} are broken; train or fetch them again")
+    return dict(layers)
