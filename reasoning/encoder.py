@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
-from .batching import together
+from .batching import padded, together
 from .cache import LruCache
 from .extras import need
 from .layers import Layers, put_layers
@@ -189,15 +189,6 @@ class TextEncoder:
         if not np.isfinite(found).all():
             raise ModelError(f"the encoder {self.files.given!r} gives no number for some texts; open it in float32")
         return found
-
-
-def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return token ids filled up on the right, and which of them are a text's, both of shape (rows, longest)."""
-    lengths = np.array([len(row) for row in rows])
-    inside = np.arange(lengths.max()) < lengths[:, None]
-    ids = np.full(inside.shape, pad, dtype=np.int64)
-    ids[inside] = np.concatenate(rows)
-    return ids, inside
 
 
 def pooled_states(model: Any, ids: Any, mask: Any) -> Any:

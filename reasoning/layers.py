@@ -1,4 +1,4 @@
-"""The top layers of an encoder: which weights are theirs, a copy of the model that has them to itself, and files of them.
+"""The top layers of a model: which weights are theirs, a copy of the model that has them to itself, and files of them.
 
 Layers that were tuned for a task are a few megabytes beside a model that everybody has. So the layers alone are kept, in half
 precision, and whoever opens them takes everything else from the model that they were tuned over.
@@ -26,7 +26,7 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
     Raises:
         InputError: it has fewer layers, or none that can be told apart.
     """
-    total = int(getattr(model.config, "num_hidden_layers", 0))
+    total = count_layers(model)
     stacks = (
         {f"{name}.{place}": layer for place, layer in enumerate(module)}
         for name, module in model.named_modules()
@@ -34,8 +34,13 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
     )
     found = next(stacks, {})
     if not 1 <= number <= len(found):
-        raise InputError(f"the encoder has {len(found)} layers that could be tuned, not {number}; ask for fewer")
+        raise InputError(f"the model has {len(found)} layers that could be tuned, not {number}; ask for fewer")
     return dict(list(found.items())[-number:])
+
+
+def count_layers(model: Any) -> int:
+    """Return how many layers a model of transformers says it has."""
+    return int(getattr(model.config.get_text_config(), "num_hidden_layers", 0))
 
 
 def weights_of(layers: Mapping[str, Any]) -> dict[str, Any]:

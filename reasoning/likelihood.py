@@ -50,7 +50,12 @@ class TokenLosses(NamedTuple):
 
 
 class CausalModel:
-    """A causal language model with its tokenizer; see :func:`open_causal`."""
+    """A causal language model with its tokenizer; see :func:`open_causal`.
+
+    Attributes:
+        model: the whole; body, head: what turns tokens into states, and states into logits.
+        begin: the token that stands before everything.
+    """
 
     def __init__(
         self, files: ModelFiles, model: Any, tokenizer: Any, *, dtype: str, batch_tokens: int | None, max_length: int | None
@@ -78,9 +83,9 @@ class CausalModel:
             self._changed["max_length"] = str(max_length)
         self._torch = need("torch", "neural")
         self._end = int(end)
-        self._begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self._end
-        self._body, self._head = self._parts(_CLOSE[dtype])
-        if self._body is model:
+        self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self._end
+        self.body, self.head = self._parts(_CLOSE[dtype])
+        if self.body is model:
             self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
 
     @cached_property
@@ -163,7 +168,7 @@ class CausalModel:
         for prefix, text in zip(prefixes, texts, strict=True):
             ids = found[text][: max(1, room // 2)]
             kept = before[prefix][max(0, len(before[prefix]) - room + len(ids)) :]
-            sequences.append(_Sequence((self._begin, *kept, *ids), 1 + len(kept)))
+            sequences.append(_Sequence((self.begin, *kept, *ids), 1 + len(kept)))
         known: dict[_Sequence, NDArray[np.float64]] = {}
         for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
             losses, owners = self._losses(batch)
@@ -179,10 +184,19 @@ class CausalModel:
                 f"the tokenizer of {self.files.given!r} does not tell where tokens stand; give a model with tokenizer.json"
             )
 
+    def tokens(self, texts: list[str]) -> list[list[int]]:
+        """Return the tokens of each text; a special token's name within it is text.
+
+        Raises:
+            InputError: one of them is no valid text.
+        """
+        found: list[list[int]] = self._tokenised(texts)["input_ids"] if texts else []
+        return found
+
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
-        """The tokens of each distinct turn; a special token's name within a text is text."""
+        """The tokens of each distinct turn."""
         texts = list(dict.fromkeys(turns))
-        return dict(zip(texts, self._tokenised(texts)["input_ids"], strict=True)) if texts else {}
+        return dict(zip(texts, self.tokens(texts), strict=True))
 
     def _tokenised(self, texts: list[str], **asked: bool) -> Any:
         """What the tokenizer says of texts, one at least."""
@@ -192,7 +206,7 @@ class CausalModel:
             raise InputError("a turn is no text, or holds half a surrogate pair; give texts") from error
 
     def _joined(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        ids = [self._begin]
+        ids = [self.begin]
         for turn in turns:
             ids += turn
             ids.append(self._end)
@@ -239,11 +253,11 @@ class CausalModel:
         mask = None if lengths.min() == len(places) else torch.from_numpy((places < lengths[:, None]).astype(np.int64)).to(device)
         wanted = torch.from_numpy(asked).to(device)
         with torch.inference_mode():
-            states = self._body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]
+            states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]
             targets = tokens[:, 1:][wanted]
             rows = max(1, _LOGITS // self._vocabulary)
             losses = [
-                torch.nn.functional.cross_entropy(self._head(part).float(), target, reduction="none")
+                torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
                 for part, target in zip(states.split(rows), targets.split(rows), strict=True)
             ]
             found = torch.cat(losses).double().cpu().numpy()

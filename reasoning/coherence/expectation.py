@@ -21,13 +21,12 @@ from typing import Any
 from ..cache import LruCache
 from ..likelihood import CausalModel, TokenLosses, open_causal
 from ..score import CheckedItem, Piece
-from .parts import Measure, PartMetric, Turn, said
+from .parts import Measure, PartMetric, said
 
 DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 RECENT = 4
 
 _SPEAKERS = "AB"
-_ALONE = f"{_SPEAKERS[0]}:"
 _MAX_TOKENS = 512
 _REMEMBERED = 20_000
 _WORD = re.compile(r"\S+")
@@ -60,8 +59,8 @@ class Expectation:
 
     def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
         """Measure how much the last four turns that say something save on each response."""
-        asked = [(_before(said(item)[-RECENT:]), f" {_one_line(item.response)}") for item in items]
-        costs = self._costs([*asked, *((_ALONE, response) for _, response in asked)])
+        asked = [(transcript([turn.text for turn in said(item)[-RECENT:]]), f" {one_line(item.response)}") for item in items]
+        costs = self._costs([*asked, *((transcript([]), response) for _, response in asked)])
         return [
             _measure(response, after, alone, explain)
             for (_, response), after, alone in zip(asked, costs[: len(asked)], costs[len(asked) :], strict=True)
@@ -84,13 +83,14 @@ class Expectation:
         return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _before(turns: Sequence[Turn]) -> str:
-    """The turns as a transcript of two speakers that the first of them is to go on with."""
-    lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {_one_line(turn.text)}\n" for place, turn in enumerate(turns)]
-    return "".join([*lines, _ALONE])
+def transcript(turns: Sequence[str]) -> str:
+    """Return turns as a transcript of two speakers that the first of them is to go on with; without turns, her name alone."""
+    lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {one_line(turn)}\n" for place, turn in enumerate(turns)]
+    return "".join([*lines, f"{_SPEAKERS[0]}:"])
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return a turn as a transcript has it."""
     return " ".join(text.split())
 
 

@@ -89,7 +89,9 @@ def train_coherence(
     turns = _Turns(learnt, learning_encoder or encoder, settings.max_pairs, random, progress)
     trainer = _Trainer(turns, encoder, expectation, seed, settings, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
-    asked = {name: contrasts(split.held, settings.copies, random) for name, split in splits.items()}
+    most = max(1, settings.heard // len(splits)) if expectation else None
+    held = {name: _spread(split.held, most) for name, split in splits.items()}
+    asked = {name: contrasts(dialogues, settings.copies, random) for name, dialogues in held.items()}
 
     told = _counted(progress, "weighing the parts", sum(len(found.items) for found in asked.values()))
     near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
@@ -100,7 +102,7 @@ def train_coherence(
             said = {part: near[len(far)].of(part) for part in expectation}
             told = _counted(progress, f"weighing the parts without {name}", len(found.items))
             far.append(measure(found, others, 1 / len(asked), told, said))
-    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
+    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(held[name])} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,
@@ -227,6 +229,13 @@ def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]
         progress(step, done, total)
 
     return told
+
+
+def _spread(dialogues: Sequence[Dialogue], most: int | None) -> Sequence[Dialogue]:
+    """``most`` of the dialogues, evenly spread; all where there are no more."""
+    if most is None or len(dialogues) <= most:
+        return dialogues
+    return [dialogues[place * len(dialogues) // most] for place in range(most)]
 
 
 def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:

@@ -21,6 +21,7 @@ class Settings:
         max_pairs: pairs of turns that the head learns from; of more, a random choice.
         head: how the head is trained; tuning: how the encoder's top layers are trained along with it, None to leave them.
         copies: near copies of recent turns for each true response, where the parts are weighed.
+        heard: held-out dialogues in all that the parts are weighed on where a language model is asked, which takes its time.
         average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
         elsewhere: half of the weighing is done with parts that have not seen the corpus, where there are several.
     """
@@ -31,6 +32,7 @@ class Settings:
     head: HeadSettings = field(default_factory=HeadSettings)
     tuning: TuningSettings | None = None
     copies: float = COPIES
+    heard: int = 300
     average: bool = False
     elsewhere: bool = True
 

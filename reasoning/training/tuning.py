@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import ModelError
-from ..batching import together
+from ..batching import padded, together
 from ..coherence.head import SelectionHead
-from ..encoder import TextEncoder, padded, pooled_states
+from ..encoder import TextEncoder, pooled_states
 from ..extras import need
 from ..layers import in_half_precision, top_layers, weights_of
 from .towers import HeadSettings, Rows, Towers, share_of_rate

@@ -80,6 +80,24 @@ def test_a_checkpoint_weighed_with_a_language_model(tacit: Tacit, words: list[An
     assert not (place / "missing").exists()
 
 
+def test_a_language_model_reads_dialogues(tacit: Tacit, place: Path) -> None:
+    base = save_tiny_causal(place / "base")
+    files = [place / name for name in ("pets-train.jsonl", "sea.jsonl")]
+    words = ["train", "language-model", *files, "--model", base, "--steps", 3, "--exclude", place / "judged.jsonl"]
+    told = tacit(*words, "-o", place / "read", "--json").json
+    assert told["left out"]["excluded"] > 0
+    assert told["nats_after"] < told["nats_before"]
+    card = (place / "read" / "README.md").read_text(encoding="utf-8")
+    assert "tacit train language-model pets-train.jsonl sea.jsonl" in card
+    assert str(place) not in card
+    shown = tacit(*words, "-o", place / "read")
+    assert "nats per token after" in shown.out
+    refused = tacit(*words, "-o", place / "nothing", "--layers", 9)
+    assert refused.status == 2
+    assert "the model has 2 layers that could be tuned, not 9" in refused.err
+    assert not (place / "nothing").exists()
+
+
 def test_a_checkpoint_with_a_tuned_encoder(tacit: Tacit, words: list[Any], place: Path) -> None:
     told = tacit(*words, "-o", place / "tuned", "--tune", 1, "--json").json
     assert told["settings"]["tuning"]["layers"] == 1
@@ -87,7 +105,7 @@ def test_a_checkpoint_with_a_tuned_encoder(tacit: Tacit, words: list[Any], place
     assert "its top layer tuned along with the head" in card
     refused = tacit(*words, "-o", place / "much", "--tune", 3)
     assert refused.status == 2
-    assert "the encoder has 2 layers that could be tuned, not 3" in refused.err
+    assert "the model has 2 layers that could be tuned, not 3" in refused.err
     assert not (place / "much").exists()
 
 

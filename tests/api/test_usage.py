@@ -18,6 +18,7 @@ COMMANDS = [
     ["neighbours"], ["hops"], ["paths"],
     ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
     ["fold-in"], ["train", "pipeline"], ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
+    ["train", "language-model"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["demo"],
     ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
@@ -126,6 +127,8 @@ WRONG = [
     ["train", "grade", "missing.jsonl", "--graph", "GRAPH", "--output", "out"],
     ["train", "coherence"],
     ["train", "coherence", "missing.jsonl", "--output", "out"],
+    ["train", "language-model"],
+    ["train", "language-model", "missing.jsonl", "--output", "out"],
     ["train", "accent"],
     ["train", "accent", "missing.json", "--model", "FOLDER", "--output", "out"],
     ["train", "retriever"],

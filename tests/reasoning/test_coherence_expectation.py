@@ -53,6 +53,19 @@ def folder(model: Path, encoder: Path, tmp_path_factory: pytest.TempPathFactory)
     return found
 
 
+def test_a_language_model_is_asked_about_some_of_the_held_out_dialogues(model: Path, encoder: Path, tmp_path: Path) -> None:
+    tiny = Settings(head=HeadSettings(width=8, epochs=1, batch=32), elsewhere=False, heard=5)
+    sizes = []
+    for name, asked in (("with", open_language_model(model)), ("without", None)):
+        (tmp_path / name).mkdir()
+        corpora = {"one": tiny_dialogues(60), "two": tiny_dialogues(25, seed=1)}
+        header = train_coherence(corpora, open_encoder(encoder), tmp_path / name, settings=tiny, language_model=asked)
+        sizes.append([header["facts"]["corpora"][corpus]["weighed on"]["dialogues"] for corpus in corpora])
+    assert sizes == [[2, 2], [6, 2]]
+    same = ((tmp_path / name / "selection.safetensors").read_bytes() for name in ("with", "without"))
+    assert next(same) == next(same)
+
+
 @pytest.mark.parametrize(
     ("history", "before"),
     [

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ....graph.errors import InputError
-from ...opening import readable
 from ...terminal.options import Json, Quiet
 from ...terminal.progress import Meter
+from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
-_SHOWN_FAULTS = 10
 
 
 class Dtype(Enum):
@@ -38,22 +37,11 @@ class Use(Enum):
 
 
 def coherence(
-    dialogues: Annotated[
-        list[str],
-        typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines with turns, plain or gzip."),
-    ],
+    dialogues: DialogueFiles,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
     ],
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude",
-            metavar="FILE",
-            show_default=False,
-            help="Rated responses or dialogues that will be measured on; what they share is left out. Repeatable.",
-        ),
-    ] = None,
+    exclude: Exclude = None,
     encoder: Annotated[
         str | None,
         typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder."),
@@ -93,14 +81,10 @@ def coherence(
     Files whose names differ in a split alone (talk-train, talk-dev) are of one corpus; several corpora make it hold elsewhere.
     """
     _check_place(output)
-    read, files = _read(dialogues, strict)
-    barred = [turn for file in exclude or () for turn in _turns_of(file)]
     from ....reasoning.training.coherence import train_coherence
     from ....reasoning.training.coherence_settings import FOR_OTHER, FOR_SAME
-    from ....reasoning.training.corpora import check_corpora, distinct_dialogues
 
-    kept, left = distinct_dialogues(read, barred)
-    check_corpora(kept)
+    kept, left, files = read_corpora(dialogues, exclude or (), strict)
     from ....reasoning.coherence.checkpoint import open_checkpoint
     from ....reasoning.coherence.expectation import open_language_model
     from ....reasoning.encoder import open_encoder
@@ -145,59 +129,6 @@ def coherence(
 def _id(model: str | None) -> str | None:
     """Return what a model is opened by anywhere; None for the default one and for files of this machine."""
     return model if model is not None and not Path(model).expanduser().exists() else None
-
-
-def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str, ...]]], list[dict[str, Any]]]:
-    """Read the dialogues of each corpus, and what the card says of each file.
-
-    Raises:
-        InputError: a file cannot be read, is named twice, or holds no dialogue.
-    """
-    from ....loaders.dialogues import Dialogue, read_dialogues
-    from ....loaders.judgements import dataset_name
-    from ....reasoning.training.corpora import corpus_of
-    from ...terminal.screen import note
-
-    corpora: dict[str, list[tuple[str, ...]]] = {}
-    described = []
-    for place, file in enumerate(files):
-        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
-            raise InputError(f"{file} is named twice; give each file once")
-        found: list[tuple[str, ...]] = []
-        faults = 0
-        for row in read_dialogues(readable(file), strict=strict):
-            if isinstance(row, Dialogue):
-                found.append(row.turns)
-                continue
-            faults += 1
-            if faults <= _SHOWN_FAULTS:
-                note(f"left out: {file}, line {row.line}: {row.reason}")
-        if faults > _SHOWN_FAULTS:
-            note(f"left out: {faults - _SHOWN_FAULTS:,} more of {file}")
-        if not found:
-            raise InputError(f'{file} holds no dialogue; give lines of {{"turns": […]}}')
-        corpora.setdefault(corpus_of(dataset_name(file)), []).extend(found)
-        described.append({"file": Path(file).name, "dialogues": len(found), "sha256": _sha256(file)})
-    return corpora, described
-
-
-def _turns_of(file: str) -> Iterator[str]:
-    """The turns of a file that will be measured on: of judgements what was said before the rated response, else every turn.
-
-    Raises:
-        InputError: it holds neither judgements nor dialogues.
-    """
-    from ....loaders import Judgement, read_judgements
-    from ....loaders.dialogues import Dialogue, read_dialogues
-
-    if file == "-":
-        raise InputError("--exclude reads no standard input; name a file")
-    rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
-    histories = [row.turns for row in rows] or [row.history for row in read_judgements(file) if isinstance(row, Judgement)]
-    if not histories:
-        raise InputError(f"{file} holds neither judgements nor dialogues that could be left out")
-    for turns in histories:
-        yield from turns
 
 
 def _check_place(output: Path) -> None:
@@ -247,13 +178,3 @@ class Stages:
             noun = _NOUNS.get(stage.partition(" without ")[0], "steps")
             self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
         self._meter.add(done - self._meter.number, total=total)
-
-
-def _sha256(file: str) -> str | None:
-    """Digest of a file's bytes, None for standard input."""
-    import hashlib
-
-    if file == "-":
-        return None
-    with Path(file).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

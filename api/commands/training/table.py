@@ -14,6 +14,7 @@ from .accent import accent
 from .coherence import coherence
 from .commonsense import commonsense
 from .grade import grade
+from .language_model import language_model
 from .scorers import comet, kg_bert, retriever
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
@@ -63,6 +64,7 @@ train.command()(commonsense)
 train.command()(grade)
 train.command()(accent)
 train.command()(coherence)
+train.command("language-model")(language_model)
 train.command()(retriever)
 train.command()(comet)
 train.command("kg-bert")(kg_bert)

@@ -1,0 +1,192 @@
+"""Training a causal language model on dialogues as transcripts, so that what it expects is what people answer one another.
+
+Dialogues are cut at random into windows of one to five turns, written as the metric ``expectation`` writes them: a window of one
+teaches what is said whatever came before, a longer one what follows it. The model learns to go on at every token of them. Only
+its top layers learn: nearly all that is to be learnt is the kind of talk, and on a processor that is most of the time saved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import InputError
+from ..batching import padded, together
+from ..coherence.expectation import RECENT, one_line, transcript
+from ..extras import need
+from ..layers import count_layers, top_layers
+from ..likelihood import CausalModel, open_causal
+from .comet import Losses
+from .corpora import Dialogue, hold_out
+from .resumable import Plan, Progress, check_output, digest_of, fit, write_model
+
+_LONGEST = 256
+_POOL = 512
+_ASKED = 200
+_LEARNING = 0.4
+
+_CARD = """\
+# {name}
+
+A causal language model that has read dialogues: for the metrics `expectation` and `coherence`. Made by
+`{command}`.
+
+| | |
+|---|---|
+| began as | {base} |
+| learnt | its top {layers} layers, the others are as they were; kept in half precision |
+| learnt from | {dialogues:,} dialogues of {corpora}; {steps:,} steps of about {tokens:,} tokens, seed {seed} |
+| digest of the dialogues | `{digest}` |
+| nats per token | {before:.3f} before, {after:.3f} after, on {asked} turns of held-out dialogues after up to {recent} turns |
+| licence | {licence} |
+
+Use: `tacit train coherence DIALOGUES... --output FOLDER --language-model {name}`, with the same dialogues, `--exclude` and
+`--seed`, so that what one holds out the other has not read; and for itself,
+`tacit score FILE --metrics expectation -O expectation.language_model={name}`.
+"""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model reads dialogues.
+
+    Attributes:
+        steps: batches to learn from; tokens: in each, padding included.
+        layers: how many learn, counted from the output; None: two in five.
+        rate: the highest learning rate, reached after a tenth of the steps, from where it falls to 0 in a line.
+        seed: of what is held out, of windows and of order.
+        keep_every: steps between checkpoints; 0 keeps none.
+        half: work in bfloat16.
+    """
+
+    steps: int = 200
+    tokens: int = 2_048
+    layers: int | None = None
+    rate: float = 2e-4
+    seed: int = 0
+    keep_every: int = 50
+    half: bool = False
+
+
+def train_language_model(
+    corpora: Mapping[str, Sequence[Dialogue]],
+    model: str | Path,
+    output: Path,
+    reading: Reading | None = None,
+    *,
+    device: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Train a causal language model and write it to the folder ``output`` with its card; a run that died goes on where it was.
+
+    Args:
+        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. Those
+            that :func:`~tacit.reasoning.training.coherence.train_coherence` holds out with this seed are held out here too.
+        model: what to begin with: a folder that transformers saved, a GGUF file, or an id of the hub.
+        facts: ``command`` and ``licence`` for the card.
+        progress: told the step, the number of steps and the loss.
+
+    Returns:
+        Facts about the run: dialogues learnt from, steps, the step that it began from, mean losses of its first and last tenth,
+        and nats per token on held-out turns before and after.
+
+    Raises:
+        InputError: a corpus has too few dialogues, ``output`` holds something else, or the plan or the layers make no sense.
+        ModelError: the model cannot be opened, or gives no number.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+    """
+    reading = reading or Reading()
+    plan = Plan(reading.steps, 1, reading.rate, reading.seed, reading.keep_every)
+    plan.check()
+    check_output(output)
+    random = np.random.default_rng(reading.seed)
+    splits = hold_out(corpora, random)
+    opened = open_causal(model, device=device)
+    opened.check_spans()
+    opened.model.requires_grad_(False)
+    learning = top_layers(opened.model, reading.layers or math.ceil(_LEARNING * count_layers(opened.model)))
+    for layer in learning.values():
+        layer.requires_grad_(True)
+    learnt = [turns for split in splits.values() for turns in split.learnt]
+    asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(reading.seed))
+    before = _nats(opened, asked)
+    batches = _batches(opened, learnt, reading.tokens, random)
+    data = digest_of([*learnt, (repr(reading), opened.files.digest)])
+    watch = Losses(plan, progress)
+    start = fit(opened.model, _loss(opened, batches, reading.half), len(batches), plan, output, data=data, progress=watch)
+    opened.model.half().float()  # the numbers that are kept
+    after = _nats(opened, asked)
+    told = facts or {}
+    name = Path(model).name if Path(model).exists() else str(model)
+    digest = digest_of(learnt)
+    card = _CARD.format(
+        name=output.name, base=f"{name}, content `{opened.files.digest}`", layers=len(learning), dialogues=len(learnt),
+        corpora=", ".join(splits), steps=reading.steps, tokens=reading.tokens, seed=reading.seed, digest=digest, before=before,
+        after=after, asked=len(asked), recent=RECENT, command=told.get("command", "tacit train language-model"),
+        licence=told.get("licence") or "that of the model it began as, and of the dialogues",
+    )  # fmt: skip
+    write_model(opened.model.half(), opened.tokenizer, card, output)
+    return {
+        "dialogues": len(learnt), "steps": reading.steps, "began_at": start, "first_loss": watch.first, "last_loss": watch.last,
+        "nats_before": before, "nats_after": after,
+    }  # fmt: skip
+
+
+def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[str]:
+    """Return dialogues cut into windows of one to five turns, as transcripts whose last turn is the first speaker's."""
+    found = []
+    for turns in dialogues:
+        start = 0
+        while start < len(turns):
+            window = turns[start : start + int(random.integers(1, RECENT + 2))]
+            found.append(f"{transcript(window[:-1])} {one_line(window[-1])}\n")
+            start += len(window)
+    return found
+
+
+def _batches(model: CausalModel, dialogues: Sequence[Dialogue], most: int, random: np.random.Generator) -> list[list[list[int]]]:
+    """Token ids of windows that go together: of like length among some hundreds that chance put beside each other."""
+    texts = windows(dialogues, random)
+    texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
+    rows = [[model.begin, *row][: min(_LONGEST, model.max_length)] for row in model.tokens(texts)]
+    pools = [rows[start : start + _POOL] for start in range(0, len(rows), _POOL)]
+    return [[pool[place] for place in places] for pool in pools for places in together([len(row) for row in pool], most)]
+
+
+def _loss(
+    model: CausalModel, batches: Sequence[Sequence[Sequence[int]]], half: bool
+) -> Callable[[Sequence[int], np.random.Generator], Any]:
+    """From the number of a batch to its mean loss over all tokens but the first of each window."""
+    torch = need("torch", "neural")
+    device = model.model.device
+
+    def loss(numbers: Sequence[int], _: np.random.Generator) -> Any:
+        ids, inside = (torch.from_numpy(array).to(device) for array in padded(batches[numbers[0]], model.begin))
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):  # what stands behind a window's end, no token of it sees
+            states = model.body(input_ids=ids, use_cache=False)[0][:, :-1][inside[:, 1:]]
+            logits = model.head(states)
+        return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][inside[:, 1:]])
+
+    return loss
+
+
+def _asked(held: Sequence[Dialogue], random: np.random.Generator) -> list[tuple[str, str]]:
+    """Turns of held-out dialogues, with what stood before them."""
+    places = [(turns, number) for turns in held for number in range(1, len(turns))]
+    chosen = sorted(random.permutation(len(places))[:_ASKED].tolist())
+    return [(transcript(turns[max(0, n - RECENT) : n]), f" {one_line(turns[n])}") for turns, n in (places[c] for c in chosen)]
+
+
+def _nats(model: CausalModel, asked: Sequence[tuple[str, str]]) -> float:
+    """Mean loss per token of the turns."""
+    found = model.token_losses([before for before, _ in asked], [turn for _, turn in asked])
+    losses = np.concatenate([one.losses for one in found])
+    if not len(losses):
+        raise InputError("no held-out turn has a token that the model knows; give other dialogues")
+    return float(losses.mean())
