@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ _LONGEST = 256
 _POOL = 512
 _ASKED = 200
 _LEARNING = 0.4
+_CHARACTERS = 8  # a token has fewer, in the mean, so none of a batch's is wanting
+
+Batch = list[list[int]]
 
 _CARD = """\
 # {name}
@@ -116,7 +120,7 @@ def train_language_model(
     learnt = [turns for split in splits.values() for turns in split.learnt]
     asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(reading.seed))
     before = _nats(opened, asked)
-    batches = _batches(opened, learnt, reading.tokens, random)
+    batches = _batches(opened, learnt, reading, random)
     data = digest_of([*learnt, (repr(reading), opened.files.digest)])
     watch = Losses(plan, progress)
     start = fit(opened.model, _loss(opened, batches, reading.half), len(batches), plan, output, data=data, progress=watch)
@@ -150,18 +154,23 @@ def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[
     return found
 
 
-def _batches(model: CausalModel, dialogues: Sequence[Dialogue], most: int, random: np.random.Generator) -> list[list[list[int]]]:
-    """Token ids of windows that go together: of like length among some hundreds that chance put beside each other."""
+def _batches(model: CausalModel, dialogues: Sequence[Dialogue], reading: Reading, random: np.random.Generator) -> list[Batch]:
+    """Windows that go together, as token ids: of like length among some hundreds that chance put beside each other.
+
+    There are as many as the steps can take, or all.
+    """
     texts = windows(dialogues, random)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
+    taken = accumulate(map(len, texts), initial=0)
+    texts = [text for text, before in zip(texts, taken, strict=False) if before < reading.steps * reading.tokens * _CHARACTERS]
     rows = [[model.begin, *row][: min(_LONGEST, model.max_length)] for row in model.tokens(texts)]
     pools = [rows[start : start + _POOL] for start in range(0, len(rows), _POOL)]
-    return [[pool[place] for place in places] for pool in pools for places in together([len(row) for row in pool], most)]
+    return [
+        [pool[place] for place in places] for pool in pools for places in together([len(row) for row in pool], reading.tokens)
+    ]
 
 
-def _loss(
-    model: CausalModel, batches: Sequence[Sequence[Sequence[int]]], half: bool
-) -> Callable[[Sequence[int], np.random.Generator], Any]:
+def _loss(model: CausalModel, batches: Sequence[Batch], half: bool) -> Callable[[Sequence[int], np.random.Generator], Any]:
     """From the number of a batch to its mean loss over all tokens but the first of each window."""
     torch = need("torch", "neural")
     device = model.model.device

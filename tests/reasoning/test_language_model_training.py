@@ -62,7 +62,7 @@ def test_the_loss_is_that_of_each_window_alone(kind: str, tmp_path: Path) -> Non
     import torch
 
     opened = open_causal(save_tiny_causal(tmp_path / "tiny", kind=kind))
-    batches = room._batches(opened, CORPORA["one"][:8], 128, np.random.default_rng(0))
+    batches = room._batches(opened, CORPORA["one"][:8], TINY, np.random.default_rng(0))
     assert any(len({len(row) for row in batch}) > 1 for batch in batches)
     for number, batch in enumerate(batches):
         assert len(batch) == 1 or len(batch) * max(map(len, batch)) <= 128
@@ -74,6 +74,15 @@ def test_the_loss_is_that_of_each_window_alone(kind: str, tmp_path: Path) -> Non
             losses += torch.nn.functional.cross_entropy(logits, torch.tensor(row[1:]), reduction="none").tolist()
         found = room._loss(opened, batches, False)([number], np.random.default_rng(0))
         assert float(found.detach()) == pytest.approx(float(np.mean(losses)), rel=1e-4)
+
+
+def test_no_more_is_split_into_tokens_than_the_steps_can_take(model: Path) -> None:
+    opened = open_causal(model)
+    few, many = (
+        room._batches(opened, CORPORA["one"], replace(TINY, steps=steps), np.random.default_rng(0)) for steps in (1, 1_000)
+    )
+    assert 1 <= len(few) < len(many)
+    assert sum(map(len, many)) == len(windows(CORPORA["one"], np.random.default_rng(0)))
 
 
 def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Path, dict[str, Any]], model: Path) -> None:
