@@ -1,14 +1,16 @@
 """How fast coherence and GRADE score beside the bare sentence encoder on the same texts, and GRADE's graph part alone.
 
     python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER]
-        [--language-model MODEL] [--items N] [--rounds N] [--json]
+        [--checkpoint FOLDER] [--language-model MODEL] [--items N] [--rounds N] [--json]
 
 Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 1,024 at
 a time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
 the items need once, all together. "Graph part" goes from keywords to tensors: dialogue graphs with their hops, concepts' rows,
 padding; keywords of an utterance and rows of a concept are remembered, as in any run over dialogues. Vectors of concepts lie on
 the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out,
-and without a language model expectation is.
+and without a language model expectation is. With one, the bare language model is transformers alone, which reads the same texts
+(each response after its turns, and by itself) sorted by length, 16 at a time; a checkpoint that was weighed with it is measured
+with all its parts too, beside both bare models.
 """
 
 from __future__ import annotations
@@ -28,15 +30,21 @@ from pathlib import Path
 from tacit.graph import open_graph, open_index
 from tacit.loaders import ItemError, read_items
 from tacit.reasoning import cache, load_metric
-from tacit.reasoning.encoder import TextEncoder, open_encoder
+from tacit.reasoning.batching import padded
+from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint, open_encoder_of
+from tacit.reasoning.coherence.expectation import RECENT, one_line, open_language_model, transcript
+from tacit.reasoning.coherence.parts import said
+from tacit.reasoning.encoder import CACHE_SIZE, TextEncoder, open_encoder
 from tacit.reasoning.grade.metric import Grade
 from tacit.reasoning.grade.tensors import graph_tensors
+from tacit.reasoning.likelihood import CausalModel
 from tacit.reasoning.score import CheckedItem, Metric, check_item
 from tacit.reasoning.scoring import score_items
 from threadpoolctl import threadpool_limits
 
 DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TURNS = 2
+FIVE = "coherence of five parts"
 
 Work = Callable[[], object]
 
@@ -57,6 +65,25 @@ def library_encoder(encoder: TextEncoder) -> Callable[[list[str]], object] | Non
     return partial(SentenceTransformer(str(encoder.files.folder), device="cpu").encode, show_progress_bar=False)
 
 
+def library_language_model(model: CausalModel, items: list[CheckedItem]) -> Work:
+    """Return the work of reading what expectation asks about with transformers alone."""
+    import torch
+
+    before = [transcript([turn.text for turn in said(item)[-RECENT:]]) for item in items]
+    texts = [f"{start} {one_line(item.response)}" for item, start in zip(items, before, strict=True)]
+    texts += [f"{transcript([])} {one_line(item.response)}" for item in items]
+    texts = sorted(dict.fromkeys(texts), key=len)
+
+    def work() -> None:
+        with torch.inference_mode():
+            for start in range(0, len(texts), 16):
+                rows = model.tokens(texts[start : start + 16])
+                ids, inside = (torch.from_numpy(array) for array in padded(rows, model.begin))
+                model.model(input_ids=ids, attention_mask=inside.long())
+
+    return work
+
+
 def stream(metric: Metric, items: list[CheckedItem]) -> None:
     """Score as the command line does."""
     for _ in score_items(((None, *item) for item in items), [metric]):
@@ -75,16 +102,20 @@ def graph_part(metric: Grade, items: list[CheckedItem]) -> Work:
     return work
 
 
-def measure(metrics: list[Metric], encoder: TextEncoder, items: list[CheckedItem], rounds: int) -> dict[str, float]:
-    """Return items a second of everything, and ratios to the bare encoder."""
+def measure(
+    metrics: dict[str, Metric], encoder: TextEncoder, items: list[CheckedItem], rounds: int, language_model: CausalModel | None
+) -> dict[str, float]:
+    """Return items a second of everything, and ratios to the bare models."""
     texts = list(dict.fromkeys(text for item in items for text in (*item.history[-TURNS:], item.response)))
     works: dict[str, Work] = {"bare encoder": partial(encoder.pooled, texts)}
     library = library_encoder(encoder)
     if library is not None:
         works["bare encoder of sentence-transformers"] = partial(library, texts)
-    for metric in metrics:
-        works[metric.name] = partial(metric.score_batch, items)
-        works[f"{metric.name}, in a stream"] = partial(stream, metric, items)
+    if language_model is not None:
+        works["bare language model"] = library_language_model(language_model, items)
+    for name, metric in metrics.items():
+        works[name] = partial(metric.score_batch, items)
+        works[f"{name}, in a stream"] = partial(stream, metric, items)
         metric.score_batch(items)  # vectors of concepts on the disk, kernels compiled
     taken: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
@@ -97,7 +128,13 @@ def measure(metrics: list[Metric], encoder: TextEncoder, items: list[CheckedItem
     for name in list(works)[1:]:
         pairs = zip(taken["bare encoder"], taken[name], strict=True)
         found[f"{name} / bare encoder"] = statistics.median(bare / ours for bare, ours in pairs)
-    for metric in metrics:
+    for name in [EXPECTATION, FIVE] if language_model is not None else []:
+        for one in [name, f"{name}, in a stream"] if name in works else []:
+            rows = zip(taken["bare encoder"], taken["bare language model"], taken[one], strict=True)
+            both = ((first if name == FIVE else 0.0) + second for first, second, _ in rows)
+            bare = "both bare models" if name == FIVE else "bare language model"
+            found[f"{one} / {bare}"] = statistics.median(models / ours for models, ours in zip(both, taken[one], strict=True))
+    for metric in metrics.values():
         if isinstance(metric, Grade):
             part = graph_part(metric, items)
             found["graph part of grade, items/s"] = len(items) / statistics.median(seconds(part) for _ in range(rounds))
@@ -110,6 +147,7 @@ def main() -> None:
     parser.add_argument("dialogues", nargs="?", type=Path, default=DATA / "dialogues" / "dailydialog-test.jsonl.gz")
     parser.add_argument("--graph")
     parser.add_argument("--grade", type=Path, help="a folder that tacit train grade wrote")
+    parser.add_argument("--checkpoint", type=Path, help="a folder that tacit train coherence wrote; else the one that ships")
     parser.add_argument("--language-model", metavar="MODEL")
     parser.add_argument("--vector-cache", type=Path)
     parser.add_argument("--items", type=int, default=1000)
@@ -126,17 +164,23 @@ def main() -> None:
     torch.set_num_threads(1)
     rows = (row for row in read_items(arguments.dialogues) if not isinstance(row, ItemError))
     items = [check_item(row.history, row.response) for row in islice(rows, arguments.items)]
-    encoder = open_encoder(device="cpu")
+    checkpoint = open_checkpoint(arguments.checkpoint)
+    encoder = open_encoder_of(checkpoint, None, device="cpu", cache_size=CACHE_SIZE)
+    model = open_language_model(arguments.language_model, device="cpu") if arguments.language_model is not None else None
     with threadpool_limits(1), ExitStack() as opened:
-        metrics = [load_metric("coherence", device="cpu")]
+        metrics = {"coherence": load_metric("coherence", checkpoint=checkpoint, parts=PARTS, device="cpu")}
         if arguments.language_model is not None:
-            metrics.append(load_metric("expectation", language_model=arguments.language_model, device="cpu"))
+            metrics[EXPECTATION] = load_metric(EXPECTATION, language_model=arguments.language_model, device="cpu")
+            if EXPECTATION in checkpoint.parts:
+                metrics[FIVE] = load_metric(
+                    "coherence", checkpoint=checkpoint, language_model=arguments.language_model, device="cpu"
+                )
         if arguments.grade is not None:
             graph = opened.enter_context(open_index(opened.enter_context(open_graph(arguments.graph))))
-            metrics.append(
-                load_metric("grade", graph, model=arguments.grade, encoder=encoder, vector_cache=arguments.vector_cache)
+            metrics["grade"] = load_metric(
+                "grade", graph, model=arguments.grade, encoder=open_encoder(device="cpu"), vector_cache=arguments.vector_cache
             )
-        result = measure(metrics, encoder, items, arguments.rounds)
+        result = measure(metrics, encoder, items, arguments.rounds, model)
     if arguments.json:
         print(json.dumps(result))
         return

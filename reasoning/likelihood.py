@@ -185,11 +185,7 @@ class CausalModel:
             )
 
     def tokens(self, texts: list[str]) -> list[list[int]]:
-        """Return the tokens of each text; a special token's name within it is text.
-
-        Raises:
-            InputError: one of them is no valid text.
-        """
+        """Return the tokens of each text, without those of ends; a special token's name within it is text."""
         found: list[list[int]] = self._tokenised(texts)["input_ids"] if texts else []
         return found
 

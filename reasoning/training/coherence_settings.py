@@ -1,4 +1,4 @@
-"""How coherence is trained: what a user may choose, and the two choices that were measured (docs/coherence.md)."""
+"""How coherence is trained: what a user may choose, and the two choices that were measured (docs/coherence-figures.md)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Settings:
     elsewhere: bool = True
 
 
-#: What was chosen on talk like the training's, and what on talk of other kinds (docs/coherence.md has the figures).
+#: What was chosen on talk like the training's, and what on talk of other kinds (docs/coherence-figures.md).
 FOR_SAME = Settings(
     head=HeadSettings(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024), average=True, elsewhere=False
 )

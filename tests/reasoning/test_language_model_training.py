@@ -101,6 +101,18 @@ def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Pat
     assert metric.score(["i have a dog"], "give it a bone").value > metric.score(["we went to the beach"], "give it a bone").value
 
 
+def test_a_gguf_file_may_be_what_it_begins_with(read: tuple[Path, dict[str, Any]], model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    from .tiny_gguf import save_tiny_gguf
+
+    file = save_tiny_gguf(model, tmp_path / "tiny.gguf")
+    facts = train_language_model(CORPORA, file, tmp_path / "model", TINY)
+    assert facts["nats_after"] == pytest.approx(read[1]["nats_after"], abs=1e-3)
+    found, whole = (load_metric("expectation", language_model=folder) for folder in (tmp_path / "model", read[0]))
+    item = (["i have a dog"], "give it a bone")
+    assert found.score(*item).value == pytest.approx(whole.score(*item).value, abs=1e-3)
+
+
 def test_one_seed_is_one_model_and_a_kill_changes_nothing(read: tuple[Path, dict[str, Any]], model: Path, tmp_path: Path) -> None:
     class Killed(Exception):
         pass
