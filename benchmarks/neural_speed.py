@@ -9,8 +9,8 @@ the items need once, all together. "Graph part" goes from keywords to tensors: d
 padding; keywords of an utterance and rows of a concept are remembered, as in any run over dialogues. Vectors of concepts lie on
 the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out,
 and without a language model expectation is. With one, the bare language model is transformers alone, which reads the same texts
-(each response after its turns, and by itself) sorted by length, 16 at a time; a checkpoint that was weighed with it is measured
-with all its parts too, beside both bare models.
+(each response after its turns, and by itself) sorted by length, 16 at a time, with logits for the responses' tokens alone; a
+checkpoint that was weighed with it is measured with all its parts too, beside both bare models.
 """
 
 from __future__ import annotations
@@ -70,16 +70,21 @@ def library_language_model(model: CausalModel, items: list[CheckedItem]) -> Work
     import torch
 
     before = [transcript([turn.text for turn in said(item)[-RECENT:]]) for item in items]
-    texts = [f"{start} {one_line(item.response)}" for item, start in zip(items, before, strict=True)]
-    texts += [f"{transcript([])} {one_line(item.response)}" for item in items]
-    texts = sorted(dict.fromkeys(texts), key=len)
+    asked = [(start, f" {one_line(item.response)}") for item, start in zip(items, before, strict=True)]
+    asked += [(transcript([]), response) for _, response in asked]
+    asked = sorted(dict.fromkeys(asked), key=lambda one: len("".join(one)))
 
     def work() -> None:
         with torch.inference_mode():
-            for start in range(0, len(texts), 16):
-                rows = model.tokens(texts[start : start + 16])
-                ids, inside = (torch.from_numpy(array) for array in padded(rows, model.begin))
-                model.model(input_ids=ids, attention_mask=inside.long())
+            for start in range(0, len(asked), 16):
+                some = asked[start : start + 16]
+                ends = [len(row) for row in model.tokens([response for _, response in some])]
+                ids, inside = (
+                    torch.from_numpy(array) for array in padded(model.tokens(["".join(one) for one in some]), model.begin)
+                )
+                states = model.body(input_ids=ids, attention_mask=inside.long())[0]
+                lengths = inside.sum(1).tolist()
+                model.head(torch.cat([row[n - end : n] for row, n, end in zip(states, lengths, ends, strict=True)]))
 
     return work
 
@@ -185,7 +190,7 @@ def main() -> None:
         print(json.dumps(result))
         return
     for name, value in result.items():
-        print(f"{name:56} {value:>10,.{2 if '/ bare' in name else 0}f}")
+        print(f"{name:56} {value:>10,.{2 if ' / ' in name else 0}f}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class TextEncoder:
         self.batch_tokens = batch_tokens
         self._dtype = dtype
         self._layers = ""
-        self._tuned: dict[str, TextEncoder] = {}
+        self._tuned: WeakValueDictionary[str, TextEncoder] = WeakValueDictionary()
         self._torch = need("torch", "neural")
         self._cache: LruCache[str, Vectors] = LruCache(cache_size)
         self._lock = threading.Lock()
@@ -111,7 +112,8 @@ class TextEncoder:
 
         Args:
             texts: each distinct one is encoded once; what is longer than the model reads loses its end.
-            keep: remember them; without it a large corpus does not push out what is remembered.
+            keep: remember them, and take what is remembered; without it a large corpus pushes nothing out, and what was asked
+                before moves no last digit.
             progress: told how many texts each batch has brought.
 
         Raises:
@@ -120,7 +122,7 @@ class TextEncoder:
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InputError("an encoder takes a list of texts; give one")
         with self._lock:
-            known = {text: self._cache.get(text) for text in dict.fromkeys(texts)}
+            known = {text: self._cache.get(text) if keep else None for text in dict.fromkeys(texts)}
             fresh = [text for text, vector in known.items() if vector is None]
             for places, rows in self._batches(fresh):
                 vectors = self._run(rows)
@@ -140,22 +142,23 @@ class TextEncoder:
         self._cache.size = max(self._cache.size, cache_size)
 
     def tuned(self, layers: Layers, digest: str) -> TextEncoder:
-        """Return this encoder with layers that were tuned over it, and a memory of its own; one object for one ``digest``.
+        """Return this encoder with layers that were tuned over it, and a memory of its own; one object for one ``digest``
+        for as long as anybody holds it.
 
         Raises:
             ModelError: the layers are of another model.
         """
         with self._lock:
-            if digest not in self._tuned:
-                found = TextEncoder(
+            known = self._tuned.get(digest)
+            if known is None:
+                known = TextEncoder(
                     self.files, put_layers(self.model, layers), self.tokenizer, self.reading,
                     dtype=self._dtype, batch_tokens=self.batch_tokens, cache_size=self._cache.size,
                 )  # fmt: skip
-                found._layers = digest
-                self._tuned[digest] = found
-            found = self._tuned[digest]
-            found.grow(self._cache.size)
-            return found
+                known._layers = digest
+                self._tuned[digest] = known
+            known.grow(self._cache.size)
+            return known
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of texts as the model reads them, of each one at least.

@@ -33,6 +33,8 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
         if type(module).__name__ == "ModuleList" and len(module) == total
     )
     found = next(stacks, {})
+    if not found:
+        raise InputError(f"no layers can be told apart in a {type(model).__name__}, so none can be tuned; take another model")
     if not 1 <= number <= len(found):
         raise InputError(f"the model has {len(found)} layers that could be tuned, not {number}; ask for fewer")
     return dict(list(found.items())[-number:])

@@ -121,8 +121,8 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     if missing:
         raise ModelError(f"the model {files.given!r} is no {kind}: it has no weights {missing[0]!r}; give a model of that kind")
     quantizer = getattr(model, "hf_quantizer", None)
-    if quantizer is not None and all(weight.is_floating_point() for weight in model.parameters()):
-        quantizer.remove_quantization_config(model)  # a GGUF file whose weights were unpacked; transformers would not save it
+    if files.gguf is not None and quantizer is not None and all(weight.is_floating_point() for weight in model.parameters()):
+        quantizer.remove_quantization_config(model)  # its weights were unpacked, and transformers would not save it
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return model.to(device).eval(), tokenizer

@@ -20,6 +20,13 @@ class Group(TyperGroup):
         return option
 
 
+class Dtype(Enum):
+    """The numbers that a model works with."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
 class Engine(Enum):
     """What answers a concept query."""
 

@@ -89,7 +89,7 @@ def train_coherence(
     turns = _Turns(learnt, learning_encoder or encoder, settings.max_pairs, random, progress)
     trainer = _Trainer(turns, encoder, expectation, seed, settings, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
-    most = max(1, settings.heard // len(splits)) if expectation else None
+    most = max(2, settings.heard // len(splits)) if expectation else None
     held = {name: _spread(split.held, most) for name, split in splits.items()}
     asked = {name: contrasts(dialogues, settings.copies, random) for name, dialogues in held.items()}
 

@@ -92,7 +92,7 @@ def _options(path: str, header: Mapping[str, Any]) -> str:
 
 
 def _part(name: str, areas: Mapping[str, float], elsewhere: Mapping[str, float] | None, weights: Mapping[str, float]) -> str:
-    far = f"{elsewhere[name]:.3f}" if elsewhere else ""
+    far = f"{elsewhere[name]:.3f}" if elsewhere and name != EXPECTATION else ""
     return f"| {name} | {areas[name]:.3f} | {far} | {weights[name]:+.3f} |"
 
 

@@ -67,7 +67,7 @@ def distinct_dialogues(
 def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:
     """Raise :class:`InputError` when a corpus has fewer than 20 dialogues, too few to hold some out."""
     if not corpora:
-        raise InputError("there is nothing to train coherence on; give dialogues")
+        raise InputError("there is nothing to train on; give dialogues")
     for name, dialogues in corpora.items():
         if len(dialogues) < LEAST_DIALOGUES:
             raise InputError(

@@ -30,7 +30,7 @@ _LONGEST = 256
 _POOL = 512
 _ASKED = 200
 _LEARNING = 0.4
-_CHARACTERS = 8  # a token has fewer, in the mean, so none of a batch's is wanting
+_CHARACTERS = 8  # a token has fewer, in the mean, so there are windows enough
 
 Batch = list[list[int]]
 
@@ -49,8 +49,8 @@ A causal language model that has read dialogues: for the metrics `expectation` a
 | nats per token | {before:.3f} before, {after:.3f} after, on {asked} turns of held-out dialogues after up to {recent} turns |
 | licence | {licence} |
 
-Use: `tacit train coherence DIALOGUES... --output FOLDER --language-model {name}`, with the same dialogues, `--exclude` and
-`--seed`, so that what one holds out the other has not read; and for itself,
+Use: `tacit train coherence DIALOGUES... --output FOLDER --language-model {name}`, with the same files in the same order,
+`--exclude` and `--seed`, so that what one holds out the other has not read; and for itself,
 `tacit score FILE --metrics expectation -O expectation.language_model={name}`.
 """
 
@@ -91,7 +91,8 @@ def train_language_model(
 
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. Those
-            that :func:`~tacit.reasoning.training.coherence.train_coherence` holds out with this seed are held out here too.
+            that :func:`~tacit.reasoning.training.coherence.train_coherence` holds out with this seed are held out here too, if
+            they are given in the same order.
         model: what to begin with: a folder that transformers saved, a GGUF file, or an id of the hub.
         facts: ``command`` and ``licence`` for the card.
         progress: told the step, the number of steps and the loss.
@@ -109,12 +110,15 @@ def train_language_model(
     plan = Plan(reading.steps, 1, reading.rate, reading.seed, reading.keep_every)
     plan.check()
     check_output(output)
+    if Path(model).expanduser().exists() and Path(model).expanduser().resolve() == output.resolve():
+        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
     random = np.random.default_rng(reading.seed)
     splits = hold_out(corpora, random)
     opened = open_causal(model, device=device)
     opened.check_spans()
     opened.model.requires_grad_(False)
-    learning = top_layers(opened.model, reading.layers or math.ceil(_LEARNING * count_layers(opened.model)))
+    layers = math.ceil(_LEARNING * count_layers(opened.model)) if reading.layers is None else reading.layers
+    learning = top_layers(opened.model, layers)
     for layer in learning.values():
         layer.requires_grad_(True)
     learnt = [turns for split in splits.values() for turns in split.learnt]
@@ -124,7 +128,8 @@ def train_language_model(
     data = digest_of([*learnt, (repr(reading), opened.files.digest)])
     watch = Losses(plan, progress)
     start = fit(opened.model, _loss(opened, batches, reading.half), len(batches), plan, output, data=data, progress=watch)
-    opened.model.half().float()  # the numbers that are kept
+    for weight in opened.model.parameters():  # the numbers that are kept
+        weight.data = weight.data.half().float()
     after = _nats(opened, asked)
     told = facts or {}
     name = Path(model).name if Path(model).exists() else str(model)
@@ -161,7 +166,7 @@ def _batches(model: CausalModel, dialogues: Sequence[Dialogue], reading: Reading
     """
     texts = windows(dialogues, random)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
-    taken = accumulate(map(len, texts), initial=0)
+    taken = accumulate((min(len(text), _LONGEST * _CHARACTERS) for text in texts), initial=0)
     texts = [text for text, before in zip(texts, taken, strict=False) if before < reading.steps * reading.tokens * _CHARACTERS]
     rows = [[model.begin, *row][: min(_LONGEST, model.max_length)] for row in model.tokens(texts)]
     pools = [rows[start : start + _POOL] for start in range(0, len(rows), _POOL)]

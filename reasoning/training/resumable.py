@@ -152,7 +152,7 @@ class _Checkpoints:
             {
                 "step": step, "plan": self._plan, "model": model.state_dict(), "optimizer": optimizer.state_dict(),
                 "schedule": {"last_epoch": schedule.last_epoch, "_step_count": schedule._step_count},
-                "random": torch.get_rng_state(),
+                "random": torch.get_rng_state(), "on gpus": _on_gpus(torch),
             },
             fresh,
         )  # fmt: skip
@@ -172,7 +172,14 @@ class _Checkpoints:
         schedule.last_epoch = state["schedule"]["last_epoch"]
         schedule._step_count = state["schedule"]["_step_count"]
         torch.set_rng_state(state["random"])
+        if len(state["on gpus"]) == len(_on_gpus(torch)) > 0:
+            torch.cuda.set_rng_state_all(state["on gpus"])
         return int(state["step"])
+
+
+def _on_gpus(torch: Any) -> list[Any]:
+    """The random states of all GPUs."""
+    return list(torch.cuda.get_rng_state_all()) if torch.cuda.is_available() else []
 
 
 def _folder(output: Path) -> Path:

@@ -2,7 +2,8 @@
 
 The layers below stay as they are, so nothing is learnt through them, and what comes out is small. A batch is made of whole
 dialogues: most turns are then the response of one pair and the context of the next, and each goes through the encoder once.
-The loss is the head's (:mod:`tacit.reasoning.training.towers`), over responses of other dialogues and the context's own turns.
+The loss is the head's (:mod:`tacit.reasoning.training.towers`), over responses of other dialogues and, where the head has learnt
+from them, the context's own turns.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class TuningSettings:
     """How layers are tuned.
 
     Attributes:
-        layers: how many, counted from the output; epochs: rounds over all pairs; batch: pairs in a step.
+        layers: how many, counted from the output; epochs: rounds over all pairs; batch: pairs in a step, 2 or more.
         rate, head_rate: of AdamW at its highest, for the layers and for the head.
     """
 
@@ -77,7 +78,8 @@ def tune_layers(
     """
     settings = settings or TuningSettings()
     torch = need("torch", "neural")
-    with torch.random.fork_rng(devices=[]):
+    device = encoder.model.device
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         towers = Towers(head.mean, head.scale, of_head or HeadSettings())
         towers.take(head)
@@ -157,7 +159,11 @@ class _Tuner:
 def _whole_dialogues(dialogues: Rows, size: int, random: np.random.Generator) -> Iterator[Rows]:
     """Batches of ``size`` places, round after round; of the dialogue that does not fit, the end is left out for this round."""
     order = np.argsort(dialogues, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(dialogues[order])) + 1)
+    groups = [
+        group[start : start + size // 2]  # of the longest dialogues a part, so that a batch holds another one too
+        for group in np.split(order, np.flatnonzero(np.diff(dialogues[order])) + 1)
+        for start in range(0, len(group), size // 2)
+    ]
     while True:
         waiting: list[Rows] = []
         for number in random.permutation(len(groups)).tolist():

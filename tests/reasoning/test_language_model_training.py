@@ -18,13 +18,17 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.likelihood import open_causal
 from tacit.reasoning.training import language_model as room
+from tacit.reasoning.training.coherence_settings import Settings
 from tacit.reasoning.training.corpora import hold_out
 from tacit.reasoning.training.language_model import Reading, train_language_model, windows
+from tacit.reasoning.training.towers import HeadSettings
 
 from .tiny_dialogues import tiny_dialogues
+from .tiny_encoder import save_tiny_encoder
 from .tiny_models import save_tiny_causal
 
 CORPORA = {"one": tiny_dialogues(60, only="pets"), "two": tiny_dialogues(60, seed=1, only="sea")}
+SMALL = Settings(head=HeadSettings(width=8, epochs=1, batch=32), elsewhere=False)
 TINY = Reading(steps=12, tokens=128, rate=1e-2, keep_every=4)
 
 
@@ -94,6 +98,9 @@ def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Pat
     changed = {name for name, weight in before.items() if not weight.allclose(after[name], rtol=1e-3, atol=1e-4)}
     assert changed
     assert all("layers.1." in name for name in changed)
+    held = [turns for split in hold_out(CORPORA, np.random.default_rng(0)).values() for turns in split.held]
+    asked = room._asked(held, np.random.default_rng(0))
+    assert room._nats(open_causal(output), asked) == pytest.approx(facts["nats_after"], abs=1e-5)
     card = (output / "README.md").read_text(encoding="utf-8")
     assert f"{facts['nats_before']:.3f} before, {facts['nats_after']:.3f} after" in card
     assert str(model.parent) not in card
@@ -131,6 +138,10 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(read: tuple[Path, dict
 
 
 def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tacit.reasoning.encoder import open_encoder
+    from tacit.reasoning.training import coherence
+
+    held: list[tuple[str, ...]] = []
     seen: list[tuple[str, ...]] = []
 
     def caught(_: Any, dialogues: Any, *_rest: Any) -> Iterator[Any]:
@@ -140,20 +151,30 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
     monkeypatch.setattr(room, "_batches", caught)
     with pytest.raises(InterruptedError):
         train_language_model(CORPORA, model, tmp_path / "out", replace(TINY, seed=3))
-    splits = hold_out(CORPORA, np.random.default_rng(3))
-    assert sorted(seen) == sorted(turns for split in splits.values() for turns in split.learnt)
+
+    def weighed(dialogues: Any, *_rest: Any) -> None:
+        held.extend(dialogues)
+        if len(held) == 12:
+            raise InterruptedError
+
+    monkeypatch.setattr(coherence, "contrasts", weighed)
+    encoder = open_encoder(save_tiny_encoder(tmp_path / "encoder", modes=("mean",)))
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InterruptedError):
+        coherence.train_coherence(CORPORA, encoder, tmp_path / "out", settings=SMALL, seed=3)
+    assert len(held) == 12
+    assert sorted([*seen, *held]) == sorted(turns for dialogues in CORPORA.values() for turns in dialogues)
 
 
 def test_what_cannot_be_trained_is_refused_before_the_work(model: Path, tmp_path: Path) -> None:
-    for reading, sentence in (
-        (Reading(steps=0), "1 step"),
-        (Reading(layers=3), "2 layers"),
-        (Reading(rate=-1.0), "rate above 0"),
-    ):
+    wrong = [(Reading(steps=0), "1 step"), (Reading(rate=-1.0), "rate above 0")]
+    for reading, sentence in (*wrong, (Reading(layers=0), "2 layers"), (Reading(layers=3), "2 layers")):
         with pytest.raises(InputError, match=sentence):
             train_language_model(CORPORA, model, tmp_path / "out", reading)
     with pytest.raises(InputError, match="give 20 or more"):
         train_language_model({"few": CORPORA["one"][:5]}, model, tmp_path / "out", TINY)
+    with pytest.raises(InputError, match="the model to begin with"):
+        train_language_model(CORPORA, model, model, TINY)
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "letter.txt").write_text("dear", encoding="utf-8")
     with pytest.raises(InputError, match="something other than a model"):

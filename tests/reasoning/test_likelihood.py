@@ -128,14 +128,14 @@ def test_no_turns_are_one_empty_turn(gpt2_model: CausalModel) -> None:
 
 def test_equal_dialogues_are_worked_out_once(gpt2_model: CausalModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 0
-    body = gpt2_model._body
+    body = gpt2_model.body
 
     def counted(**inputs: Any) -> Any:
         nonlocal rows
         rows += len(inputs["input_ids"])
         return body(**inputs)
 
-    monkeypatch.setattr(gpt2_model, "_body", counted)
+    monkeypatch.setattr(gpt2_model, "body", counted)
     gpt2_model.losses([["hi"], ["i have a dog"], ("hi",), ["hi"]])
     assert rows == 2
 

@@ -14,19 +14,12 @@ from typing import Annotated
 import typer
 
 from ....graph.errors import InputError
-from ...terminal.options import Json, Quiet
+from ...terminal.options import Dtype, Json, Quiet
 from ...terminal.progress import Meter
 from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
-
-
-class Dtype(Enum):
-    """Numbers of the encoder."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
 
 
 class Use(Enum):

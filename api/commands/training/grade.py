@@ -12,7 +12,7 @@ import typer
 from ....graph.errors import InputError
 from ...metrics import Pipeline
 from ...opening import Address, open_engine, readable
-from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
+from ...terminal.options import Database, Dtype, Engine, EngineOption, Json, Password, Quiet, User
 from ...terminal.progress import Meter
 from .typed import as_typed
 
@@ -43,13 +43,6 @@ class Choice(Enum):
 
     WEIGHT = "weight"
     SIMILARITY = "similarity"
-
-
-class Dtype(Enum):
-    """Numbers of the frozen encoder."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
 
 
 def grade(

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ...terminal.options import Json, Quiet
+from ...terminal.options import Dtype, Json, Quiet
 from ...terminal.progress import Meter
 from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
-
-
-class Dtype(Enum):
-    """Numbers that are worked with."""
-
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
 
 
 def language_model(
@@ -52,7 +44,7 @@ def language_model(
 ) -> None:
     """Let a language model read dialogues, so that it expects what people answer one another; a run that died goes on.
 
-    With the same files, --exclude and --seed, what train coherence holds out to weigh its parts is held out here too.
+    With the same files in the same order, --exclude and --seed, what train coherence holds out is held out here too.
     """
     from ....reasoning.coherence.expectation import DEFAULT_MODEL
     from ....reasoning.extras import need
