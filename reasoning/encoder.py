@@ -44,9 +44,12 @@ class TextEncoder:
     """A sentence encoder with its memory; see :func:`open_encoder`. Safe to share between threads."""
 
     def __init__(
-        self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, dtype: str, batch_tokens: int, cache_size: int
-    ) -> None:
+        self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, dtype: str, batch_tokens: int, cache_size: int,
+        layers: str = "",
+    ) -> None:  # fmt: skip
         """Wrap a model that is ready to be asked; the arguments are those of :func:`open_encoder`.
+
+        ``layers`` is the digest of those that were tuned.
 
         Raises:
             ModelError: its tokenizer cannot fill up short texts.
@@ -57,7 +60,7 @@ class TextEncoder:
         self.reading = reading
         self.batch_tokens = batch_tokens
         self._dtype = dtype
-        self._layers = ""
+        self._layers = layers
         self._tuned: WeakValueDictionary[str, TextEncoder] = WeakValueDictionary()
         self._torch = need("torch", "neural")
         self._cache: LruCache[str, Vectors] = LruCache(cache_size)
@@ -153,9 +156,8 @@ class TextEncoder:
             if known is None:
                 known = TextEncoder(
                     self.files, put_layers(self.model, layers), self.tokenizer, self.reading,
-                    dtype=self._dtype, batch_tokens=self.batch_tokens, cache_size=self._cache.size,
+                    dtype=self._dtype, batch_tokens=self.batch_tokens, cache_size=self._cache.size, layers=digest,
                 )  # fmt: skip
-                known._layers = digest
                 self._tuned[digest] = known
             known.grow(self._cache.size)
             return known

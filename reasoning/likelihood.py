@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
-from .batching import together
+from .batching import padded, together
 from .extras import need
 from .models import ModelFiles, find_model, open_model, tokens_a_batch
 
@@ -238,15 +238,12 @@ class CausalModel:
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The loss of every token that counts in one padded batch, and the number of its sequence."""
         torch = self._torch
-        lengths = np.array([len(one.ids) for one in batch])
+        ids, inside = padded([one.ids for one in batch], self._end)
         starts = np.array([one.start for one in batch])
-        places = np.arange(lengths.max())
-        ids = np.full((len(batch), len(places)), self._end, dtype=np.int64)
-        ids[places < lengths[:, None]] = np.concatenate([one.ids for one in batch])
-        asked = (places[1:] >= starts[:, None]) & (places[1:] < lengths[:, None])
+        asked = (np.arange(1, ids.shape[1]) >= starts[:, None]) & inside[:, 1:]
         device = self.model.device
         tokens = torch.from_numpy(ids).to(device)
-        mask = None if lengths.min() == len(places) else torch.from_numpy((places < lengths[:, None]).astype(np.int64)).to(device)
+        mask = None if inside.all() else torch.from_numpy(inside.astype(np.int64)).to(device)
         wanted = torch.from_numpy(asked).to(device)
         with torch.inference_mode():
             states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]

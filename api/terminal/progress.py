@@ -138,3 +138,33 @@ class Meter:
         bar.add_task(PurePath(self.label).name, total=self.total, status="")
         bar.start()
         return bar
+
+
+class Stages:
+    """One meter after the other, as long work goes from stage to stage; a context manager.
+
+    Args:
+        noun: from the name of a stage to the plural of what is counted in it.
+        quiet: say nothing at all.
+    """
+
+    def __init__(self, noun: Callable[[str], str], *, quiet: bool) -> None:
+        self._noun, self._quiet = noun, quiet
+        self._stage = ""
+        self._meter: Meter | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._meter is not None:
+            self._meter.__exit__(None, None, None)
+            self._meter = None
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Show how far ``stage`` is."""
+        if self._meter is None or self._stage != stage:
+            self.__exit__()
+            noun = self._noun(stage)
+            self._stage, self._meter = stage, Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
+        self._meter.add(done - self._meter.number, total=total)

@@ -199,11 +199,11 @@ def open_encoder_of(
     """
     wanted = checkpoint.header["encoder"]
     opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
-    before_tuning = str(wanted["signature"]).partition("+")[0]
-    if opened.signature != before_tuning:
+    given = "+".join(filter(None, [opened.signature, checkpoint.layers_digest]))
+    if given != wanted["signature"]:
         raise ModelError(
-            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {before_tuning}, and"
-            f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
+            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
+            f" {opened.files.given!r} makes it {given}; give the encoder that it was trained over"
         )
     layers = checkpoint.layers
     return opened if layers is None else opened.tuned(layers, checkpoint.layers_digest)

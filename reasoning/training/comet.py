@@ -17,7 +17,7 @@ from ...graph.errors import InputError
 from ..accent.tails.comet import GENERATE, MAX_LENGTH, missing_end
 from ..extras import need
 from ..models import find_model, open_model, quiet
-from .resumable import NOTHING_TO_LEARN, Plan, Progress, check_output, digest_of, fit, write_model
+from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 
@@ -90,33 +90,6 @@ def train_comet(
     )  # fmt: skip
     write_model(opened, tokenizer, card, output)
     return {"triples": len(rows), "relations": relations, "began_at": start, "first_loss": watch.first, "last_loss": watch.last}
-
-
-class Losses:
-    """Mean losses of the first and the last tenth of the steps, told on as they come."""
-
-    def __init__(self, plan: Plan, progress: Progress | None) -> None:
-        self._tenth = max(1, plan.steps // 10)
-        self._progress = progress
-        self._seen: list[tuple[int, float]] = []
-
-    def __call__(self, step: int, steps: int, loss: float) -> None:
-        self._seen.append((step, loss))
-        if self._progress is not None:
-            self._progress(step, steps, loss)
-
-    @property
-    def first(self) -> float:
-        """Over the first tenth, as far as it was part of this run; NaN when it was not."""
-        return self._mean([loss for step, loss in self._seen if step <= self._tenth])
-
-    @property
-    def last(self) -> float:
-        """Over the last tenth; NaN when nothing was left to do."""
-        return self._mean([loss for _, loss in self._seen[-self._tenth :]])
-
-    def _mean(self, losses: Sequence[float]) -> float:
-        return float(np.mean(losses)) if losses else float("nan")
 
 
 def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:

@@ -16,8 +16,7 @@ from ...graph.errors import InputError
 from ..accent.scorers.kgbert import MAX_LENGTH, reading
 from ..extras import need
 from ..models import find_model, open_model
-from .comet import Losses
-from .resumable import NOTHING_TO_LEARN, Plan, Progress, check_output, digest_of, fit, write_model
+from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 

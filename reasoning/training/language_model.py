@@ -22,16 +22,18 @@ from ..coherence.expectation import RECENT, one_line, transcript
 from ..extras import need
 from ..layers import count_layers, top_layers
 from ..likelihood import CausalModel, open_causal
-from .comet import Losses
 from .corpora import Dialogue, hold_out
-from .resumable import Plan, Progress, check_output, digest_of, fit, write_model
+from .resumable import Losses, Plan, check_output, digest_of, fit, write_model
 
 _LONGEST = 256
 _POOL = 512
 _ASKED = 200
+_AT_ONCE = 40
 _LEARNING = 0.4
 _CHARACTERS = 8  # a token has fewer, in the mean, so there are windows enough
 
+#: Told the name of the stage at hand, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], object]
 Batch = list[list[int]]
 
 _CARD = """\
@@ -65,7 +67,7 @@ class Reading:
         rate: the highest learning rate, reached after a tenth of the steps, from where it falls to 0 in a line.
         seed: of what is held out, of windows and of order.
         keep_every: steps between checkpoints; 0 keeps none.
-        half: work in bfloat16.
+        half: work in bfloat16; None: on a GPU.
     """
 
     steps: int = 200
@@ -74,7 +76,7 @@ class Reading:
     rate: float = 2e-4
     seed: int = 0
     keep_every: int = 50
-    half: bool = False
+    half: bool | None = None
 
 
 def train_language_model(
@@ -85,7 +87,7 @@ def train_language_model(
     *,
     device: str | None = None,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> dict[str, Any]:
     """Train a causal language model and write it to the folder ``output`` with its card; a run that died goes on where it was.
 
@@ -95,7 +97,7 @@ def train_language_model(
             they are given in the same order.
         model: what to begin with: a folder that transformers saved, a GGUF file, or an id of the hub.
         facts: ``command`` and ``licence`` for the card.
-        progress: told the step, the number of steps and the loss.
+        progress: told the name of the stage at hand, how much of it is done, and how much there is.
 
     Returns:
         Facts about the run: dialogues learnt from, steps, the step that it began from, mean losses of its first and last tenth,
@@ -123,20 +125,21 @@ def train_language_model(
         layer.requires_grad_(True)
     learnt = [turns for split in splits.values() for turns in split.learnt]
     asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(reading.seed))
-    before = _nats(opened, asked)
+    half = opened.model.device.type != "cpu" if reading.half is None else reading.half
+    before = _nats(opened, asked, lambda done: progress("asking before", done, len(asked)))
     batches = _batches(opened, learnt, reading, random)
-    data = digest_of([*learnt, (repr(reading), opened.files.digest)])
-    watch = Losses(plan, progress)
-    start = fit(opened.model, _loss(opened, batches, reading.half), len(batches), plan, output, data=data, progress=watch)
+    digest = digest_of(learnt)
+    data = f"{digest} {reading} {half} {opened.files.digest}"
+    watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
+    start = fit(opened.model, _loss(opened, batches, half), len(batches), plan, output, data=data, progress=watch)
     for weight in opened.model.parameters():  # the numbers that are kept
         weight.data = weight.data.half().float()
-    after = _nats(opened, asked)
+    after = _nats(opened, asked, lambda done: progress("asking after", done, len(asked)))
     told = facts or {}
-    name = Path(model).name if Path(model).exists() else str(model)
-    digest = digest_of(learnt)
     card = _CARD.format(
-        name=output.name, base=f"{name}, content `{opened.files.digest}`", layers=len(learning), dialogues=len(learnt),
-        corpora=", ".join(splits), steps=reading.steps, tokens=reading.tokens, seed=reading.seed, digest=digest, before=before,
+        name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
+        dialogues=len(learnt), corpora=", ".join(splits), steps=reading.steps, tokens=reading.tokens, seed=reading.seed,
+        digest=digest, before=before,
         after=after, asked=len(asked), recent=RECENT, command=told.get("command", "tacit train language-model"),
         licence=told.get("licence") or "that of the model it began as, and of the dialogues",
     )  # fmt: skip
@@ -197,9 +200,13 @@ def _asked(held: Sequence[Dialogue], random: np.random.Generator) -> list[tuple[
     return [(transcript(turns[max(0, n - RECENT) : n]), f" {one_line(turns[n])}") for turns, n in (places[c] for c in chosen)]
 
 
-def _nats(model: CausalModel, asked: Sequence[tuple[str, str]]) -> float:
-    """Mean loss per token of the turns."""
-    found = model.token_losses([before for before, _ in asked], [turn for _, turn in asked])
+def _nats(model: CausalModel, asked: Sequence[tuple[str, str]], told: Callable[[int], object]) -> float:
+    """Mean loss per token of the turns; ``told`` hears how many are done."""
+    found = []
+    for start in range(0, len(asked), _AT_ONCE):
+        some = asked[start : start + _AT_ONCE]
+        found += model.token_losses([before for before, _ in some], [turn for _, turn in some])
+        told(len(found))
     losses = np.concatenate([one.losses for one in found])
     if not len(losses):
         raise InputError("no held-out turn has a token that the model knows; give other dialogues")

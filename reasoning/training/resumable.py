@@ -22,7 +22,7 @@ from ...graph.errors import InputError, ModelError
 from ..extras import need
 from ..models import quiet
 
-Progress = Callable[[int, int, float], None]
+Progress = Callable[[int, int, float], object]
 
 NOTHING_TO_LEARN = "the graph holds no tails of events to learn from; load ATOMIC with: tacit load atomic2020 FILE --into GRAPH"
 
@@ -110,6 +110,33 @@ def fit(
             progress(step + 1, plan.steps, float(loss.detach()))
     model.eval()
     return start
+
+
+class Losses:
+    """Mean losses of the first and the last tenth of the steps, told on as they come."""
+
+    def __init__(self, plan: Plan, progress: Progress | None) -> None:
+        self._tenth = max(1, plan.steps // 10)
+        self._progress = progress
+        self._seen: list[tuple[int, float]] = []
+
+    def __call__(self, step: int, steps: int, loss: float) -> None:
+        self._seen.append((step, loss))
+        if self._progress is not None:
+            self._progress(step, steps, loss)
+
+    @property
+    def first(self) -> float:
+        """Over the first tenth, as far as it was part of this run; NaN when it was not."""
+        return self._mean([loss for step, loss in self._seen if step <= self._tenth])
+
+    @property
+    def last(self) -> float:
+        """Over the last tenth; NaN when nothing was left to do."""
+        return self._mean([loss for _, loss in self._seen[-self._tenth :]])
+
+    def _mean(self, losses: Sequence[float]) -> float:
+        return float(np.mean(losses)) if losses else float("nan")
 
 
 def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:

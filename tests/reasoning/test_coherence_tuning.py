@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning import load_metric
-from tacit.reasoning.coherence.checkpoint import LAYERS, open_checkpoint
+from tacit.reasoning.coherence.checkpoint import HEADER, LAYERS, open_checkpoint
 
 pytest.importorskip("transformers")
 
@@ -155,11 +156,13 @@ def test_a_checkpoint_with_tuned_layers_scores_with_them(trained: Path, folder: 
 def test_layers_that_are_damaged_or_of_another_encoder_are_refused(trained: Path, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="was trained over the encoder"):
         load_metric("coherence", checkpoint=trained, encoder=save_tiny_encoder(tmp_path / "other", modes=("mean",), seed=1))
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for path in trained.rglob("*"):
-        target = copy / path.relative_to(trained)
-        target.mkdir() if path.is_dir() else target.write_bytes(path.read_bytes())
+    copy = Path(shutil.copytree(trained, tmp_path / "copy"))
+    header = json.loads((copy / HEADER).read_text(encoding="utf-8"))
+    del header["files"][LAYERS]
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / HEADER).write_text(json.dumps(header), encoding="utf-8")
+    with pytest.raises(ModelError, match="was trained over the encoder"):  # which says that there are layers
+        load_metric("coherence", parts="similarity", checkpoint=tmp_path / "plain", encoder=folder)
     whole = (copy / LAYERS).read_bytes()
     (copy / LAYERS).write_bytes(whole[:-10] + b"0123456789")
     with pytest.raises(ModelError, match="damaged"):

@@ -100,7 +100,7 @@ def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Pat
     assert all("layers.1." in name for name in changed)
     held = [turns for split in hold_out(CORPORA, np.random.default_rng(0)).values() for turns in split.held]
     asked = room._asked(held, np.random.default_rng(0))
-    assert room._nats(open_causal(output), asked) == pytest.approx(facts["nats_after"], abs=1e-5)
+    assert room._nats(open_causal(output), asked, lambda _: None) == pytest.approx(facts["nats_after"], abs=1e-5)
     card = (output / "README.md").read_text(encoding="utf-8")
     assert f"{facts['nats_before']:.3f} before, {facts['nats_after']:.3f} after" in card
     assert str(model.parent) not in card
@@ -124,15 +124,19 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(read: tuple[Path, dict
     class Killed(Exception):
         pass
 
-    def kill(step: int, *_: Any) -> None:
-        if step == 7:
+    def kill(stage: str, step: int, _: int) -> None:
+        if stage == "training" and step == 7:
             raise Killed
 
     with pytest.raises(Killed):
         train_language_model(CORPORA, model, tmp_path / "model", TINY, progress=kill)
     assert not (tmp_path / "model").exists()
-    facts = train_language_model(CORPORA, model, tmp_path / "model", TINY)
+    told: list[tuple[str, int, int]] = []
+    facts = train_language_model(CORPORA, model, tmp_path / "model", TINY, progress=lambda *done: told.append(done))
     assert facts["began_at"] == 4
+    assert [one for one in told if one[0] == "training"] == [("training", step, 12) for step in range(5, 13)]
+    assert told[0][0] == "asking before"
+    assert told[-1] == ("asking after", 36, 36)
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == (read[0] / "model.safetensors").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

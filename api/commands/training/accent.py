@@ -11,6 +11,7 @@ from ....graph.errors import InputError
 from ...opening import readable
 from ...terminal.options import Json, Quiet
 from ...terminal.progress import Meter
+from .data import sha256_of
 from .typed import as_typed
 
 
@@ -46,7 +47,9 @@ def accent(
         found = read_event_tuples(readable(file))
         rows += found
         tuples = sum(len(row.tuples) for row in found)
-        data.append(f"`{Path(file).name}`, {len(found)} dialogues with {tuples} tuples{_digest(file)}")
+        digest = sha256_of(file)
+        digest = f", sha256 `{digest}`" if digest else ""
+        data.append(f"`{Path(file).name}`, {len(found)} dialogues with {tuples} tuples{digest}")
     from ....reasoning.training.accent import train_extractor
 
     with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
@@ -65,13 +68,3 @@ def accent(
         ("digest", trained.digest),
     ]  # fmt: skip
     show(facts(rows_shown))
-
-
-def _digest(file: str) -> str:
-    """The file's digest for the card; nothing for standard input."""
-    import hashlib
-
-    if file == "-":
-        return ""
-    with Path(file).open("rb") as stream:
-        return f", sha256 `{hashlib.file_digest(stream, 'sha256').hexdigest()}`"

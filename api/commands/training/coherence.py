@@ -15,7 +15,7 @@ import typer
 
 from ....graph.errors import InputError
 from ...terminal.options import Dtype, Json, Quiet
-from ...terminal.progress import Meter
+from ...terminal.progress import Stages
 from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
 
@@ -91,7 +91,7 @@ def coherence(
     told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
     tuning = TuningSettings(layers=tune) if tune else None
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs, tuning=tuning)
-    with _folder(output) as fresh, Stages(quiet) as stages:
+    with _folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
         train_coherence(
             kept,
             opened,
@@ -117,6 +117,11 @@ def coherence(
         ("checkpoint", str(output)), ("card", str(output / "README.md")), ("digest", checkpoint.digest), *sizes,
         ("associations", f"{said['edges']:,}"), *areas,
     ]))  # fmt: skip
+
+
+def _noun(step: str) -> str:
+    """What is counted in a step of the training."""
+    return _NOUNS.get(step.partition(" without ")[0], "steps")
 
 
 def _id(model: str | None) -> str | None:
@@ -147,27 +152,3 @@ def _folder(output: Path) -> Iterator[Path]:
     finally:
         for folder in (fresh, old):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-class Stages:
-    """One meter after the other, as the work goes from step to step."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._meter: Meter | None = None
-
-    def __enter__(self) -> Stages:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._meter is not None:
-            self._meter.__exit__(None, None, None)
-            self._meter = None
-
-    def tell(self, stage: str, done: int, total: int) -> None:
-        """Show how far ``stage`` is."""
-        if self._meter is None or self._meter.label != stage:
-            self.__exit__()
-            noun = _NOUNS.get(stage.partition(" without ")[0], "steps")
-            self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
-        self._meter.add(done - self._meter.number, total=total)

@@ -15,7 +15,7 @@ from ....graph.errors import InputError
 from ...metrics import GraphOption, Pipeline, address_of
 from ...opening import Address, open_engine
 from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
-from ...terminal.progress import Meter
+from ...terminal.progress import Stages
 from .data import collect
 from .output import check_place, write_model
 
@@ -130,7 +130,7 @@ def commonsense(
         "command": _command(judgements, changed),
     }  # fmt: skip
     address = address_of(graph, user, password, database)
-    with _open_graph(address, engine, variant, quiet) as opened, _Stages(quiet) as stages:
+    with _open_graph(address, engine, variant, quiet) as opened, Stages(_noun, quiet=quiet) as stages:
         features = open_features(
             names, opened, pipeline=pipeline, count=count.value, language_model=model, device=device, cache_size=100_000
         )
@@ -139,6 +139,11 @@ def commonsense(
         )  # fmt: skip
     final, card = write_model(output, trained.model)
     _report(final, trained, output, card, json)
+
+
+def _noun(stage: str) -> str:
+    """What is counted in a stage of the training."""
+    return {"features": "responses", "cross-validation": "rounds"}.get(stage, stage.replace("resampling", "resamples"))
 
 
 def _report(model: Regressor, trained: Trained, output: Path, card: Path, json: bool) -> None:
@@ -165,29 +170,6 @@ def _report(model: Regressor, trained: Trained, output: Path, card: Path, json: 
         ("model", str(output)), ("card", str(card)), ("digest", model.digest), ("features", ", ".join(model.features)),
         ("learnt from", f"{len(trained.predictions):,} judgements of {trained.conversations:,} conversations"),
     ]))  # fmt: skip
-
-
-class _Stages:
-    """One meter after the other, as the work goes from features to folds to resamples."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._meter: Meter | None = None
-
-    def __enter__(self) -> _Stages:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        if self._meter is not None:
-            self._meter.__exit__(None, None, None)
-
-    def tell(self, stage: str, done: int, total: int) -> None:
-        """Show how far ``stage`` is."""
-        if self._meter is None or self._meter.label != stage:
-            self.__exit__()
-            noun = {"features": "responses", "cross-validation": "rounds"}.get(stage, stage.replace("resampling", "resamples"))
-            self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
-        self._meter.add(done - self._meter.number, total=total)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def collect(
             what = "dialogue" if contrast else "judgement"
             raise InputError(f"{file} holds no {what} that can be used" + (f"; the first fault: {faults[0]}" if faults else ""))
         rated += found
-        data.append({"file": Path(file).name, "judgements": len(found), "sha256": _sha256(file)})
+        data.append({"file": Path(file).name, "judgements": len(found), "sha256": sha256_of(file)})
     return rated, data
 
 
@@ -88,8 +88,8 @@ def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Ra
     return list(contrast(items, seed, dataset_name(file))) if items else []
 
 
-def _sha256(file: str) -> str | None:
-    """Digest of a file's bytes, None for standard input."""
+def sha256_of(file: str) -> str | None:
+    """Return the digest of a file's bytes, None for standard input."""
     import hashlib
 
     if file == "-":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ import typer
 
 from ....graph.errors import InputError
 from ...opening import readable
+from .data import sha256_of
 
 DialogueFiles = Annotated[
     list[str],
@@ -76,7 +76,7 @@ def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str,
         if not found:
             raise InputError(f'{file} holds no dialogue; give lines of {{"turns": […]}}')
         corpora.setdefault(corpus_of(dataset_name(file)), []).extend(found)
-        described.append({"file": Path(file).name, "dialogues": len(found), "sha256": _sha256(file)})
+        described.append({"file": Path(file).name, "dialogues": len(found), "sha256": sha256_of(file)})
     return corpora, described
 
 
@@ -97,12 +97,3 @@ def _turns_of(file: str) -> Iterator[str]:
         raise InputError(f"{file} holds neither judgements nor dialogues that could be left out")
     for turns in histories:
         yield from turns
-
-
-def _sha256(file: str) -> str | None:
-    """Digest of a file's bytes, None for standard input."""
-
-    if file == "-":
-        return None
-    with Path(file).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

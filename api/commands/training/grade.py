@@ -13,7 +13,8 @@ from ....graph.errors import InputError
 from ...metrics import Pipeline
 from ...opening import Address, open_engine, readable
 from ...terminal.options import Database, Dtype, Engine, EngineOption, Json, Password, Quiet, User
-from ...terminal.progress import Meter
+from ...terminal.progress import Stages
+from .data import sha256_of
 from .typed import as_typed
 
 if TYPE_CHECKING:
@@ -151,7 +152,10 @@ def grade(
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     work = output.with_name(f"{output.name}.training")
     facts = {"data": files, "licence": licence, "command": as_typed("grade", dialogues, output)}
-    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened, _Stages(quiet) as stages:
+    with (
+        open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened,
+        Stages(lambda stage: _NOUNS.get(stage, "steps"), quiet=quiet) as stages,
+    ):
         sources = _sources(opened, encoder, vectors, cache, pipeline, where, dtype.value, model if tune else None)
         trained = train_grade(
             read, sources, config, recipe, work, stages.tell, negatives=drawn.value, most=pairs, turn_cache=cache,
@@ -201,7 +205,7 @@ def _read(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[l
         found += _dialogues(readable(file), strict)
         if len(found) == before:
             raise InputError(f"{file} holds no dialogue")
-        described.append({"file": Path(file).name, "dialogues": len(found) - before, "sha256": _sha256(file)})
+        described.append({"file": Path(file).name, "dialogues": len(found) - before, "sha256": sha256_of(file)})
     return without_judged(found, judged), described
 
 
@@ -218,16 +222,6 @@ def _dialogues(file: str, strict: bool) -> Iterator[tuple[str, ...]]:
         last = (*item.history, item.response)
     if last:
         yield last
-
-
-def _sha256(file: str) -> str | None:
-    """Digest of a file's bytes, None for standard input."""
-    import hashlib
-
-    if file == "-":
-        return None
-    with Path(file).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _limits(text: str) -> tuple[int, ...]:
@@ -259,27 +253,3 @@ def _report(trained: Trained, output: Path, digest: str, json: bool) -> None:
         ("checkpoint", str(output)), ("card", str(output / CARD)), ("digest", digest), ("pairs", f"{said['pairs']:,}"),
         ("best after", f"step {said['best_step']:,}"),
     ]))  # fmt: skip
-
-
-class _Stages:
-    """One meter after the other, as the work goes from turns to steps."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._meter: Meter | None = None
-
-    def __enter__(self) -> _Stages:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._meter is not None:
-            self._meter.__exit__(None, None, None)
-            self._meter = None
-
-    def tell(self, stage: str, done: int, total: int) -> None:
-        """Show how far ``stage`` is."""
-        if self._meter is None or self._meter.label != stage:
-            self.__exit__()
-            noun = _NOUNS.get(stage, "steps")
-            self._meter = Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
-        self._meter.add(done - self._meter.number, total=total)

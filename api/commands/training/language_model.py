@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ...terminal.options import Dtype, Json, Quiet
-from ...terminal.progress import Meter
+from ...terminal.progress import Stages
 from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
 
@@ -47,23 +47,19 @@ def language_model(
     With the same files in the same order, --exclude and --seed, what train coherence holds out is held out here too.
     """
     from ....reasoning.coherence.expectation import DEFAULT_MODEL
-    from ....reasoning.extras import need
     from ....reasoning.training.language_model import Reading, train_language_model
     from ....reasoning.training.resumable import check_output
     from ...terminal.screen import facts, print_json, show
 
     check_output(output)
     kept, left, files = read_corpora(dialogues, exclude or (), strict)
-    where = device or ("cuda" if need("torch", "neural").cuda.is_available() else "cpu")
-    half = dtype is Dtype.BFLOAT16 if dtype else where != "cpu"
+    half = dtype is Dtype.BFLOAT16 if dtype else None
     reading = Reading(steps, tokens, layers, rate, seed, checkpoint_every, half)
     told = {"command": as_typed("language-model", dialogues, output), "licence": licence}
-    with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
-
-        def progress(step: int, total: int, _: float) -> None:
-            meter.add(step - meter.number, total=total)
-
-        found = train_language_model(kept, model or DEFAULT_MODEL, output, reading, device=where, facts=told, progress=progress)
+    with Stages(lambda stage: "steps" if stage == "training" else "turns", quiet=quiet) as stages:
+        found = train_language_model(
+            kept, model or DEFAULT_MODEL, output, reading, device=device, facts=told, progress=stages.tell
+        )
     if json:
         print_json({"output": str(output), "card": str(output / "README.md"), "data": files, "left out": left, **found})
         return
