@@ -1,6 +1,6 @@
 """How well ACCENT's tuple scorers, and the whole metric, agree with people: the tables of docs/accent.md.
 
-python benchmarks/accent_table.py GRAPH DATA_DIR [--parts cskb,deco,comet,metric] [--resamples N] [--json]
+python benchmarks/accent_table.py GRAPH DATA_DIR [--parts cskb,deco,comet,metric] [--comet MODEL] [--resamples N] [--json]
 
 GRAPH holds ATOMIC; DATA_DIR holds judgements/cskb-dev.csv.gz, judgements/deco-train.json.gz and
 atomic2020/comet-bart-generations.jsonl.gz. Four parts:
@@ -10,7 +10,7 @@ weighted by rows: over relations together, a scorer that knows only the relation
 relations. - deco: the mean score over the human tuples of a dialogue of DECO (Ghazarian et al., ACL 2023) against its event
 commonsense. - comet: what COMET-BART generated for 5,000 queries as the tails of those heads; AUC of people's tails of a query
 against people's tails of another query of the same relation, under equation 1. - metric: the whole metric with the extractor
-``rules`` over DECO's responses, by profile and scorer.
+``rules`` over DECO's responses, by profile and scorer. With --comet, that model's rows stand beside the others.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from tacit.graph import open_graph
 from tacit.reasoning import load_metric
 from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
 from tacit.reasoning.accent.scorers.compatibility import Compatibility
+from tacit.reasoning.accent.scorers.likelihood import CometLift, CometLoss
 from tacit.reasoning.accent.scorers.opening import Opener
 from tacit.reasoning.accent.scorers.retriever import Match
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
 from tacit.reasoning.accent.statements import statement
-from tacit.reasoning.accent.tails.comet import Generated, as_known
+from tacit.reasoning.accent.tails.comet import Generated, as_known, open_comet
 from tacit.reasoning.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.accent.tails.source import Found, Query
 from tacit.reasoning.accent.tuples import RELATIONS
@@ -66,7 +67,7 @@ def percentiles(values: Sequence[float]) -> list[float]:
     return [round(float(value), 3) for value in np.nanpercentile(values, [2.5, 97.5])]
 
 
-def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
+def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
     """The scorers of the tables, by the names that they have there."""
     table = opener.table
     retriever: Any = opener.scorer("retriever")
@@ -82,6 +83,17 @@ def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
     def blend(**parts: TupleScorer) -> Blend:
         return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
 
+    written_by = {}
+    if comet is not None:
+        asked = open_comet(comet)
+        lift = CometLift(asked)
+        tails = opener.tails(comet=asked, remember=False)
+        written_by = {
+            "comet-loss": CometLoss(asked),
+            "comet-lift": lift,
+            "sum of closeness, match, support, comet-lift": blend(closeness=retriever, match=match, support=support, lift=lift),
+            "compatibility (the graph, then the COMET)": opener.scorer("compatibility", tails=tails),
+        }
     return {
         "cosine of head and tail": plain,
         "tails of the ten nearest heads": nearest,
@@ -93,6 +105,7 @@ def scorers_of(opener: Opener) -> dict[str, TupleScorer]:
         "sum of those three and nearest": blend(closeness=retriever, match=match, support=support, nearest=nearest),
         "compatibility (the graph, then closeness)": opener.scorer("compatibility"),
         "blend (the metric's default)": opener.scorer("blend"),
+        **written_by,
     }
 
 
@@ -231,6 +244,7 @@ def main() -> None:
     parser.add_argument("graph", nargs="?")
     parser.add_argument("data", nargs="?", type=Path)
     parser.add_argument("--parts", default="cskb,deco,comet,metric")
+    parser.add_argument("--comet", metavar="MODEL", help="a COMET to measure too: a folder, a GGUF file or an id")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -243,7 +257,7 @@ def main() -> None:
         dialogues = json.load(file)
     with open_graph(arguments.graph) as graph:
         opener = Opener(graph)
-        scorers = scorers_of(opener) if {"cskb", "deco"} & set(parts) else {}
+        scorers = scorers_of(opener, arguments.comet) if {"cskb", "deco"} & set(parts) else {}
         if "cskb" in parts:
             known = {written(one) for one in opener.table.triples(RELATIONS)}
             found["cskb"] = cskb(scorers, arguments.data / "judgements" / "cskb-dev.csv.gz", known, arguments.resamples)

@@ -54,7 +54,7 @@ class CausalModel:
 
     Attributes:
         model: the whole; body, head: what turns tokens into states, and states into logits.
-        begin: the token that stands before everything.
+        begin: the token that stands before everything; end: the one that closes a turn.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class CausalModel:
         if max_length is not None:
             self._changed["max_length"] = str(max_length)
         self._torch = need("torch", "neural")
-        self._end = int(end)
-        self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self._end
+        self.end = int(end)
+        self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self.end
         self.body, self.head = self._parts(_CLOSE[dtype])
         if self.body is model:
             self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
@@ -139,7 +139,7 @@ class CausalModel:
         sequences = []
         for turns, continuation in zip(contexts, continuations, strict=True):
             before = self._joined([tokens[turn] for turn in turns])
-            ids = (*before, *tokens[continuation], *((self._end,) if ended else ()))
+            ids = (*before, *tokens[continuation], *((self.end,) if ended else ()))
             sequences.append(self._cut(ids, len(before)))
         return self._means(sequences)
 
@@ -205,7 +205,7 @@ class CausalModel:
         ids = [self.begin]
         for turn in turns:
             ids += turn
-            ids.append(self._end)
+            ids.append(self.end)
         return tuple(ids)
 
     def _cut(self, ids: tuple[int, ...], start: int) -> _Sequence:
@@ -238,7 +238,7 @@ class CausalModel:
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The loss of every token that counts in one padded batch, and the number of its sequence."""
         torch = self._torch
-        ids, inside = padded([one.ids for one in batch], self._end)
+        ids, inside = padded([one.ids for one in batch], self.end)
         starts = np.array([one.start for one in batch])
         asked = (np.arange(1, ids.shape[1]) >= starts[:, None]) & inside[:, 1:]
         device = self.model.device

@@ -131,6 +131,23 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
         raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
 
 
+def is_seq2seq(files: ModelFiles) -> bool:
+    """Return whether a model has an encoder and a decoder apart, as its configuration says; none in a GGUF file has.
+
+    Raises:
+        ModelError: its configuration cannot be read.
+        MissingExtra: transformers is not installed.
+    """
+    if files.gguf is not None:
+        return False
+    transformers = need("transformers", "neural")
+    try:
+        return bool(transformers.AutoConfig.from_pretrained(files.folder, local_files_only=True).is_encoder_decoder)
+    except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the file
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another") from error
+
+
 @contextmanager
 def _place(files: ModelFiles) -> Iterator[tuple[str, dict[str, str]]]:
     """Where transformers is to look, and for what: a GGUF file apart from its neighbours, whose tokenizers it would take."""

@@ -37,6 +37,7 @@ class Scorer(Enum):
     BLEND = "blend"
     COSINE = "cosine"
     COMET_LOSS = "comet-loss"
+    COMET_LIFT = "comet-lift"
     KG_BERT = "kg-bert"
 
 
@@ -58,7 +59,10 @@ def score_tuples(
         float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine for a head to be like another.")
     ] = 0.8,
     comet: Annotated[
-        str | None, typer.Option(metavar="ID|FOLDER", show_default=False, help="A COMET, for unknown heads and for comet-loss.")
+        str | None,
+        typer.Option(
+            metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET, for unknown heads, comet-loss and comet-lift."
+        ),
     ] = None,
     no_remember: Annotated[
         bool, typer.Option("--no-remember", help="Do not write what the COMET generates to the graph.")

@@ -1,8 +1,8 @@
-"""Training a COMET: a sequence-to-sequence model learns to write the tails of ``{head} {relation} [GEN]`` (Hwang et al., AAAI
-2021).
+"""Training a COMET: a language model learns to write the tails of ``{head} {relation} [GEN]`` (Hwang et al., AAAI 2021).
 
 It learns from what people said of the events of a graph; where they said that nothing follows, the graph keeps silent, so the
-model does not learn to say "none".
+model does not learn to say "none". Now and then a head gives way to one that says nothing, so that the model learns what people
+say of any event too: what a head adds to that is what the scorer ``comet-lift`` asks.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..accent.tails.comet import GENERATE, MAX_LENGTH, missing_end
+from ..accent.tails.comet import GENERATE, SOME_EVENT, prompt_of
+from ..accent.tails.writers import CausalWriter, Seq2SeqWriter, open_writer
 from ..extras import need
-from ..models import find_model, open_model, quiet
+from ..layers import top_layers
+from ..models import find_model, quiet
 from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 
-_IGNORED = -100
+_ANY_EVENT = 0.1  # of the heads give way
 
 _CARD = """\
 # {name}
 
 A COMET: it writes tails of event commonsense for `{{head}} {{relation}} [GEN]`. Made by
-`tacit train comet GRAPH --model {base} --steps {steps} --batch-size {batch} --rate {rate:g} --seed {seed}`.
+`tacit train comet GRAPH --model {base} --steps {steps} --batch-size {batch} --rate {rate:g} --seed {seed}{more}`.
 
 | | |
 |---|---|
-| began as | {base} |
+| began as | {base}, a {kind} model |
 | learnt from | {triples:,} triples of {heads:,} heads, graph `{graph}`, digest of the triples `{digest}` |
 | relations | {relations} |
+| learnt | {learnt} |
 | loss | {first:.3f} over the first tenth of the steps, {last:.3f} over the last; nats per token, on what it learnt from |
 | licence | that of the model it began as, and of the graph's data (ATOMIC-2020: CC BY 4.0, Hwang et al., AAAI 2021) |
 
@@ -48,6 +51,8 @@ def train_comet(
     output: Path,
     plan: Plan,
     *,
+    layers: int | None = None,
+    half: bool = False,
     graph: str = "",
     device: str | None = None,
     progress: Progress | None = None,
@@ -56,7 +61,10 @@ def train_comet(
 
     Args:
         triples: head, relation, tail; repetitions count once.
-        model: the sequence-to-sequence model to begin with, a folder or an id of the hub.
+        model: what to begin with, a sequence-to-sequence or a causal model: a folder, a GGUF file or an id of the hub. A causal
+            one is kept in half precision.
+        layers: how many layers of a causal model learn, counted from the output; None: all, and the embeddings.
+        half: work in bfloat16.
         graph: digest of the graph, for the card.
         progress: told the step, the number of steps and the loss.
 
@@ -64,47 +72,71 @@ def train_comet(
         Facts about the run: triples, mean losses of the first and last tenth of the steps, and the step that it began from.
 
     Raises:
-        InputError: there are no triples, ``output`` holds something else, or the plan makes no sense.
+        InputError: there are no triples, ``output`` holds something else, or the plan or the layers make no sense.
         ModelError: the model cannot be opened.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     plan.check()
     check_output(output)
     rows = sorted(dict.fromkeys(triples))
     if not rows:
         raise InputError(NOTHING_TO_LEARN)
-    torch = need("torch", "neural")
-    torch.manual_seed(plan.seed)
-    opened, tokenizer = open_model("AutoModelForSeq2SeqLM", find_model(model), device=device, dtype="float32")
+    if Path(model).expanduser().exists() and Path(model).expanduser().resolve() == output.resolve():
+        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
+    need("torch", "neural").manual_seed(plan.seed)
+    files = find_model(model, gguf=True)
+    writer = open_writer(files, device=device)
     relations = sorted({relation for _, relation, _ in rows})
-    if tokenizer.add_tokens([token for token in (GENERATE, *relations) if len(tokenizer.tokenize(token)) > 1]):
-        with quiet():
-            opened.resize_token_embeddings(len(tokenizer))
+    if isinstance(writer, Seq2SeqWriter):
+        _name_relations(writer, relations)
+    _choose(writer, layers)
     watch = Losses(plan, progress)
     digest = digest_of(rows)
-    start = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, output, data=digest, progress=watch)
-    base = Path(model).name if Path(model).is_dir() else str(model)
+    data = f"{digest} {files.digest} {layers} {half}"
+    start = fit(writer.model, _loss(writer, rows, half), len(rows), plan, output, data=data, progress=watch)
+    base = Path(model).name if Path(model).exists() else str(model)
+    more = (f" --layers {layers}" if layers else "") + (" --dtype bfloat16" if half else "")
     card = _CARD.format(
-        name=output.name, base=base, steps=plan.steps, batch=plan.batch_size, rate=plan.rate, seed=plan.seed, triples=len(rows),
-        heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest, relations=", ".join(relations),
-        first=watch.first, last=watch.last,
+        name=output.name, base=base, kind="causal" if isinstance(writer, CausalWriter) else "sequence-to-sequence", more=more,
+        learnt=f"its top {layers} layers" if layers else "all of it", steps=plan.steps, batch=plan.batch_size, rate=plan.rate,
+        seed=plan.seed, triples=len(rows), heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest,
+        relations=", ".join(relations), first=watch.first, last=watch.last,
     )  # fmt: skip
-    write_model(opened, tokenizer, card, output)
+    write_model(writer.model.half() if isinstance(writer, CausalWriter) else writer.model, writer.tokenizer, card, output)
     return {"triples": len(rows), "relations": relations, "began_at": start, "first_loss": watch.first, "last_loss": watch.last}
 
 
-def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:
+def _name_relations(writer: Seq2SeqWriter, relations: Sequence[str]) -> None:
+    """Make relations tokens of their own; a causal model reads their names in pieces, as it reads everything."""
+    tokenizer = writer.tokenizer
+    if tokenizer.add_tokens([token for token in (GENERATE, *relations) if len(tokenizer.tokenize(token)) > 1]):
+        with quiet():
+            writer.model.resize_token_embeddings(len(tokenizer))
+
+
+def _choose(writer: Seq2SeqWriter | CausalWriter, layers: int | None) -> None:
+    """Let the top ``layers`` learn alone."""
+    if layers is None:
+        return
+    if isinstance(writer, Seq2SeqWriter):
+        raise InputError("layers can be chosen of a causal model; leave them out for a sequence-to-sequence model")
+    learning = top_layers(writer.model, layers)
+    writer.model.requires_grad_(False)
+    for layer in learning.values():
+        layer.requires_grad_(True)
+
+
+def _loss(
+    writer: Seq2SeqWriter | CausalWriter, rows: Sequence[Triple], half: bool
+) -> Callable[[Sequence[int], np.random.Generator], Any]:
     """From the numbers of a batch to the loss of its tails."""
+    torch = need("torch", "neural")
 
-    end = missing_end(tokenizer)
-
-    def encoded(**texts: list[str]) -> Any:
-        return tokenizer(**texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
-
-    def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
-        given = encoded(text=[f"{rows[number][0]} {rows[number][1]} {GENERATE}" for number in batch])
-        wanted = encoded(text_target=[rows[number][2] + end for number in batch])
-        labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, _IGNORED)
-        parts = {name: given[name].to(model.device) for name in ("input_ids", "attention_mask")}
-        return model(**parts, labels=labels.to(model.device)).loss
+    def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
+        drawn = random.random(len(batch)) < _ANY_EVENT
+        heads = [SOME_EVENT if any_event else rows[number][0] for number, any_event in zip(batch, drawn.tolist(), strict=True)]
+        prompts = [prompt_of(head, rows[number][1]) for head, number in zip(heads, batch, strict=True)]
+        with torch.autocast(writer.model.device.type, torch.bfloat16, enabled=half):
+            return writer.loss(prompts, [rows[number][2] for number in batch])
 
     return loss

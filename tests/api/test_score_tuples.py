@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ..reasoning.tiny_encoder import save_tiny_encoder
+from ..reasoning.tiny_models import save_tiny_causal
 
 pytest.importorskip("transformers")
 
@@ -162,6 +163,27 @@ def test_training_is_refused_before_it_costs_anything(tacit: Tacit, place: Path,
         done = tacit("train", name, place / "graph", "--output", tmp_path / "taken", *options)
         assert done.status == 2
         assert "holds something other than" in done.err
+
+
+def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    base, comet = save_tiny_causal(tmp_path / "base", positions=160, kind="llama"), tmp_path / "comet"
+    done = tacit(
+        "train", "comet", place / "graph", "--output", comet, "--model", base, "--steps", 2, "--batch-size", 2, "--layers", 1,
+        "--dtype", "bfloat16", "--json",
+    )  # fmt: skip
+    assert done.status == 0
+    assert (done.json["triples"], done.json["steps"]) == (len(ATOMIC), 2)
+    assert "--layers 1 --dtype bfloat16" in (comet / "README.md").read_text(encoding="utf-8")
+    for scorer in ("comet-lift", "comet-loss"):
+        rows = tacit(*words(place, "--scorer", scorer, "--comet", comet, "--quiet")).rows
+        alone = tacit(*words(place, "--scorer", scorer, "--comet", comet, "--quiet", "--batch-size", 1)).rows
+        scores = [row["score"] for row in rows if "score" in row]
+        assert scores == pytest.approx([row["score"] for row in alone if "score" in row], abs=1e-5)
+        assert all(0 < score < 1 for score in scores)
+    origins = [
+        tail["origin"] for row in tacit(*words(place, "--comet", comet, "--quiet")).rows for tail in row.get("closest", ())
+    ]
+    assert {"graph", "comet"} <= set(origins)
 
 
 def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:

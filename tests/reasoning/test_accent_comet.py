@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 
-from .tiny_models import END
+from .tiny_models import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
 from tacit.reasoning.accent.scorers.kgbert import open_kgbert, reading
-from tacit.reasoning.accent.scorers.likelihood import CometLoss
-from tacit.reasoning.accent.tails.comet import as_known, open_comet
+from tacit.reasoning.accent.scorers.likelihood import CometLift, CometLoss
+from tacit.reasoning.accent.tails.comet import SOME_EVENT, as_known, open_comet
 from tacit.reasoning.accent.tails.source import Query
 from tacit.reasoning.training.comet import train_comet
 from tacit.reasoning.training.kgbert import train_kgbert
@@ -57,9 +57,14 @@ def save_tiny_seq2seq(folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_seq2seq(tmp_path_factory.mktemp("models") / "bart")
+def save_tiny_gpt(folder: Path) -> Path:
+    return save_tiny_causal(folder, sentences=[" ".join(one) for one in TRIPLES], positions=160, kind="llama", pad=True)
+
+
+@pytest.fixture(scope="module", params=[save_tiny_seq2seq, save_tiny_gpt], ids=["seq2seq", "causal"])
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    saved: Path = request.param(tmp_path_factory.mktemp("models") / "base")
+    return saved
 
 
 @pytest.fixture(scope="module")
@@ -93,19 +98,29 @@ def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -
     assert [tail.rank for tail in found.tails] == sorted(tail.rank for tail in found.tails)
 
 
+def own_loss(folder: Path, prompt: str, tail: str) -> float:
+    """The loss that transformers gives for a tail."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    given = tokenizer(prompt, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        if AutoConfig.from_pretrained(folder).is_encoder_decoder:
+            model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
+            return float(model(input_ids=given, labels=tokenizer(tail + END, return_tensors="pt")["input_ids"]).loss)
+        model = AutoModelForCausalLM.from_pretrained(folder).eval()
+        ids = tokenizer(f"{prompt} {tail}{END}", return_tensors="pt")["input_ids"]
+        labels = ids.clone()
+        labels[:, : given.shape[1]] = -100
+        return float(model(input_ids=ids, labels=labels).loss)
+
+
 def test_losses_are_the_models_own(base: Path) -> None:
     """The oracle is the loss that the model itself works out for one pair without padding."""
-    import torch
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
     comet = open_comet(base)
-    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(base).eval(), AutoTokenizer.from_pretrained(base)
     tails = [tail for _, _, tail in TRIPLES]
-    expected = []
-    with torch.inference_mode():
-        for (head, relation), tail in zip(QUERIES, tails, strict=True):
-            given = tokenizer(f"{head} {relation} [GEN]", return_tensors="pt")["input_ids"]
-            expected.append(float(model(input_ids=given, labels=tokenizer(tail + END, return_tensors="pt")["input_ids"]).loss))
+    expected = [own_loss(base, f"{head} {relation} [GEN]", tail) for (head, relation), tail in zip(QUERIES, tails, strict=True)]
     np.testing.assert_allclose(comet.losses(QUERIES, tails), expected, rtol=1e-4)
     scores = [score.value for score in CometLoss(comet).score(TRIPLES)]
     np.testing.assert_allclose(scores, np.exp(-np.array(expected)), rtol=1e-4)
@@ -115,6 +130,18 @@ def test_a_comet_prefers_what_it_learnt(trained: Path) -> None:
     scorer = CometLoss(open_comet(trained))
     right, wrong = scorer.score([TRIPLES[1], ("PersonX eats dinner", "xReact", "to dance")])
     assert right.value > 0.5 > wrong.value
+
+
+def test_lift_is_what_the_head_adds(trained: Path, base: Path) -> None:
+    comet = open_comet(base)
+    (lift,) = CometLift(comet).score([TRIPLES[0]])
+    after, anyway = (own_loss(base, f"{head} xWant [GEN]", "to feed the dog") for head in (TRIPLES[0][0], SOME_EVENT))
+    assert lift.value == pytest.approx(anyway / (anyway + after), rel=1e-4)
+    scorer = CometLift(open_comet(trained))
+    right, wrong, none = scorer.score([TRIPLES[1], ("PersonX sleeps", "xReact", "happy"), (SOME_EVENT, "xReact", "happy")])
+    assert right.value > 0.5 > wrong.value
+    assert none.value == pytest.approx(0.5, abs=1e-6)
+    assert scorer.score([]) == []
 
 
 def weights(folder: Path) -> dict[str, Any]:
@@ -167,6 +194,49 @@ def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
         train_comet(TRIPLES, tmp_path / "nowhere", tmp_path / "model", Plan(1))
     with pytest.raises(InputError, match="beams"):
         open_comet(base, beams=0)
+
+
+def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> None:
+    said = [("PersonX feeds the dog", "xWant", "PersonX feeds the dog and the dog and the dog")]
+    base = save_tiny_causal(tmp_path / "base", sentences=[" ".join(said[0])], positions=160, kind="llama")
+    train_comet(said, base, tmp_path / "comet", Plan(80, batch_size=1, rate=3e-3))
+    (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*said[0][:2])])
+    assert tails[0].text.startswith("personx feeds the dog and") or tails[0].text.startswith("PersonX feeds the dog and")
+    assert all(tail.text.count("the dog") < 3 for tail in tails)
+
+
+def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
+    base = save_tiny_gpt(tmp_path / "base")
+    train_comet(TRIPLES, base, tmp_path / "comet", Plan(3, batch_size=2, rate=1e-3), layers=1, half=True)
+    before, after = weights(base), weights(tmp_path / "comet")
+    moved = {name for name in before if not np.array_equal(before[name].astype(np.float16), after[name])}
+    assert moved
+    assert all(name.startswith("model.layers.1.") for name in moved)
+    assert {array.dtype for array in after.values()} == {np.dtype(np.float16)}
+    assert "its top 1 layers" in (tmp_path / "comet" / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="layers that could be tuned"):
+        train_comet(TRIPLES, base, tmp_path / "other", Plan(1), layers=9)
+    with pytest.raises(InputError, match="layers can be chosen of a causal model"):
+        train_comet(TRIPLES, save_tiny_seq2seq(tmp_path / "bart"), tmp_path / "other", Plan(1), layers=1)
+    with pytest.raises(InputError, match="holds the model to begin with"):
+        train_comet(TRIPLES, base, base, Plan(1))
+
+
+def test_a_comet_may_be_a_gguf_file(tmp_path: Path) -> None:
+    pytest.importorskip("gguf")
+    from .tiny_gguf import save_tiny_gguf
+
+    folder = save_tiny_gpt(tmp_path / "base")
+    comet = open_comet(save_tiny_gguf(folder, tmp_path / "base.gguf"))
+    tails = [tail for _, _, tail in TRIPLES]
+    np.testing.assert_allclose(comet.losses(QUERIES, tails), open_comet(folder).losses(QUERIES, tails), rtol=1e-4)
+    train_comet(TRIPLES, tmp_path / "base.gguf", tmp_path / "comet", Plan(1, batch_size=2))
+    assert len(open_comet(tmp_path / "comet").generate(QUERIES)) == len(QUERIES)
+
+
+def test_what_writes_no_text_is_no_comet(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"is no AutoModelForCausalLM|cannot be opened"):
+        open_comet(save_tiny_encoder(tmp_path / "bert"))
 
 
 def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ import typer
 from ....graph.errors import InputError
 from ...metrics import address_of
 from ...opening import open_store
-from ...terminal.options import Database, Graph, Json, Password, Quiet, User
+from ...terminal.options import Database, Dtype, Graph, Json, Password, Quiet, User
 from ...terminal.output import write_whole
 from ...terminal.progress import Meter
 from ..tuples import Making
@@ -84,11 +85,15 @@ def retriever(
 def comet(
     graph: Graph,
     output: Output,
-    model: Base,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="What it begins as.")],
     epochs: Epochs = 3.0,
     steps: Steps = None,
     batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Triples in a batch.")] = 32,
     rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 5e-5,
+    layers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default="all", help="Top layers of a causal model that learn.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Numbers to work with.")] = Dtype.FLOAT32,
     seed: Seed = 0,
     checkpoint_every: Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")] = 500,
     device: Device = None,
@@ -98,11 +103,15 @@ def comet(
     password: Password = None,
     database: Database = None,
 ) -> None:
-    """Train a COMET, which writes tails of events, on what a graph says; a run that died goes on when it is called again."""
+    """Train a COMET, which writes tails of events, on what a graph says; a run that died goes on when it is called again.
+
+    It begins as a sequence-to-sequence model, or as a causal one.
+    """
     from ....reasoning.training.comet import train_comet
 
     options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
-    _train(train_comet, graph, output, model, options, device, json, quiet, (user, password, database))
+    train = partial(train_comet, layers=layers, half=dtype is Dtype.BFLOAT16)
+    _train(train, graph, output, model, options, device, json, quiet, (user, password, database))
 
 
 def kg_bert(

@@ -22,7 +22,7 @@ from .tuplescore import TupleScorer
 if TYPE_CHECKING:
     from .compact import Compact
 
-SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "kg-bert")
+SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "comet-lift", "kg-bert")
 
 Progress = Callable[[str, int], None]
 
@@ -110,7 +110,7 @@ class Opener:
         """Return the scorer ``name``.
 
         Args:
-            tails: what ``compatibility`` and ``blend`` compare with; comet: the model of ``comet-loss``.
+            tails: what ``compatibility`` and ``blend`` compare with; comet: the model of ``comet-loss`` and ``comet-lift``.
             model: the folder or file of a retriever (by default the one that ships with tacit), or of a ``kg-bert``.
 
         Raises:
@@ -130,10 +130,10 @@ class Opener:
             from .plain import PlainCosine
 
             return PlainCosine(self.embed, encoder=self.encoder.signature)
-        if name == "comet-loss":
-            from .likelihood import CometLoss
+        if name in ("comet-loss", "comet-lift"):
+            from .likelihood import CometLift, CometLoss
 
-            return CometLoss(self._open_comet(comet))
+            return (CometLoss if name == "comet-loss" else CometLift)(self._open_comet(comet))
         if name == "kg-bert":
             from .kgbert import open_kgbert
 

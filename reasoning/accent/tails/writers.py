@@ -1,0 +1,180 @@
+"""Two kinds of models that write tails on after a prompt, asked in one way: sequence-to-sequence and causal language models.
+
+A causal model reads the prompt as text and goes on with a space and the tail, as COMET's GPT-2 does (Hwang et al., AAAI 2021); a
+tail ends with the model's end-of-sequence token in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...batching import padded
+from ...extras import need
+from ...likelihood import CausalModel
+from ...models import ModelFiles, is_seq2seq, open_model
+
+MAX_LENGTH = 64
+"""Tokens of a prompt, and of a tail, at most."""
+NO_REPEAT = 2
+IGNORED = -100
+
+
+class Writer(Protocol):
+    """What a COMET needs of a model."""
+
+    def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
+        """Return ``beams`` tails of each prompt by beam search, best first, and their log-probabilities by token."""
+
+    def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return the mean negative log-likelihood per token of each tail after its prompt, its end a token of it."""
+
+    def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
+        """Return the mean over all tokens of all tails, as a scalar of torch that weights can learn from."""
+
+
+class Seq2SeqWriter:
+    """A sequence-to-sequence model: its encoder reads the prompt, its decoder writes the tail."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self._torch = need("torch", "neural")
+        self._end = missing_end(tokenizer)
+
+    def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
+        """Return tails; see :class:`Writer`."""
+        with self._torch.inference_mode():
+            out = self.model.generate(
+                **self._encoded(text=list(prompts)), num_beams=beams, num_return_sequences=beams, max_length=MAX_LENGTH,
+                do_sample=False, no_repeat_ngram_size=NO_REPEAT, early_stopping=False, return_dict_in_generate=True,
+                output_scores=True,
+            )  # fmt: skip
+        return self.tokenizer.batch_decode(out.sequences, **_PLAIN), _scores(out)
+
+    def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return losses; see :class:`Writer`."""
+        labels = self._labels(tails)
+        with self._torch.inference_mode():
+            logits = self.model(**self._encoded(text=list(prompts)), labels=labels).logits.float()
+        inside = labels != IGNORED
+        chosen = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]
+        means: NDArray[np.float64] = (-(chosen * inside).sum(1) / inside.sum(1).clamp(min=1)).double().cpu().numpy()
+        return means
+
+    def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
+        """Return the mean; see :class:`Writer`."""
+        return self.model(**self._encoded(text=list(prompts)), labels=self._labels(tails)).loss
+
+    def _labels(self, tails: Sequence[str]) -> Any:
+        wanted = self._encoded(text_target=[tail + self._end for tail in tails])
+        return wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
+
+    def _encoded(self, **texts: list[str]) -> dict[str, Any]:
+        batch = self.tokenizer(**texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
+        return {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+
+
+class CausalWriter:
+    """A causal language model: reads the prompt and goes on."""
+
+    def __init__(self, causal: CausalModel) -> None:
+        self.causal = causal
+        self.model = causal.model
+        self.tokenizer = causal.tokenizer
+        self._torch = need("torch", "neural")
+        self._end = causal.end
+        self._room = min(MAX_LENGTH, causal.max_length // 2)
+
+    def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
+        """Return tails; see :class:`Writer`. Prompts stand flush right, so that every tail begins in one column."""
+        torch, transformers = self._torch, need("transformers", "neural")
+        rows = [row[::-1] for row in self._read(prompts)]
+        ids, inside = (torch.from_numpy(array[:, ::-1].copy()).to(self.model.device) for array in padded(rows, self._end))
+        with torch.inference_mode():
+            out = self.model.generate(
+                input_ids=ids, attention_mask=inside.long(), generation_config=self._search(beams),
+                logits_processor=transformers.LogitsProcessorList([_Unrepeated(ids.shape[1])]),
+            )  # fmt: skip
+        texts = self.tokenizer.batch_decode(out.sequences[:, ids.shape[1] :], **_PLAIN)
+        return [text.strip().partition("\n")[0] for text in texts], _scores(out)
+
+    def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return losses; see :class:`Writer`."""
+        with self._torch.inference_mode():
+            found, owners = self._tail_losses(prompts, tails)
+        sums = np.bincount(owners, weights=found.double().cpu().numpy(), minlength=len(prompts))
+        means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(prompts))
+        return means
+
+    def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
+        """Return the mean; see :class:`Writer`."""
+        return self._tail_losses(prompts, tails)[0].mean()
+
+    def _tail_losses(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[Any, NDArray[np.int64]]:
+        """The loss of every token of every tail, and the number of its tail."""
+        torch = self._torch
+        before = self._read(prompts)
+        after = [[*row[: self._room - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
+        ids, inside = padded([[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)], self._end)
+        starts = np.array([len(prompt) for prompt in before])
+        asked = (np.arange(1, ids.shape[1]) >= starts[:, None]) & inside[:, 1:]
+        tokens, wanted = (torch.from_numpy(array).to(self.model.device) for array in (ids, asked))
+        states = self.causal.body(input_ids=tokens, use_cache=False)[0][:, :-1][wanted]
+        found = torch.nn.functional.cross_entropy(self.causal.head(states).float(), tokens[:, 1:][wanted], reduction="none")
+        return found, np.repeat(np.arange(len(before)), asked.sum(1))
+
+    def _read(self, prompts: Sequence[str]) -> list[list[int]]:
+        """The tokens of prompts; what is longer loses its beginning, not the relation."""
+        rows = self.tokenizer(list(prompts), verbose=False)["input_ids"]
+        return [(row[:-1] if row[-1] == self._end else row)[-self._room :] for row in rows]
+
+    def _search(self, beams: int) -> Any:
+        return need("transformers", "neural").GenerationConfig(
+            num_beams=beams, num_return_sequences=beams, max_new_tokens=self._room, do_sample=False, early_stopping=False,
+            return_dict_in_generate=True, output_scores=True, eos_token_id=self._end, pad_token_id=self._end,
+        )  # fmt: skip
+
+
+class _Unrepeated:
+    """Forbids a pair of tokens twice in a tail; what stands in the prompt may be said again."""
+
+    def __init__(self, start: int) -> None:
+        self._rule = need("transformers", "neural").NoRepeatNGramLogitsProcessor(NO_REPEAT)
+        self._start = start
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        return self._rule(input_ids[:, self._start :], scores)
+
+
+def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | CausalWriter:
+    """Open a model in float32, as the kind that it is.
+
+    Raises:
+        InputError: there is no such device.
+        ModelError: it cannot be opened, or is of neither kind.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+    """
+    if is_seq2seq(files):
+        return Seq2SeqWriter(*open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32"))
+    model, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype="float32")
+    return CausalWriter(CausalModel(files, model, tokenizer, dtype="float32", batch_tokens=None, max_length=None))
+
+
+def missing_end(tokenizer: Any) -> str:
+    """Return what has to be written after a tail so that it ends where the model's sequences end; nothing for most tokenizers."""
+    ids = tokenizer("a")["input_ids"]
+    return "" if tokenizer.eos_token_id is None or ids[-1:] == [tokenizer.eos_token_id] else str(tokenizer.eos_token)
+
+
+_PLAIN = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+
+
+def _scores(out: Any) -> list[float]:
+    """Log-probabilities by token as beam search scores them; without a search there are none."""
+    given = out.get("sequences_scores")
+    found: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
+    return found
