@@ -83,16 +83,14 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
     def blend(**parts: TupleScorer) -> Blend:
         return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
 
-    written_by = {}
+    written_by: dict[str, TupleScorer] = {}
     if comet is not None:
-        asked = open_comet(comet)
+        asked: Any = _Asked(comet)
         lift = CometLift(asked)
-        tails = opener.tails(comet=asked, remember=False)
         written_by = {
             "comet-loss": CometLoss(asked),
             "comet-lift": lift,
             "sum of closeness, match, support, comet-lift": blend(closeness=retriever, match=match, support=support, lift=lift),
-            "compatibility (the graph, then the COMET)": opener.scorer("compatibility", tails=tails),
         }
     return {
         "cosine of head and tail": plain,
@@ -107,6 +105,23 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
         "blend (the metric's default)": opener.scorer("blend"),
         **written_by,
     }
+
+
+class _Asked:
+    """A COMET that is asked once for each loss."""
+
+    def __init__(self, model: str) -> None:
+        self.comet = open_comet(model)
+        self.signature = self.comet.signature
+        self._known: dict[tuple[Query, str], float] = {}
+
+    def losses(self, queries: Sequence[Query], tails: Sequence[str]) -> Floats:
+        """As :meth:`tacit.reasoning.accent.tails.comet.Comet.losses`."""
+        pairs = list(zip(queries, tails, strict=True))
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        found = self.comet.losses([query for query, _ in new], [tail for _, tail in new])
+        self._known.update(zip(new, found.tolist(), strict=True))
+        return np.array([self._known[pair] for pair in pairs])
 
 
 def cskb(scorers: dict[str, TupleScorer], path: Path, known: set[Triple], resamples: int) -> Rows:
@@ -262,6 +277,9 @@ def main() -> None:
             known = {written(one) for one in opener.table.triples(RELATIONS)}
             found["cskb"] = cskb(scorers, arguments.data / "judgements" / "cskb-dev.csv.gz", known, arguments.resamples)
         if "deco" in parts:
+            if arguments.comet is not None:
+                tails = opener.tails(comet=arguments.comet, remember=False)
+                scorers["compatibility (the graph, then the COMET)"] = opener.scorer("compatibility", tails=tails)
             found["deco"] = deco(scorers, dialogues, arguments.resamples)
         if "comet" in parts:
             recorded = arguments.data / "atomic2020" / "comet-bart-generations.jsonl.gz"

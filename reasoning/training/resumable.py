@@ -146,7 +146,10 @@ def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
         with quiet():
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)
-        (fresh / "README.md").write_text(card, encoding="utf-8")
+        readme = fresh / "README.md"
+        readme.write_text(card, encoding="utf-8")
+        for file in filter(Path.is_file, fresh.iterdir()):  # some libraries write weights for their owner alone
+            file.chmod(readme.stat().st_mode)
         if output.exists():
             output.rename(old)
         fresh.rename(output)

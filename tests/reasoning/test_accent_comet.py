@@ -82,6 +82,7 @@ def test_a_trained_comet_says_what_it_learnt(trained: Path) -> None:
     card = (trained / "README.md").read_text(encoding="utf-8")
     assert "4 triples of 4 heads" in card
     assert not list(trained.parent.glob(".*"))
+    assert len({file.stat().st_mode for file in trained.iterdir()}) == 1  # who may read the card may read the weights
 
 
 def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -> None:
