@@ -40,6 +40,15 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
     return dict(list(found.items())[-number:])
 
 
+def learn_on_top(model: Any, number: int) -> dict[str, Any]:
+    """Let the :func:`top_layers` of a model learn, and nothing else of it; return them."""
+    learning = top_layers(model, number)
+    model.requires_grad_(False)
+    for layer in learning.values():
+        layer.requires_grad_(True)
+    return learning
+
+
 def count_layers(model: Any) -> int:
     """Return how many layers a model of transformers says it has."""
     return int(getattr(model.config.get_text_config(), "num_hidden_layers", 0))

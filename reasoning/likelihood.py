@@ -219,7 +219,8 @@ class CausalModel:
         """The mean loss of each sequence from its start, in order; equal ones once."""
         means = {}
         for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
-            sums = self._sums(batch)
+            losses, owners = self._losses(batch)
+            sums = np.bincount(owners, weights=losses, minlength=len(batch)).tolist()
             means.update({one: total / (len(one.ids) - one.start) for one, total in zip(batch, sums, strict=True)})
         return np.array([means.get(one, np.nan) for one in sequences], dtype=np.float64)
 
@@ -229,34 +230,29 @@ class CausalModel:
         for places in together([len(one.ids) for one in sequences], self.batch_tokens):
             yield [sequences[place] for place in places]
 
-    def _sums(self, batch: Sequence[_Sequence]) -> NDArray[np.float64]:
-        """The summed loss of each sequence of one padded batch."""
-        losses, owners = self._losses(batch)
-        sums: NDArray[np.float64] = np.bincount(owners, weights=losses, minlength=len(batch)).astype(np.float64, copy=False)
-        return sums
-
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """The loss of every token that counts in one padded batch, and the number of its sequence."""
-        torch = self._torch
-        ids, inside = padded([one.ids for one in batch], self.end)
-        starts = np.array([one.start for one in batch])
-        asked = (np.arange(1, ids.shape[1]) >= starts[:, None]) & inside[:, 1:]
-        device = self.model.device
-        tokens = torch.from_numpy(ids).to(device)
-        mask = None if inside.all() else torch.from_numpy(inside.astype(np.int64)).to(device)
-        wanted = torch.from_numpy(asked).to(device)
-        with torch.inference_mode():
-            states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]
-            targets = tokens[:, 1:][wanted]
-            rows = max(1, _LOGITS // self._vocabulary)
-            losses = [
-                torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
-                for part, target in zip(states.split(rows), targets.split(rows), strict=True)
-            ]
-            found = torch.cat(losses).double().cpu().numpy()
+        with self._torch.inference_mode():
+            losses, owners = self.nats([one.ids for one in batch], [one.start for one in batch])
+        found: NDArray[np.float64] = losses.double().cpu().numpy()
         if not np.isfinite(found).all():
             raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
-        return found, np.repeat(np.arange(len(batch)), asked.sum(1))
+        return found, owners
+
+    def nats(self, rows: Sequence[Sequence[int]], starts: Sequence[int]) -> tuple[Any, NDArray[np.int64]]:
+        """Return the loss of each token of each row from its start on, as torch has it, and the number of its row."""
+        torch, device = self._torch, self.model.device
+        ids, inside = padded(rows, self.end)
+        asked = (np.arange(1, ids.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]
+        tokens, wanted = (torch.from_numpy(array).to(device) for array in (ids, asked))
+        mask = None if inside.all() else torch.from_numpy(inside.astype(np.int64)).to(device)
+        states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]
+        most = max(1, _LOGITS // self._vocabulary)
+        losses = [
+            torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
+            for part, target in zip(states.split(most), tokens[:, 1:][wanted].split(most), strict=True)
+        ]
+        return torch.cat(losses), np.repeat(np.arange(len(rows)), asked.sum(1))
 
     @property
     def _vocabulary(self) -> int:

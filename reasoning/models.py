@@ -115,8 +115,7 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
                 where, local_files_only=True, dtype=getattr(torch, dtype), output_loading_info=True, **how
             )
         except Exception as error:  # OSError, ValueError, KeyError, safetensors' and torch's own, by what is wrong with the files
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another") from error
+            raise _unopened(files, error) from error
     missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
     if missing:
         raise ModelError(f"the model {files.given!r} is no {kind}: it has no weights {missing[0]!r}; give a model of that kind")
@@ -144,8 +143,13 @@ def is_seq2seq(files: ModelFiles) -> bool:
     try:
         return bool(transformers.AutoConfig.from_pretrained(files.folder, local_files_only=True).is_encoder_decoder)
     except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the file
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another") from error
+        raise _unopened(files, error) from error
+
+
+def _unopened(files: ModelFiles, error: Exception) -> ModelError:
+    """What to raise when transformers cannot make a model of files."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another")
 
 
 @contextmanager

@@ -152,7 +152,7 @@ def make(
             of the graph, or an extractor.
         scorer: judges a tuple: ``compatibility`` (equation 1; the paper's), ``blend`` (of it and the compact model; the default
             otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``comet-lift``, ``kg-bert``, or a
-                scorer.
+            scorer.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
         nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all

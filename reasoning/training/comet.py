@@ -17,7 +17,7 @@ from ...graph.errors import InputError
 from ..accent.tails.comet import GENERATE, SOME_EVENT, prompt_of
 from ..accent.tails.writers import CausalWriter, Seq2SeqWriter, open_writer
 from ..extras import need
-from ..layers import top_layers
+from ..layers import learn_on_top
 from ..models import find_model, quiet
 from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
 
@@ -77,12 +77,10 @@ def train_comet(
         MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     plan.check()
-    check_output(output)
+    check_output(output, model)
     rows = sorted(dict.fromkeys(triples))
     if not rows:
         raise InputError(NOTHING_TO_LEARN)
-    if Path(model).expanduser().exists() and Path(model).expanduser().resolve() == output.resolve():
-        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
     need("torch", "neural").manual_seed(plan.seed)
     files = find_model(model, gguf=True)
     writer = open_writer(files, device=device)
@@ -120,10 +118,7 @@ def _choose(writer: Seq2SeqWriter | CausalWriter, layers: int | None) -> None:
         return
     if isinstance(writer, Seq2SeqWriter):
         raise InputError("layers can be chosen of a causal model; leave them out for a sequence-to-sequence model")
-    learning = top_layers(writer.model, layers)
-    writer.model.requires_grad_(False)
-    for layer in learning.values():
-        layer.requires_grad_(True)
+    learn_on_top(writer.model, layers)
 
 
 def _loss(

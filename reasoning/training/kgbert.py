@@ -52,7 +52,7 @@ def train_kgbert(
     """Train a triple classifier and write it to the folder ``output`` with its card; arguments and errors as
     :func:`tacit.reasoning.training.comet.train_comet` has them."""
     plan.check()
-    check_output(output)
+    check_output(output, model)
     rows = sorted(dict.fromkeys(triples))
     if len(rows) < 2:
         raise InputError(NOTHING_TO_LEARN)

@@ -20,7 +20,7 @@ from ...graph.errors import InputError
 from ..batching import padded, together
 from ..coherence.expectation import RECENT, one_line, transcript
 from ..extras import need
-from ..layers import count_layers, top_layers
+from ..layers import count_layers, learn_on_top
 from ..likelihood import CausalModel, open_causal
 from .corpora import Dialogue, hold_out
 from .resumable import Losses, Plan, check_output, digest_of, fit, write_model
@@ -111,18 +111,13 @@ def train_language_model(
     reading = reading or Reading()
     plan = Plan(reading.steps, 1, reading.rate, reading.seed, reading.keep_every)
     plan.check()
-    check_output(output)
-    if Path(model).expanduser().exists() and Path(model).expanduser().resolve() == output.resolve():
-        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
+    check_output(output, model)
     random = np.random.default_rng(reading.seed)
     splits = hold_out(corpora, random)
     opened = open_causal(model, device=device)
     opened.check_spans()
-    opened.model.requires_grad_(False)
     layers = math.ceil(_LEARNING * count_layers(opened.model)) if reading.layers is None else reading.layers
-    learning = top_layers(opened.model, layers)
-    for layer in learning.values():
-        layer.requires_grad_(True)
+    learning = learn_on_top(opened.model, layers)
     learnt = [turns for split in splits.values() for turns in split.learnt]
     asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(reading.seed))
     half = opened.model.device.type != "cpu" if reading.half is None else reading.half

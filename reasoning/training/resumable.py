@@ -55,8 +55,14 @@ class Plan:
             raise InputError("training takes 1 step or more of 1 example or more, a rate above 0, and a seed from 0")
 
 
-def check_output(output: Path) -> None:
-    """Raise :class:`InputError` unless a model can be written to the folder ``output`` without destroying anything else."""
+def check_output(output: Path, base: str | Path | None = None) -> None:
+    """Raise :class:`InputError` unless a model can be written to the folder ``output`` without destroying anything else.
+
+    A model that it holds may be overwritten, but not the one to begin with, ``base``.
+    """
+    given = None if base is None else Path(base).expanduser()
+    if given is not None and given.exists() and given.resolve() == output.resolve():
+        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
     if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / "config.json").is_file())):
         raise InputError(f"{output} holds something other than a model; give a new folder")
     if not output.resolve().parent.is_dir():

@@ -21,7 +21,7 @@ from ..batching import padded, together
 from ..coherence.head import SelectionHead
 from ..encoder import TextEncoder, pooled_states
 from ..extras import need
-from ..layers import in_half_precision, top_layers, weights_of
+from ..layers import in_half_precision, learn_on_top, weights_of
 from .towers import HeadSettings, Rows, Towers, share_of_rate
 
 _LONGEST = 96
@@ -98,11 +98,10 @@ class _Tuner:
         self.tokens = [row[:_LONGEST] for row in encoder.tokens(texts)]
         towers.move(self.device)
         self.mean, self.scale = (self.torch.from_numpy(array).to(self.device) for array in (towers.mean, towers.scale))
-        learning = top_layers(self.model, layers)
+        learning = learn_on_top(self.model, layers)
         self.weights = weights_of(learning)
-        self.model.requires_grad_(False)
         for layer in learning.values():
-            layer.train().requires_grad_(True)
+            layer.train()
 
     def run(
         self,

@@ -145,6 +145,17 @@ def test_lift_is_what_the_head_adds(trained: Path, base: Path) -> None:
     assert scorer.score([]) == []
 
 
+def test_a_tail_that_is_certain_in_any_case_is_no_sign() -> None:
+    class Certain:
+        signature = "certain"
+
+        def losses(self, _: list[Query], tails: list[str]) -> Any:
+            return np.zeros(len(tails))
+
+    certain: Any = Certain()
+    assert [score.value for score in CometLift(certain).score(TRIPLES[:2])] == [0.5, 0.5]
+
+
 def weights(folder: Path) -> dict[str, Any]:
     from safetensors.numpy import load_file
 
@@ -193,6 +204,8 @@ def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
         train_comet(TRIPLES, base, tmp_path / "taken", Plan(1))
     with pytest.raises(ModelError, match="no model folder"):
         train_comet(TRIPLES, tmp_path / "nowhere", tmp_path / "model", Plan(1))
+    with pytest.raises(InputError, match="holds the model to begin with"):
+        train_comet(TRIPLES, base, base, Plan(1))
     with pytest.raises(InputError, match="beams"):
         open_comet(base, beams=0)
 
@@ -202,7 +215,7 @@ def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> 
     base = save_tiny_causal(tmp_path / "base", sentences=[" ".join(said[0])], positions=160, kind="llama")
     train_comet(said, base, tmp_path / "comet", Plan(80, batch_size=1, rate=3e-3))
     (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*said[0][:2])])
-    assert tails[0].text.startswith("personx feeds the dog and") or tails[0].text.startswith("PersonX feeds the dog and")
+    assert tails[0].text.lower().startswith("personx feeds the dog and")
     assert all(tail.text.count("the dog") < 3 for tail in tails)
 
 
@@ -219,8 +232,6 @@ def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
         train_comet(TRIPLES, base, tmp_path / "other", Plan(1), layers=9)
     with pytest.raises(InputError, match="layers can be chosen of a causal model"):
         train_comet(TRIPLES, save_tiny_seq2seq(tmp_path / "bart"), tmp_path / "other", Plan(1), layers=1)
-    with pytest.raises(InputError, match="holds the model to begin with"):
-        train_comet(TRIPLES, base, base, Plan(1))
 
 
 def test_a_comet_may_be_a_gguf_file(tmp_path: Path) -> None:
@@ -255,3 +266,5 @@ def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> 
     assert reading(triples[0], "[SEP]") == "the dog [SEP] xWant [SEP] to food"
     with pytest.raises(ModelError, match=r"cannot be opened|is no AutoModel|is no KG-BERT"):
         open_kgbert(body)
+    with pytest.raises(InputError, match="holds the model to begin with"):
+        train_kgbert(triples, body, body, Plan(1))

@@ -105,27 +105,21 @@ class CausalWriter:
     def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
         """Return losses; see :class:`Writer`."""
         with self._torch.inference_mode():
-            found, owners = self._tail_losses(prompts, tails)
+            found, owners = self._nats(prompts, tails)
         sums = np.bincount(owners, weights=found.double().cpu().numpy(), minlength=len(prompts))
         means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(prompts))
         return means
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
         """Return the mean; see :class:`Writer`."""
-        return self._tail_losses(prompts, tails)[0].mean()
+        return self._nats(prompts, tails)[0].mean()
 
-    def _tail_losses(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[Any, NDArray[np.int64]]:
+    def _nats(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[Any, NDArray[np.int64]]:
         """The loss of every token of every tail, and the number of its tail."""
-        torch = self._torch
         before = self._read(prompts)
         after = [[*row[: self._room - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
-        ids, inside = padded([[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)], self._end)
-        starts = np.array([len(prompt) for prompt in before])
-        asked = (np.arange(1, ids.shape[1]) >= starts[:, None]) & inside[:, 1:]
-        tokens, wanted = (torch.from_numpy(array).to(self.model.device) for array in (ids, asked))
-        states = self.causal.body(input_ids=tokens, use_cache=False)[0][:, :-1][wanted]
-        found = torch.nn.functional.cross_entropy(self.causal.head(states).float(), tokens[:, 1:][wanted], reduction="none")
-        return found, np.repeat(np.arange(len(before)), asked.sum(1))
+        rows = [[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)]
+        return self.causal.nats(rows, [len(prompt) for prompt in before])
 
     def _read(self, prompts: Sequence[str]) -> list[list[int]]:
         """The tokens of prompts; what is longer loses its beginning, not the relation."""
@@ -155,7 +149,7 @@ def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | Cau
 
     Raises:
         InputError: there is no such device.
-        ModelError: it cannot be opened, or is of neither kind.
+        ModelError: it cannot be opened, or writes no text.
         MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     if is_seq2seq(files):
