@@ -51,6 +51,7 @@ class Meter:
         self.label, self.total, self.unit, self.noun = visible(label), total, unit, noun
         self.done = 0.0
         self.number = 0
+        self._behind = 0.0
         self._watch = None if quiet else watch
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
@@ -85,6 +86,12 @@ class Meter:
         self.total = self.total if total is None else total
         self._tell()
 
+    def reach(self, step: int, total: float) -> None:
+        """Say that ``step`` is done; the steps before the first one told were done by an earlier run, in time of its own."""
+        if not self.number:
+            self._behind = step - 1.0
+        self.add(step - int(self._behind) - self.number, done=step, total=total)
+
     def _look(self, watch: Watch) -> None:
         """Ask ``watch`` until the work has ended."""
         while not self._ended.wait(_LOOK_SECONDS):
@@ -111,8 +118,8 @@ class Meter:
         parts = [f"{count(self.number)} {self.noun}", f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
         if self.total and self.done >= self.total:
             parts.append("finishing")
-        elif self.total and self.done:
-            parts.append(f"{duration(self.seconds * (self.total - self.done) / self.done)} left")
+        elif self.total and self.done > self._behind:
+            parts.append(f"{duration(self.seconds * (self.total - self.done) / (self.done - self._behind))} left")
         return ", ".join(parts)
 
     def _share(self) -> str:

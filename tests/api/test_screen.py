@@ -167,6 +167,19 @@ def test_meter_reports_long_work_now_and_then(capsys: pytest.CaptureFixture[str]
     ]
 
 
+def test_meter_counts_no_time_for_what_an_earlier_run_did(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("tacit.api.terminal.progress.time.monotonic", lambda: now[0])
+    with Meter("training", 400, unit="steps", noun="steps") as meter:
+        for step in range(301, 321):
+            now[0] += 1.0
+            meter.reach(step, 400)
+    assert (meter.number, meter.done) == (20, 320)
+    assert capsys.readouterr().err.splitlines()[-1] == "training: 78% (312 of 400), 12 steps, 1.0/s, 1 min 28 s left"
+
+
 def test_meter_watches_work_that_does_not_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.api.terminal.progress._SILENT_SECONDS", 0.0)
     monkeypatch.setattr("tacit.api.terminal.progress._LOOK_SECONDS", 0.01)

@@ -159,7 +159,7 @@ def _train(
     with Meter("training", planned, unit="steps", noun="steps", quiet=quiet) as meter:
 
         def progress(step: int, total: int, _: float) -> None:
-            meter.add(step - meter.number, total=total)
+            meter.reach(step, total)
 
         found = train(triples, model, output, plan, graph=digest, device=device, progress=progress)
     _say(output, json, {"graph": digest, "steps": planned, **found})
