@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...batching import padded
+from ...batching import padded, together
 from ...extras import need
 from ...likelihood import CausalModel
 from ...models import ModelFiles, is_seq2seq, open_model
@@ -104,22 +104,27 @@ class CausalWriter:
 
     def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
         """Return losses; see :class:`Writer`."""
+        rows, starts = self._rows(prompts, tails)
         with self._torch.inference_mode():
-            found, owners = self._nats(prompts, tails)
+            found, owners = self.causal.nats(rows, starts)
         sums = np.bincount(owners, weights=found.double().cpu().numpy(), minlength=len(prompts))
         means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(prompts))
         return means
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
-        """Return the mean; see :class:`Writer`."""
-        return self._nats(prompts, tails)[0].mean()
+        """Return the mean; see :class:`Writer`. Texts of like length go through the model together: no work goes into padding."""
+        rows, starts = self._rows(prompts, tails)
+        found = [
+            self.causal.nats([rows[place] for place in places], [starts[place] for place in places])[0]
+            for places in together([len(row) for row in rows], self.causal.batch_tokens)
+        ]
+        return self._torch.cat(found).mean()
 
-    def _nats(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[Any, NDArray[np.int64]]:
-        """The loss of every token of every tail, and the number of its tail."""
+    def _rows(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        """The tokens of each prompt and its tail, and where the tail begins."""
         before = self._read(prompts)
         after = [[*row[: self._room - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
-        rows = [[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)]
-        return self.causal.nats(rows, [len(prompt) for prompt in before])
+        return [[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)], [len(prompt) for prompt in before]
 
     def _read(self, prompts: Sequence[str]) -> list[list[int]]:
         """The tokens of prompts; what is longer loses its beginning, not the relation."""
