@@ -20,6 +20,7 @@ import csv
 import gzip
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +77,7 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
     encoder = opener.encoder.signature
     nearest = Compatibility(near, opener.embed, opener.relations(), encoder=encoder)
     plain = opener.scorer("cosine")
-    triples = table.triples(RELATIONS)
-    chosen = np.random.default_rng(SEED).permutation(len(triples))[:3000]
-    unjudged = exchanged([triples[number] for number in chosen.tolist()], SEED)
-
-    def blend(**parts: TupleScorer) -> Blend:
-        return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
-
+    blend = partial(summed, at_random(table.triples(RELATIONS), 3000))
     written_by: dict[str, TupleScorer] = {}
     if comet is not None:
         asked: Any = _Asked(comet)
@@ -107,6 +102,17 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
     }
 
 
+def at_random(triples: Sequence[Triple], number: int) -> list[Triple]:
+    """Some triples of a graph with their tails exchanged."""
+    chosen = np.random.default_rng(SEED).permutation(len(triples))[:number]
+    return exchanged([triples[place] for place in chosen.tolist()], SEED)
+
+
+def summed(unjudged: Sequence[Triple], **parts: TupleScorer) -> Blend:
+    """Scorers added up, each on the scale that it has over ``unjudged`` triples."""
+    return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
+
+
 class _Asked:
     """A COMET that is asked once for each loss."""
 
@@ -124,10 +130,14 @@ class _Asked:
         return np.array([self._known[pair] for pair in pairs])
 
 
-def cskb(scorers: dict[str, TupleScorer], path: Path, known: set[Triple], resamples: int) -> Rows:
-    """AUC of each scorer on the judged triples, on all and on those whose tail nobody said of that head in the graph."""
+def judged(path: Path) -> Rows:
+    """The judged triples of ACCENT's relations."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["relation"] in RELATIONS]
+        return [row for row in csv.DictReader(file) if row["relation"] in RELATIONS]
+
+
+def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamples: int) -> Rows:
+    """AUC of each scorer on the judged triples, on all and on those whose tail nobody said of that head in the graph."""
     tuples: list[Triple] = [(row["head"], row["relation"], row["tail"]) for row in rows]
     labels = np.array([int(row["label"]) for row in rows])
     relations = np.array([row["relation"] for row in rows])
@@ -275,7 +285,7 @@ def main() -> None:
         scorers = scorers_of(opener, arguments.comet) if {"cskb", "deco"} & set(parts) else {}
         if "cskb" in parts:
             known = {written(one) for one in opener.table.triples(RELATIONS)}
-            found["cskb"] = cskb(scorers, arguments.data / "judgements" / "cskb-dev.csv.gz", known, arguments.resamples)
+            found["cskb"] = cskb(scorers, judged(arguments.data / "judgements" / "cskb-dev.csv.gz"), known, arguments.resamples)
         if "deco" in parts:
             if arguments.comet is not None:
                 tails = opener.tails(comet=arguments.comet, remember=False)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...reasoning.accent.scorers.tuplescore import TupleScore, TupleScorer
 
 _SHOWN_ERRORS = 10
+_TOGETHER = 512
 
 
 class Scorer(Enum):
@@ -39,7 +40,11 @@ class Scorer(Enum):
     COMET_LOSS = "comet-loss"
     COMET_LIFT = "comet-lift"
     KG_BERT = "kg-bert"
+    LLM_JUDGE = "llm-judge"
 
+
+_READING = {Scorer.COMET_LOSS: 64, Scorer.COMET_LIFT: 64, Scorer.LLM_JUDGE: 16}
+"""Scorers by a language model, and how many tuples go through it together, so that the bar moves."""
 
 GraphNeeded = Annotated[
     str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
@@ -69,7 +74,9 @@ def score_tuples(
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option(metavar="FILE|FOLDER", show_default=False, help="Of the retriever (default: tacit's own) or kg-bert."),
+        typer.Option(
+            metavar="ID|FOLDER|FILE", show_default=False, help="Of the retriever (default: tacit's own), kg-bert or llm-judge."
+        ),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
@@ -78,7 +85,10 @@ def score_tuples(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
     ] = None,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Tuples scored together; changes the speed alone.")] = 512,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default="512, fewer for language models", help="Tuples scored together."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be scored.")] = False,
     quiet: Quiet = False,
     user: User = None,
@@ -103,7 +113,8 @@ def score_tuples(
         tails = None
         if scorer in (Scorer.COMPATIBILITY, Scorer.BLEND):
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
-        judge = opener.scorer(scorer.value, tails=tails, model=model, comet=comet)
+        with _opening(scorer, quiet):
+            judge = opener.scorer(scorer.value, tails=tails, model=model, comet=comet)
         making.done()
         known = judge.relations
         stream = _Stream(file, frozenset(opener.relations() if known is None else known), strict)
@@ -112,7 +123,7 @@ def score_tuples(
             lines_to(output, apart_from=file) as write,
             Meter("scoring", None, unit="tuples", noun="tuples", quiet=not watched) as meter,
         ):
-            for row, score in stream.scores(judge, batch_size):
+            for row, score in stream.scores(judge, batch_size or _READING.get(scorer, _TOGETHER)):
                 write(_line(row, score))
                 meter.add(1)
                 if score is not None:
@@ -142,6 +153,12 @@ def fold_in(
         print_json({"new": counts.new, "duplicate": counts.duplicate})
     elif not quiet:
         note(f"{count(counts.new)} generated tails are now in the graph, {count(counts.duplicate)} were there already")
+
+
+def _opening(scorer: Scorer, quiet: bool) -> Meter:
+    """Shows that a language model is being opened, which takes a minute when it is large."""
+    hidden = quiet or scorer not in _READING or not sys.stderr.isatty()
+    return Meter("opening the model", None, unit="", noun="", watch=lambda: (0, 0.0, None), quiet=hidden)
 
 
 class Making:

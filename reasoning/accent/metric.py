@@ -151,15 +151,16 @@ def make(
         extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a model (``extractor_model``), ``cskb`` by keywords
             of the graph, or an extractor.
         scorer: judges a tuple: ``compatibility`` (equation 1; the paper's), ``blend`` (of it and the compact model; the default
-            otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``comet-lift``, ``kg-bert``, or a
-            scorer.
+            otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``comet-lift``, ``kg-bert``,
+            ``llm-judge``, or a scorer.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
         nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all
             heads are made once a graph. threshold: lowest cosine, in -1..1, for a head to count as near.
         comet: a COMET's folder or id, for heads that the graph does not know; None asks none.
         remember: write what the COMET generates to the graph, so that it is asked once.
-        model: file of the compact model that judges where nothing is known (by default the one that ships), or of ``kg-bert``.
+        model: file of the compact model that judges where nothing is known (by default the one that ships), or the model of
+            ``kg-bert`` or ``llm-judge``.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: texts whose embeddings are remembered.
         progress: told what is being made for this graph, and how much of it.
 

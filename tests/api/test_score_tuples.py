@@ -186,6 +186,23 @@ def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: P
     assert {"graph", "comet"} <= set(origins)
 
 
+def test_a_language_model_judges(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    sentences = ["Yes No", ": Yes", ": No"] * 4
+    model = save_tiny_causal(tmp_path / "model", sentences=sentences, positions=4096, kind="llama")
+    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-judge")
+    done = tacit(*asked, "--model", model)
+    assert done.status == 0
+    scores = [row["score"] for row in done.rows if "score" in row]
+    assert len(scores) == 2
+    assert all(0 < score < 1 for score in scores)
+    assert "signature llm-judge(model@" in done.err
+    alone = tacit(*asked, "--model", model, "--quiet", "--batch-size", 1).rows
+    assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
+    none = tacit(*asked)
+    assert none.status in (1, 2)
+    assert "the scorer llm-judge needs a model" in none.err
+
+
 def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:
     from tacit.graph import open_graph
     from tacit.graph.model import Assertion

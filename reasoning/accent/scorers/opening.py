@@ -22,7 +22,7 @@ from .tuplescore import TupleScorer
 if TYPE_CHECKING:
     from .compact import Compact
 
-SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "comet-lift", "kg-bert")
+SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "comet-lift", "kg-bert", "llm-judge")
 
 Progress = Callable[[str, int], None]
 
@@ -111,7 +111,8 @@ class Opener:
 
         Args:
             tails: what ``compatibility`` and ``blend`` compare with; comet: the model of ``comet-loss`` and ``comet-lift``.
-            model: the folder or file of a retriever (by default the one that ships with tacit), or of a ``kg-bert``.
+            model: the folder or file of a retriever (by default the one that ships with tacit), of a ``kg-bert``, or of the
+                language model of ``llm-judge``.
 
         Raises:
             InputError: there is no such scorer, or it needs a model and none is named.
@@ -140,6 +141,12 @@ class Opener:
             if model is None:
                 raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
             return open_kgbert(model, device=self._device)
+        if name == "llm-judge":
+            from .llmjudge import open_llm_judge
+
+            if model is None:
+                raise InputError("the scorer llm-judge needs a model; name a language model: a folder, a GGUF file or an id")
+            return open_llm_judge(model, device=self._device)
         raise InputError(f"there is no tuple scorer {name!r}; choose from {', '.join(SCORERS)}")
 
     def relations(self) -> list[str]:

@@ -1,0 +1,102 @@
+"""How well a language model that is asked about tuples agrees with people, beside the scorers that ship.
+
+python benchmarks/llm_judge_table.py GRAPH DATA_DIR MODEL [--rows N] [--dtype NAME] [--resamples N] [--json]
+
+GRAPH holds ATOMIC; DATA_DIR holds judgements/cskb-dev.csv.gz and judgements/deco-train.json.gz; MODEL is a folder, a GGUF file or
+an id. Of the judged triples N are drawn, since a processor takes about a second for each. What is summed is brought to one scale
+over 240 triples of the graph whose tails were exchanged. accent_table.py tells the measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accent_table import SEED, Rows, at_random, cskb, deco, judged, show, summed, written
+from tacit.graph import open_graph
+from tacit.reasoning.accent.scorers.llmjudge import LlmJudge, open_llm_judge
+from tacit.reasoning.accent.scorers.opening import Opener
+from tacit.reasoning.accent.scorers.retriever import Match
+from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
+from tacit.reasoning.accent.tuples import RELATIONS
+
+_TOGETHER = 16
+
+
+class _Watched:
+    """The judge, telling how far it is."""
+
+    relations = LlmJudge.relations
+
+    def __init__(self, judge: LlmJudge) -> None:
+        self.judge = judge
+        self.signature = judge.signature
+        self.seconds = 0.0
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """As the judge has it."""
+        found: list[TupleScore] = []
+        before = time.perf_counter()
+        for start in range(0, len(tuples), _TOGETHER):
+            found += self.judge.score(tuples[start : start + _TOGETHER])
+            if sys.stderr.isatty():
+                print(f"\r{start:,} of {len(tuples):,} tuples", end="\r", file=sys.stderr, flush=True)
+        self.seconds += time.perf_counter() - before
+        return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", nargs="?")
+    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("model", nargs="?")
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.model is None:
+        print("nothing is measured: name a graph that holds ATOMIC, the folder of the judgements, and a language model")
+        return
+    rows = judged(arguments.data / "judgements" / "cskb-dev.csv.gz")
+    rows = [rows[place] for place in np.sort(np.random.default_rng(SEED).permutation(len(rows))[: arguments.rows])]
+    with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
+        dialogues = json.load(file)
+    judge = _Watched(open_llm_judge(arguments.model, dtype=arguments.dtype))
+    with open_graph(arguments.graph) as graph:
+        opener = Opener(graph)
+        triples = opener.table.triples(RELATIONS)
+        retriever: Any = opener.scorer("retriever")
+        support, match = opener.scorer("support"), Match(retriever)
+        unjudged = at_random(triples, 240)
+        scorers: dict[str, TupleScorer] = {
+            "retriever: closeness": retriever,
+            "closeness, match, support": summed(unjudged, closeness=retriever, match=match, support=support),
+            "llm-judge": judge,
+            "closeness and llm-judge": summed(unjudged, closeness=retriever, judge=judge),
+            "closeness, match, support, llm-judge": summed(
+                unjudged, closeness=retriever, match=match, support=support, judge=judge
+            ),
+        }
+        found: dict[str, Rows] = {
+            "deco": deco(scorers, dialogues, arguments.resamples),
+            "cskb": cskb(scorers, rows, {written(one) for one in triples}, arguments.resamples),
+        }
+    if arguments.json:
+        print(json.dumps(found))
+        return
+    print(f"{judge.signature}: {judge.seconds:,.0f} s")
+    for name, table in found.items():
+        show(name, table)
+
+
+if __name__ == "__main__":
+    main()
