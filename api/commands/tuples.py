@@ -266,8 +266,9 @@ def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature:
     if quiet:
         return
     sys.stdout.flush()
-    rate = f"{(scored + stream.errors) / max(meter.seconds, 1e-9):,.0f}"
-    row = (scored, total / scored if scored else None, stream.errors, duration(meter.seconds), rate)
+    rate = (scored + stream.errors) / max(meter.seconds, 1e-9)
+    speed = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+    row = (scored, total / scored if scored else None, stream.errors, duration(meter.seconds), speed)
     show(table((">tuples", ">mean", ">errors", ">time", ">tuples/s"), [row]), sys.stderr)
     note(f"signature {signature}")
     if output is not None:
