@@ -57,10 +57,11 @@ def auc(labels: NDArray[Any], scores: Floats) -> float:
 
 
 def by_relation(labels: NDArray[Any], relations: NDArray[Any], scores: Floats) -> float:
-    """The mean of the AUCs of the twelve relations, weighted by rows."""
+    """The mean of the AUCs of the twelve relations, weighted by rows; NaN when none has rows of both kinds."""
     found = [(auc(labels[relations == name], scores[relations == name]), int((relations == name).sum())) for name in RELATIONS]
     known = [(value, rows) for value, rows in found if value == value]
-    return float(np.average([value for value, _ in known], weights=[rows for _, rows in known]))
+    weights = [rows for _, rows in known]
+    return float(np.average([value for value, _ in known], weights=weights)) if known else float("nan")
 
 
 def percentiles(values: Sequence[float]) -> list[float]:

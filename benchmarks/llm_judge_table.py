@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from accent_table import SEED, Rows, at_random, cskb, deco, judged, show, summed, written
+from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
 from tacit.reasoning.accent.scorers.llmjudge import LlmJudge, open_llm_judge
 from tacit.reasoning.accent.scorers.opening import Opener
@@ -31,25 +31,32 @@ _TOGETHER = 16
 
 
 class _Watched:
-    """The judge, telling how far it is."""
+    """The judge, telling how far it is; each tuple is asked once."""
 
     relations = LlmJudge.relations
 
-    def __init__(self, judge: LlmJudge) -> None:
-        self.judge = judge
+    def __init__(self, judge: LlmJudge, meter: Meter) -> None:
         self.signature = judge.signature
+        self._judge = judge
+        self._meter = meter
+        self._known: dict[Triple, TupleScore] = {}
         self.seconds = 0.0
+
+    @property
+    def asked(self) -> int:
+        """How many tuples it was asked."""
+        return len(self._known)
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """As the judge has it."""
-        found: list[TupleScore] = []
+        fresh = [one for one in dict.fromkeys(tuples) if one not in self._known]
         before = time.perf_counter()
-        for start in range(0, len(tuples), _TOGETHER):
-            found += self.judge.score(tuples[start : start + _TOGETHER])
-            if sys.stderr.isatty():
-                print(f"\r{start:,} of {len(tuples):,} tuples", end="\r", file=sys.stderr, flush=True)
+        for start in range(0, len(fresh), _TOGETHER):
+            some = fresh[start : start + _TOGETHER]
+            self._known.update(zip(some, self._judge.score(some), strict=True))
+            self._meter.add(len(some))
         self.seconds += time.perf_counter() - before
-        return found
+        return [self._known[one] for one in tuples]
 
 
 def main() -> None:
@@ -70,8 +77,9 @@ def main() -> None:
     rows = [rows[place] for place in np.sort(np.random.default_rng(SEED).permutation(len(rows))[: arguments.rows])]
     with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         dialogues = json.load(file)
-    judge = _Watched(open_llm_judge(arguments.model, dtype=arguments.dtype))
-    with open_graph(arguments.graph) as graph:
+    opened = open_llm_judge(arguments.model, dtype=arguments.dtype)
+    with open_graph(arguments.graph) as graph, Meter("judging", unit="tuples", noun="tuples") as meter:
+        judge = _Watched(opened, meter)
         opener = Opener(graph)
         triples = opener.table.triples(RELATIONS)
         retriever: Any = opener.scorer("retriever")
@@ -93,7 +101,7 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(found))
         return
-    print(f"{judge.signature}: {judge.seconds:,.0f} s")
+    print(f"{judge.signature}: {judge.asked:,} tuples, {judge.seconds / judge.asked:.2f} s each")
     for name, table in found.items():
         show(name, table)
 

@@ -32,7 +32,7 @@ class Continuation:
             ModelError: the beginning leaves the model no room.
         """
         self._room = causal.max_length - len(beginning)
-        if not beginning or self._room < 2:
+        if self._room < 2:
             raise ModelError(
                 f"the model {causal.files.given!r} reads {causal.max_length} tokens, and what it is asked has over "
                 f"{len(beginning)}; give one that reads more"
@@ -59,8 +59,7 @@ class Continuation:
         for places, states in self._asked(rows):
             with self._torch.inference_mode():
                 found[places] = causal.head(states)[:, first].double().softmax(-1).cpu().numpy()
-        if not np.isfinite(found).all():
-            raise ModelError(f"the model {causal.files.given!r} gives no number for some texts; open it in float32")
+        causal.check_numbers(found)
         return found
 
     def _asked(self, rows: Rows) -> Iterator[tuple[list[int], Any]]:

@@ -235,9 +235,13 @@ class CausalModel:
         with self._torch.inference_mode():
             losses, owners = self.nats([one.ids for one in batch], [one.start for one in batch])
         found: NDArray[np.float64] = losses.double().cpu().numpy()
+        self.check_numbers(found)
+        return found, owners
+
+    def check_numbers(self, found: NDArray[np.float64]) -> None:
+        """Raise :class:`ModelError` when what the model gave is not finite."""
         if not np.isfinite(found).all():
             raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
-        return found, owners
 
     def nats(self, rows: Sequence[Sequence[int]], starts: Sequence[int]) -> tuple[Any, NDArray[np.int64]]:
         """Return the loss of each token of each row from its start on, as torch has it, and the number of its row."""

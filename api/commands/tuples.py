@@ -256,7 +256,7 @@ def _line(row: _Row, score: TupleScore | None) -> str:
 def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
     from ..terminal.screen import note, show, table
-    from ..terminal.text import count, duration
+    from ..terminal.text import count, duration, rate
 
     if stream.errors:
         shown = "" if stream.errors == len(stream.faults) else f", the first {len(stream.faults)} of {count(stream.errors)}"
@@ -266,8 +266,7 @@ def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature:
     if quiet:
         return
     sys.stdout.flush()
-    rate = (scored + stream.errors) / max(meter.seconds, 1e-9)
-    speed = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+    speed = rate((scored + stream.errors) / max(meter.seconds, 1e-9))
     row = (scored, total / scored if scored else None, stream.errors, duration(meter.seconds), speed)
     show(table((">tuples", ">mean", ">errors", ">time", ">tuples/s"), [row]), sys.stderr)
     note(f"signature {signature}")

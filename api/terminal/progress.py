@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from .text import count, duration, size, visible
+from .text import count, duration, rate, size, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -114,8 +114,7 @@ class Meter:
     def _status(self) -> str:
         if not self.number:
             return ""
-        rate = self.number / max(self.seconds, 1e-9)
-        parts = [f"{count(self.number)} {self.noun}", f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"]
+        parts = [f"{count(self.number)} {self.noun}", f"{rate(self.number / max(self.seconds, 1e-9))}/s"]
         if self.total and self.done >= self.total:
             parts.append("finishing")
         elif self.total and self.done > self._behind:

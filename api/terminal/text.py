@@ -37,6 +37,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def rate(per_second: float) -> str:
+    """Return a rate without its unit: ``0.7``, ``1,234``."""
+    return f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
+
+
 def plural(number: int, noun: str) -> str:
     """Return ``1 row``, ``2 rows``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -18,6 +18,7 @@ from .agreement import INVARIABLE, base_form, is_past, third_person
 WANTS = frozenset(("xIntent", "xNeed", "xWant", "oWant"))
 FEELINGS = frozenset(("xReact", "oReact", "xAttr"))
 EFFECTS = frozenset(("xEffect", "oEffect"))
+OF_OTHERS = frozenset(("oWant", "oReact", "oEffect"))
 
 _APOSTROPHES = re.compile("[’‘`´]")
 _CLITIC = re.compile(r"(?<=\w)\s*'\s*(?=(?:s|m|re|ve|ll|d|t)\b)")
@@ -157,7 +158,7 @@ def comparison_key(text: str, relation: str | None = None) -> str:
     if relation in FEELINGS and not subject:
         phrase = _based(_FEELING.sub(r"\g<denied>", phrase))
     phrase = " ".join((*subject, _DENIED.sub("not ", phrase)))
-    own = "PersonY's" if relation in ("oWant", "oReact", "oEffect") else "PersonX's"
+    own = "PersonY's" if relation in OF_OTHERS else "PersonX's"
     kept = ["their" if word == own or word in _POSSESSIVES else word for word in phrase.split() if word not in _ARTICLES]
     key = " ".join(word for place, word in enumerate(kept) if word != "their" or kept[place - 1 : place] != ["their"])
     return key or phrase or full
@@ -187,7 +188,7 @@ def _without_subject(text: str, relation: str | None) -> list[str] | None:
     subject, rest = _split(" ".join(words))
     if not subject:
         return words
-    other = relation in ("oWant", "oReact", "oEffect")
+    other = relation in OF_OTHERS
     named = "PersonY" if other else "PersonX"
     if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (other or subject[0] == "they")):
         return rest

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .events import head_form, tail_form
+from .events import EFFECTS, FEELINGS, OF_OTHERS, head_form, tail_form
 from .statements import statement
 
 _OPENINGS = {
@@ -19,17 +19,8 @@ _OPENINGS = {
     "xAttr": "This shows that", "HasSubEvent": "While doing this,", "HinderedBy": "This does not happen if",
 }  # fmt: skip
 _VERBS = {
-    "xIntent": "wants",
-    "xNeed": "needs",
-    "xWant": "wants",
-    "oWant": "wants",
-    "xReact": "feels",
-    "oReact": "feels",
-    "xAttr": "is",
-}
-_STATES = frozenset(("xReact", "oReact", "xAttr"))
-_OTHERS = frozenset(("oWant", "oReact", "oEffect"))
-_EFFECTS = frozenset(("xEffect", "oEffect"))
+    "xIntent": "wants", "xWant": "wants", "oWant": "wants", "xNeed": "needs", "xReact": "feels", "oReact": "feels", "xAttr": "is",
+}  # fmt: skip
 _SUBJECT = re.compile(r"(?:Person[XYZ]|the|an?|it|they|s?he) ")
 _FINITE = re.compile(
     r"(?:is|are|was|were|can|could|would|will|should|does|do|did|has|have|"
@@ -59,20 +50,18 @@ def _inferred(tail: str, relation: str) -> str:
         return f"{opening} {head_form(form)}"
     if relation == "HasSubEvent":
         return f"{opening} {statement(tail, relation)}"
-    if relation not in _VERBS and relation not in _EFFECTS:
+    if relation not in _VERBS and relation not in EFFECTS:
         return f"{opening} {head_form(tail)}"
-    return f"{opening} {'PersonY' if relation in _OTHERS else 'PersonX'} {_predicate(form, relation)}"
+    return f"{opening} {'PersonY' if relation in OF_OTHERS else 'PersonX'} {_predicate(form, relation)}"
 
 
 def _predicate(form: str, relation: str) -> str:
     """What is said of the person that a relation is about."""
-    verb = _VERBS.get(relation)
-    if verb is None or (relation in _STATES and _FINITE.match(form)):
+    if relation not in _VERBS or (relation in FEELINGS and _FINITE.match(form)):
         return form
-    if relation in _STATES and form.startswith("to "):
-        return f"wants {form}"
+    verb = "wants" if relation in FEELINGS and form.startswith(("to ", "not to ")) else _VERBS[relation]
     if form.startswith("not to "):
-        return f"does not {'want' if verb == 'is' else verb.removesuffix('s')} {form.removeprefix('not ')}"
+        return f"does not {verb.removesuffix('s')} {form.removeprefix('not ')}"
     return f"{verb} {form}"
 
 

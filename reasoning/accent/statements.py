@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .agreement import third_person
-from .events import EFFECTS, FEELINGS, WANTS, head_form, tail_form
+from .events import EFFECTS, FEELINGS, OF_OTHERS, WANTS, head_form, tail_form
 
-_OTHERS = frozenset(("oWant", "oReact", "oEffect"))
 _ACTS = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
 
 
@@ -28,7 +27,7 @@ def statement(tail: str, relation: str) -> str:
         return ""
     if form.startswith("Person") or not form:
         return form
-    subject = "PersonY" if relation in _OTHERS else "PersonX"
+    subject = "PersonY" if relation in OF_OTHERS else "PersonX"
     if relation in FEELINGS:
         return f"{subject} is {form}"
     if relation in EFFECTS:

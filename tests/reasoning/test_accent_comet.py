@@ -18,6 +18,8 @@ from tacit.reasoning.accent.scorers.kgbert import open_kgbert, reading
 from tacit.reasoning.accent.scorers.likelihood import CometLift, CometLoss
 from tacit.reasoning.accent.tails.comet import SOME_EVENT, as_known, open_comet
 from tacit.reasoning.accent.tails.source import Query
+from tacit.reasoning.accent.tails.writers import CausalWriter, open_writer
+from tacit.reasoning.models import find_model
 from tacit.reasoning.training.comet import train_comet
 from tacit.reasoning.training.kgbert import train_kgbert
 from tacit.reasoning.training.resumable import Plan
@@ -97,6 +99,17 @@ def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -
     found = as_known(QUERIES[0], together[0], comet.source)
     assert found.tails[0].source == f"comet:{comet.files.signature}"
     assert [tail.rank for tail in found.tails] == sorted(tail.rank for tail in found.tails)
+
+
+def test_what_a_causal_comet_learns_from_is_the_mean_over_all_tokens_however_texts_are_grouped(tmp_path: Path) -> None:
+    writer = open_writer(find_model(save_tiny_gpt(tmp_path / "base")), device="cpu")
+    assert isinstance(writer, CausalWriter)
+    prompts = [f"{head} {relation} [GEN]" for head, relation, _ in TRIPLES]
+    tails = [f"{tail} and so on" * number for number, (_, _, tail) in enumerate(TRIPLES, 1)]
+    alone = writer.losses(prompts, tails)
+    tokens = [len(row) + 1 for row in writer.causal.tokens([f" {tail}" for tail in tails])]  # the end is one of them
+    for writer.causal.batch_tokens in (1, 100, 10_000):
+        assert float(writer.loss(prompts, tails).detach()) == pytest.approx(float(np.average(alone, weights=tokens)), abs=1e-5)
 
 
 def own_loss(folder: Path, prompt: str, tail: str) -> float:

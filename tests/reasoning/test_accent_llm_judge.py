@@ -147,6 +147,8 @@ def test_what_a_model_cannot_do_is_said(tmp_path: Path) -> None:
         (("PersonX helps PersonY", "xAttr", "PersonX be kind"), "Alex helps Kim", "This shows that Alex is kind"),
         (("PersonX loses", "xReact", "does not mind"), "Alex loses", "As a result, Alex does not mind"),
         (("PersonX loses", "xReact", "to go home"), "Alex loses", "As a result, Alex wants to go home"),
+        (("PersonX loses", "oReact", "not to play again"), "Alex loses", "As a result, Kim does not want to play again"),
+        (("PersonX loses", "xNeed", "not to train"), "Alex loses", "Before this, Alex does not need to train"),
         (("PersonX loses", "xWant", "not to play again"), "Alex loses", "After this, Alex does not want to play again"),
         (("PersonX wins", "oEffect", "loses money"), "Alex wins", "As a result, Kim loses money"),
         (("PersonX drives", "HinderedBy", "PersonX has no car"), "Alex drives", "This does not happen if Alex has no car"),

@@ -61,7 +61,7 @@ class Asking:
             ModelError: it reads too few tokens, or its chat template is of no use.
         """
         beginning = self.special(self.template.before)
-        if beginning[:1] != [self.causal.begin] and not self._chats:
+        if not self._chats:
             beginning = [self.causal.begin, *beginning]
         return Continuation(self.causal, beginning)
 
