@@ -247,16 +247,22 @@ class CausalModel:
         """Return the loss of each token of each row from its start on, as torch has it, and the number of its row."""
         torch, device = self._torch, self.model.device
         ids, inside = padded(rows, self.end)
-        asked = (np.arange(1, ids.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]
-        tokens, wanted = (torch.from_numpy(array).to(device) for array in (ids, asked))
+        asked = counted(inside, starts)
+        tokens = torch.from_numpy(ids).to(device)
         mask = None if inside.all() else torch.from_numpy(inside.astype(np.int64)).to(device)
-        states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0][:, :-1][wanted]
+        states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0]
+        return self.nats_of(states, tokens, asked), np.repeat(np.arange(len(rows)), asked.sum(1))
+
+    def nats_of(self, states: Any, tokens: Any, asked: NDArray[np.bool_]) -> Any:
+        """Return the loss of the tokens that are asked for, as :func:`counted` has them, given the states of all of them."""
+        torch = self._torch
+        wanted = torch.from_numpy(asked).to(tokens.device)
         most = max(1, _LOGITS // self._vocabulary)
         losses = [
             torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
-            for part, target in zip(states.split(most), tokens[:, 1:][wanted].split(most), strict=True)
+            for part, target in zip(states[:, :-1][wanted].split(most), tokens[:, 1:][wanted].split(most), strict=True)
         ]
-        return torch.cat(losses), np.repeat(np.arange(len(rows)), asked.sum(1))
+        return torch.cat(losses)
 
     @property
     def _vocabulary(self) -> int:
@@ -306,6 +312,11 @@ def open_causal(
     files = find_model(model, gguf=True)
     opened, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype=dtype)
     return CausalModel(files, opened, tokenizer, dtype=dtype, batch_tokens=batch_tokens, max_length=max_length)
+
+
+def counted(inside: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which tokens after the first count, shape (rows, longest - 1): those of a row, from its start on."""
+    return (np.arange(1, inside.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]
 
 
 def _turns(turns: Sequence[str]) -> Sequence[str]:

@@ -98,7 +98,8 @@ def score_tuples(
     """Score event tuples, one JSON line each.
 
     A line of FILE is {"head": "...", "relation": "xWant", "tail": "..."}. Lines come out in the same order with "score", the
-    "closest" known tails and where each came from, and a "note" where something was missing.
+    "closest" known tails and where each came from, the "parts" that a language model's score is worked out from, and a "note"
+    where something was missing.
     """
     readable(file)
     if output is not None:
@@ -248,6 +249,8 @@ def _line(row: _Row, score: TupleScore | None) -> str:
     if score is None:
         return json_text({**row.data, "line": row.number, "error": row.error}) + "\n"
     added: dict[str, Any] = {"score": score.value, "closest": [close.to_dict() for close in score.closest]}
+    if score.parts:
+        added["parts"] = dict(score.parts)
     if score.note:
         added["note"] = score.note
     return json_text({**row.data, **added}) + "\n"

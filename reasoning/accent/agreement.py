@@ -7,6 +7,8 @@ is a verb.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...graph.lemma import lemmas
 
 _THIRD = {"be": "is", "am": "is", "are": "is", "have": "has", "do": "does", "go": "goes"}
@@ -29,6 +31,10 @@ _PAST_FORMS = (
     "stuck swam took taught tore told thought threw understood woke wore won wrote"
 )
 _PAST = frozenset(_PAST_FORMS.split())
+_ADVERB_WORDS = "also already always almost even ever first hardly just maybe never not now often sometimes soon still then"
+_ADVERBS = frozenset(_ADVERB_WORDS.split())
+_VERBS_IN_LY = "ally apply belly bully comply fly imply misapply multiply rally reapply rely reply supply tally"
+_LIKE_ADVERBS = frozenset(_VERBS_IN_LY.split())
 
 
 def third_person(base: str) -> str:
@@ -56,6 +62,19 @@ def base_form(verb: str) -> str:
 def is_third_person(verb: str) -> bool:
     """``verb`` has the ending of the third person singular, or is one of its irregular forms."""
     return verb in _BASE or (verb.endswith("s") and len(verb) > 2 and not verb.endswith(_NO_ENDING))
+
+
+def verb_place(words: Sequence[str]) -> int:
+    """Return where the verb of a predicate stands, after adverbs such as ``never`` and ``quickly``; the last word may be one."""
+    place = 0
+    while place < len(words) - 1 and is_adverb(words[place]):
+        place += 1
+    return place
+
+
+def is_adverb(word: str) -> bool:
+    """``word`` may stand between a subject and its verb: ``never``, ``quickly``; verbs such as ``reply`` are none."""
+    return word in _ADVERBS or (word.endswith("ly") and len(word) > 3 and word not in _LIKE_ADVERBS)
 
 
 def is_past(verb: str) -> bool:

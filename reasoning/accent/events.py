@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 
 from ...graph.names import normalise_event
-from .agreement import INVARIABLE, base_form, is_past, third_person
+from .agreement import INVARIABLE, base_form, is_past, third_person, verb_place
 
 WANTS = frozenset(("xIntent", "xNeed", "xWant", "oWant"))
 FEELINGS = frozenset(("xReact", "oReact", "xAttr"))
@@ -37,11 +37,6 @@ _CONTRACTIONS = tuple(
 _NOT_THIRD = re.compile(r"\bn't\b")
 
 _PERSON = re.compile(r"^(?:Person[XYZ]|they|he|she|i|you|we|others|people)(?: and Person[XYZ])?$")
-_FREQUENT_ADVERBS = (
-    "also already always almost barely ever even finally first hardly just maybe merely nearly never not now often only "
-    "quickly really simply sometimes soon still suddenly technically then usually"
-)
-_ADVERBS = frozenset(_FREQUENT_ADVERBS.split())
 _LEADING = frozenset(("and", "but", "or", "so", "then", "also", "because"))
 _ARTICLES = frozenset(("a", "an", "the"))
 _POSSESSIVES = frozenset(("my", "his", "her", "its", "own"))
@@ -74,13 +69,11 @@ def head_form(text: str) -> str:
     (``PersonX not gets it`` -> ``PersonX does not get it``) and contractions are written out. Phrases without a person as subject
     keep their words.
     """
-    subject, words = _split(_written_out(normalise(text)))
+    subject, words = split_subject(_written_out(normalise(text)))
     if not subject or not words:
         return " ".join((*subject, *words))
     agrees = len(subject) == 1 and subject[0].startswith("Person")
-    before = 0
-    while before < len(words) - 1 and words[before] in _ADVERBS:
-        before += 1
+    before = verb_place(words)
     verb = words[before]
     if "not" in words[:before] and agrees and verb not in INVARIABLE:
         others = [word for word in words[:before] if word != "not"]
@@ -103,7 +96,7 @@ def head_forms(text: str) -> tuple[str, ...]:
     if " not " in full:
         forms += [full.replace(" not ", " n't "), full.replace("is not ", "isn't ").replace("does not ", "doesn't ")]
     forms += [" ".join(word for word in form.split() if word not in _ARTICLES) for form in (full,)]
-    subject, words = _split(full)
+    subject, words = split_subject(full)
     if subject == ["PersonX"] and words:
         forms.append(" ".join((base_form(words[0]), *words[1:])))
     return tuple(dict.fromkeys(form for form in forms if form))
@@ -128,9 +121,10 @@ def tail_form(text: str, relation: str) -> str:
     if relation in FEELINGS:
         return _FEELING.sub(r"\g<denied>", phrase)
     if relation in EFFECTS:
-        first, _, rest = phrase.partition(" ")
-        agreed = third_person(first) if _split(full)[0] else first
-        return f"{agreed} {rest}".strip()
+        if words and split_subject(full)[0]:
+            verb = verb_place(words)
+            words = [*words[:verb], third_person(words[verb]), *words[verb + 1 :]]
+        return " ".join(words)
     return _based(phrase)
 
 
@@ -150,7 +144,7 @@ def comparison_key(text: str, relation: str | None = None) -> str:
     words = _without_subject(full, relation)
     subject: list[str] = []
     if words is None:
-        subject, words = _split(full)
+        subject, words = split_subject(full)
     phrase = " ".join(words)
     if relation in WANTS and not subject:
         phrase = _goal(phrase)
@@ -171,8 +165,8 @@ def _written_out(text: str) -> str:
     return _NOT_THIRD.sub("not", text)
 
 
-def _split(text: str) -> tuple[list[str], list[str]]:
-    """Return the subject of a clause when it is a person, and the other words."""
+def split_subject(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a clause's subject when it is a person (``PersonX``, ``they``), and the other words."""
     words = text.split()
     for size in (3, 1):
         if len(words) >= size and _PERSON.match(" ".join(words[:size])):
@@ -185,7 +179,7 @@ def _without_subject(text: str, relation: str | None) -> list[str] | None:
     words = text.split()
     while len(words) > 1 and words[0] in _LEADING:
         words = words[1:]
-    subject, rest = _split(" ".join(words))
+    subject, rest = split_subject(" ".join(words))
     if not subject:
         return words
     other = relation in OF_OTHERS
@@ -206,9 +200,7 @@ def _goal(phrase: str) -> str:
 def _based(phrase: str) -> str:
     """A verb phrase whose first verb does not agree with anybody."""
     words = phrase.split()
-    before = 0
-    while before < len(words) - 1 and words[before] in _ADVERBS:
-        before += 1
+    before = verb_place(words)
     if words and not words[before].startswith("Person"):
         words[before] = base_form(words[before])
     return " ".join(words)

@@ -2,14 +2,18 @@
 
 ``("PersonX burns the toast", "xReact", "annoyed")`` reads "Alex burns the toast" and "As a result, Alex feels annoyed". Wordings
 follow the meaning that Hwang et al. (AAAI 2021, table 1) give each relation; people have names, as language models know them.
+A tail that says itself who does what is told as it stands; where it leaves the subject out, the relation gives subject and verb.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-from .events import EFFECTS, FEELINGS, OF_OTHERS, head_form, tail_form
+from .agreement import base_form, is_past, verb_place
+from .english import agreeing, with_capitals
+from .events import EFFECTS, FEELINGS, OF_OTHERS, WANTS, head_form, split_subject, tail_form
 from .statements import statement
 
 _OPENINGS = {
@@ -18,52 +22,86 @@ _OPENINGS = {
     "oEffect": "As a result,", "Causes": "As a result,", "xReact": "As a result,", "oReact": "As a result,",
     "xAttr": "This shows that", "HasSubEvent": "While doing this,", "HinderedBy": "This does not happen if",
 }  # fmt: skip
-_VERBS = {
-    "xIntent": "wants", "xWant": "wants", "oWant": "wants", "xNeed": "needs", "xReact": "feels", "oReact": "feels", "xAttr": "is",
-}  # fmt: skip
-_SUBJECT = re.compile(r"(?:Person[XYZ]|the|an?|it|they|s?he) ")
+_MEANWHILE = "While this happens,"
+_CLAUSE = re.compile(r"(?:Person[XYZ]'s|peoplex|the|an?|it|they|s?he|there|this|that) ")
 _FINITE = re.compile(
     r"(?:is|are|was|were|can|could|would|will|should|does|do|did|has|have|"
     r"thinks?|wants?|feels?|likes?|loves?|hopes?|knows?|believes?) "
 )
-_NAMES = {"PersonX": "Alex", "PersonY": "Kim", "PersonZ": "Sam"}
+_LEAVING_OUT = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
+"""The relations whose tails may leave out their subject."""
+_MODALS = frozenset(("could", "may", "might", "must", "shall", "should", "will", "would"))
+_WISHES = frozenset(("can", "hope", "need", "ought", "want", "wish"))
+_AIMS = frozenset(("have", "intend", "like", "love", "plan", "try"))
+_STATES = frozenset(("hate", "know", "like", "love"))
+_NAMES = {"PersonX": "Alex", "PersonY": "Kim", "PersonZ": "Sam", "peoplex": "some people"}
 _PERSON = re.compile("|".join(_NAMES))
 _LONGEST = 400
 
+Reading = tuple[str, str]
+"""An event, and what is inferred of it, each a sentence without its full stop."""
 READ = frozenset(_OPENINGS)
 """The relations that can be read out: those of ATOMIC-2020 between events."""
 
 
 @lru_cache(maxsize=50_000)
-def reading(head: str, relation: str, tail: str) -> tuple[str, str]:
-    """Return the event and the inference of a tuple, each a sentence without its full stop; of what is too long, the beginning.
+def reading(head: str, relation: str, tail: str) -> Reading:
+    """Return the event and the inference of a tuple; of what is too long, the beginning.
 
     ``relation`` is one of :data:`READ`.
     """
-    event, inferred = (_named(text).strip(". ")[:_LONGEST] for text in (head_form(head), _inferred(tail, relation)))
+    event, inferred = _told(head_form(head), head), _told(_inferred(tail, relation), tail)
     return event[:1].upper() + event[1:], inferred[:1].upper() + inferred[1:]
 
 
+def _told(form: str, typed: str) -> str:
+    named = _PERSON.sub(lambda found: _NAMES[found[0]], with_capitals(form, typed))
+    return agreeing(named).replace("can not ", "cannot ").strip(". ")[:_LONGEST]
+
+
 def _inferred(tail: str, relation: str) -> str:
-    opening, form = _OPENINGS[relation], tail_form(tail, relation).strip()
-    if _SUBJECT.match(form) and relation != "xAttr":
-        return f"{opening} {head_form(form)}"
+    opening, clause = _OPENINGS[relation], head_form(tail)
+    own = "PersonY" if relation in OF_OTHERS else "PersonX"
+    subject, words = split_subject(clause)
+    if words and subject and subject[0].startswith("Person"):
+        if relation == "HasSubEvent" and subject != ["PersonX"]:
+            opening = _MEANWHILE
+        if relation in WANTS and (subject == [own] or words[0] == "to"):
+            clause = f"{' '.join(subject)} {_wished(words, relation)}"
+        elif subject == [own] and relation in FEELINGS and relation != "xAttr":
+            clause = f"{own} {_predicate(tail_form(tail, relation).strip(), relation)}"
+        return f"{opening} {clause}"
+    if relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr"):
+        return f"{_MEANWHILE if relation == 'HasSubEvent' else opening} {clause}"
     if relation == "HasSubEvent":
         return f"{opening} {statement(tail, relation)}"
-    if relation not in _VERBS and relation not in EFFECTS:
-        return f"{opening} {head_form(tail)}"
-    return f"{opening} {'PersonY' if relation in OF_OTHERS else 'PersonX'} {_predicate(form, relation)}"
+    return f"{opening} {own} {_predicate(tail_form(tail, relation).strip(), relation)}"
+
+
+def _wished(words: Sequence[str], relation: str) -> str:
+    """A predicate as what is wanted or needed, or as it stands where it tells how things are: ``wins``, ``can not win``."""
+    needed, phrase = relation == "xNeed", " ".join(words)
+    verb = "need" if needed else "want"
+    if words[0] == "to":
+        return f"{verb}s {phrase}"
+    denied = words[1:2] == ["not"] and words[0] in ("does", "is")
+    rest = (["be"] if words[0] == "is" else []) + list(words[2:]) if denied else list(words)
+    place = verb_place(rest)
+    if rest[place] in _MODALS and rest[place + 1 : place + 2] not in ([], ["not"]):
+        rest = [*rest[:place], *rest[place + 1 :]]
+    base = base_form(rest[place])
+    tells = base in _MODALS | _WISHES or is_past(rest[place]) or (base in _AIMS and "to" in rest[place + 1 : place + 3])
+    if tells or (needed and (denied or base in _STATES)):
+        return phrase
+    phrase = " ".join([*rest[:place], base, *rest[place + 1 :]])
+    return f"does not want to {phrase}" if denied else f"{verb}s to {phrase}"
 
 
 def _predicate(form: str, relation: str) -> str:
-    """What is said of the person that a relation is about."""
-    if relation not in _VERBS or (relation in FEELINGS and _FINITE.match(form)):
+    """What is said of the person that a relation is about, by a tail that leaves the subject out."""
+    if relation in EFFECTS or (relation in FEELINGS and _FINITE.match(form)):
         return form
-    verb = "wants" if relation in FEELINGS and form.startswith(("to ", "not to ")) else _VERBS[relation]
-    if form.startswith("not to "):
-        return f"does not {verb.removesuffix('s')} {form.removeprefix('not ')}"
-    return f"{verb} {form}"
-
-
-def _named(text: str) -> str:
-    return _PERSON.sub(lambda found: _NAMES[found[0]], text)
+    if relation in FEELINGS and not form.startswith(("to ", "not to ")):
+        return f"{'is' if relation == 'xAttr' else 'feels'} {form}"
+    verb = "need" if relation == "xNeed" else "want"
+    return f"does not {verb} {form.removeprefix('not ')}" if form.startswith("not to ") else f"{verb}s {form}"

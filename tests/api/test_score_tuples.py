@@ -195,7 +195,11 @@ def test_a_language_model_judges(tacit: Tacit, place: Path, tmp_path: Path) -> N
     scores = [row["score"] for row in done.rows if "score" in row]
     assert len(scores) == 2
     assert all(0 < score < 1 for score in scores)
-    assert "signature llm-judge(model@" in done.err
+    for row in done.rows:
+        if "score" in row:
+            yes, saved = row["parts"]["chance of yes"], row["parts"]["share of surprise saved"]
+            assert row["score"] == pytest.approx((1 + yes + saved) / 3)
+    assert "signature llm-judge(yes+saved:model@" in done.err
     alone = tacit(*asked, "--model", model, "--quiet", "--batch-size", 1).rows
     assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
     none = tacit(*asked)

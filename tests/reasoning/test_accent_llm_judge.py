@@ -1,4 +1,4 @@
-"""A language model as the judge of tuples: the chance of yes against no, as the model gives it to the whole text read at once."""
+"""A language model as the judge of tuples: what it says and what it expects, as it has both for whole texts read at once."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.accent.readings import READ, reading
-from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.accent.readings import reading
 
 from .tiny_models import END, SENTENCES, save_tiny_causal
 
 pytest.importorskip("transformers")
 
 from tacit.reasoning.accent.scorers.llmjudge import LlmJudge, open_llm_judge
+from tacit.reasoning.accent.scorers.surprise import PLAUSIBLE
+from tacit.reasoning.continuation import Continuation
+from tacit.reasoning.likelihood import CausalModel
 
 TUPLES = [
     ("PersonX buys a dog", "xWant", "to feed the dog"),
@@ -25,6 +27,7 @@ TUPLES = [
     (f"PersonX says {END}", "xAttr", "<|turn|>"),
     ("PersonX buys a dog", "xReact", "happy"),
 ]
+SAID_FIRST = "These inferences about everyday events are plausible, as a matter of common sense."
 CHAT = (
     "{{ bos_token }}{% for message in messages %}<|turn|>{{ message.role }}\n{{ message.content }}{{ eos_token }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|turn|>assistant\n{% endif %}"
@@ -56,26 +59,53 @@ def judge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return open_llm_judge(save_judge(tmp_path_factory.mktemp("judge") / "model", template=template, **KINDS.get(kind, {})))
 
 
-def read_at_once(judge: LlmJudge, head: str, relation: str, tail: str) -> float:
-    """The chance of yes when the model reads everything in one piece, without a cache."""
+def logits_at_once(causal: CausalModel, ids: list[int]) -> Any:
+    """What the model gives after each token when it reads everything in one piece, without a cache."""
     import torch
 
+    with torch.inference_mode():
+        return causal.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0].double()
+
+
+def chance_of_yes(judge: LlmJudge, event: str, inference: str) -> float:
     before, after, (yes, no) = judge.asking.template
-    event, inference = reading(head, relation, tail)
     plain = judge.asking.causal.tokens([f"Event: {event}.\nInference: {inference}.", yes, no])
     ids = [*judge.asking.special(before), *plain[0], *judge.asking.special(after)]
     if ids[0] != judge.asking.causal.begin:
         ids.insert(0, judge.asking.causal.begin)
-    with torch.inference_mode():
-        logits = judge.asking.causal.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1].double()
-    return float(torch.softmax(logits[[plain[1][0], plain[2][0]]], 0)[0])
+    last = logits_at_once(judge.asking.causal, ids)[-1]
+    return float(last[[plain[1][0], plain[2][0]]].softmax(0)[0])
 
 
-def test_a_score_is_the_chance_of_yes_after_everything_was_read(judge: LlmJudge) -> None:
+def cost(causal: CausalModel, event: str, inference: str) -> float:
+    """Nats of the inference after the list of plausible ones and its event."""
+    listed = "".join("Event: {}.\nInference: {}.\n\n".format(*reading(*one)) for one in PLAUSIBLE)
+    texts = [f"{SAID_FIRST}\n\n{listed}", f"Event: {event}.\nInference:", f" {inference}."]
+    first, before, after = causal.tokens(texts)
+    ids = [causal.begin, *first, *before, *after]
+    given = logits_at_once(causal, ids).log_softmax(-1)
+    return -sum(float(given[place - 1, ids[place]]) for place in range(len(ids) - len(after), len(ids)))
+
+
+def read_at_once(judge: LlmJudge, head: str, relation: str, tail: str) -> float:
+    event, inference = reading(head, relation, tail)
+    alone = cost(judge.asking.causal, "Alex does something", inference)
+    saved = (alone - cost(judge.asking.causal, event, inference)) / alone
+    return (1 + chance_of_yes(judge, event, inference) + max(saved, -1.0)) / 3
+
+
+def test_a_score_is_what_the_model_says_and_expects_when_it_reads_everything(judge: LlmJudge) -> None:
     scores = [score.value for score in judge.score(TUPLES)]
     np.testing.assert_allclose(scores, [read_at_once(judge, *one) for one in TUPLES], rtol=0, atol=1e-5)
     assert scores[1] == scores[5]
     assert len({round(score, 6) for score in scores}) == 5
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_an_event_that_says_nothing_saves_nothing(judge: LlmJudge) -> None:
+    inferences = ["As a result, Alex feels happy", "After this, Kim wants to sing"]
+    shares = judge.surprise.shares([("Alex does something", inference) for inference in inferences])
+    np.testing.assert_allclose(shares, 0, atol=1e-6)
 
 
 def test_what_is_scored_beside_a_tuple_moves_nothing(judge: LlmJudge) -> None:
@@ -97,10 +127,13 @@ def test_a_tuple_is_read_once(judge: LlmJudge, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(body, "forward", counted)
     fresh.score(TUPLES)
-    assert read[0] == 1  # the beginning
-    assert sum(read[1:]) == 5
+    beginnings, judged, expected, expected_alone = 2, 5, 5, 5
+    assert sum(read) == beginnings + judged + expected + expected_alone
+    read.clear()
     fresh.score(TUPLES[::-1])
-    assert sum(read[1:]) == 5
+    assert read == []
+    fresh.score([("PersonX eats a cake", "xWant", "to feed the dog")])  # what this costs alone is known
+    assert read == [1, 1]
 
 
 def test_a_template_is_followed(tmp_path: Path) -> None:
@@ -135,36 +168,11 @@ def test_what_a_model_cannot_do_is_said(tmp_path: Path) -> None:
             open_llm_judge(save_judge(tmp_path / "broken", template=template)).score(TUPLES)
 
 
-@pytest.mark.parametrize(
-    ("one", "event", "inference"),
-    [
-        (("PersonX burns the toast", "xReact", "annoyed"), "Alex burns the toast", "As a result, Alex feels annoyed"),
-        (("PersonX be hungry", "xWant", "PersonX eats food"), "Alex is hungry", "After this, Alex wants to eat food"),
-        (("PersonX gets a job", "xNeed", "to apply"), "Alex gets a job", "Before this, Alex needs to apply"),
-        (("PersonX helps PersonY", "oReact", "PersonY feels thankful"), "Alex helps Kim", "As a result, Kim feels thankful"),
-        (("PersonX helps PersonY", "oWant", "to thank PersonX"), "Alex helps Kim", "After this, Kim wants to thank Alex"),
-        (("PersonX helps PersonY", "xIntent", "to be nice"), "Alex helps Kim", "Alex does this because Alex wants to be nice"),
-        (("PersonX helps PersonY", "xAttr", "PersonX be kind"), "Alex helps Kim", "This shows that Alex is kind"),
-        (("PersonX loses", "xReact", "does not mind"), "Alex loses", "As a result, Alex does not mind"),
-        (("PersonX loses", "xReact", "to go home"), "Alex loses", "As a result, Alex wants to go home"),
-        (("PersonX loses", "oReact", "not to play again"), "Alex loses", "As a result, Kim does not want to play again"),
-        (("PersonX loses", "xNeed", "not to train"), "Alex loses", "Before this, Alex does not need to train"),
-        (("PersonX loses", "xWant", "not to play again"), "Alex loses", "After this, Alex does not want to play again"),
-        (("PersonX wins", "oEffect", "loses money"), "Alex wins", "As a result, Kim loses money"),
-        (("PersonX drives", "HinderedBy", "PersonX has no car"), "Alex drives", "This does not happen if Alex has no car"),
-        (("PersonX drives", "isAfter", "PersonX buys a car."), "Alex drives", "Before this, Alex buys a car"),
-        (("PersonX cooks", "HasSubEvent", "the oven gets hot"), "Alex cooks", "While doing this, the oven gets hot"),
-        (("PersonX cooks", "HasSubEvent", "PersonX uses a pan"), "Alex cooks", "While doing this, Alex uses a pan"),
-        (("PersonX cooks", "xEffect", "PersonY gets fed"), "Alex cooks", "As a result, Kim gets fed"),
-    ],
-)
-def test_a_tuple_is_read_out(one: tuple[str, str, str], event: str, inference: str) -> None:
-    assert reading(*one) == (event, inference)
-
-
-def test_readings_cover_the_relations_and_bound_what_they_say() -> None:
-    assert set(RELATIONS) <= READ
-    event, inference = reading("PersonX says " + "a" * 10_000, "xWant", "to say " + "b" * 10_000)
-    assert len(event) == len(inference) == 400
-    for relation in READ:
-        assert all("Person" not in text and text == text.strip() for text in reading("PersonX sings", relation, "PersonY claps"))
+def test_of_what_is_too_long_the_end_is_read(judge: LlmJudge) -> None:
+    causal = judge.asking.causal
+    (row,) = causal.tokens(["Alex feels happy and sings"])
+    beginning = [causal.begin] * (causal.max_length - 4)
+    short = Continuation(causal, beginning)
+    given = logits_at_once(causal, [*beginning, *row[-4:]]).log_softmax(-1)
+    expected = -sum(float(given[len(beginning) + place - 1, row[-4:][place]]) for place in range(1, 4))
+    np.testing.assert_allclose(short.nats([row], [2]), [expected], atol=1e-4)

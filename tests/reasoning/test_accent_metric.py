@@ -131,6 +131,19 @@ def test_the_evidence_in_words(graph: WritableGraph) -> None:
     ]
 
 
+def test_what_a_score_is_worked_out_from_is_told(graph: WritableGraph) -> None:
+    class Parted(Fixed):
+        def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+            return [TupleScore(0.7, parts=(("chance of yes", 0.9), ("share of surprise saved", 0.2))) for _ in tuples]
+
+    metric = Accent(graph, Told({"is happy so": [HAPPY]}), Parted(), prior=0.6)
+    assert explanation.explain(metric.score(["i bought a dog today"], "is happy so")).splitlines()[1:4] == [
+        "  +0.700 PersonX buys a dog -xReact-> PersonX is happy (0.70)",
+        "    chance of yes 0.9",
+        "    share of surprise saved 0.2",
+    ]
+
+
 def scored(graph: WritableGraph, model: Path, tuples: list[EventTuple], **options: object) -> Score:
     metric = make(graph, extractor=Told({"it": tuples}), encoder=WordEncoder(), model=model, **options)  # type: ignore[arg-type]
     return metric.score(["i bought a dog"], "it")

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ....graph.errors import ModelError
-from ...choices import Continuation
+from ...continuation import Continuation
 from ...likelihood import CausalModel
-from ..readings import reading
+from ..readings import Reading, reading
 
 _TASK = "You judge whether inferences about everyday events are plausible, as a matter of common sense. Answer Yes or No."
 _ANSWERS = ("Yes", "No")
@@ -28,9 +28,6 @@ _EXAMPLES = (
     (("PersonX thanks PersonY for the gift", "oEffect", "loses a job"), "No"),
 )
 _HERE = "<the inference>"
-
-Inference = tuple[str, str]
-"""An event, and what is inferred of it, as :func:`tacit.reasoning.accent.readings.reading` writes them."""
 
 
 class Template(NamedTuple):
@@ -48,7 +45,7 @@ class Asking:
         """Ask ``causal``."""
         self.causal = causal
 
-    def rows(self, inferences: Sequence[Inference]) -> list[list[int]]:
+    def rows(self, inferences: Sequence[Reading]) -> list[list[int]]:
         """Return the tokens of each inference up to the answer; names of special tokens within it are text."""
         after = self.special(self.template.after)
         return [[*row, *after] for row in self.causal.tokens([_written(*one) for one in inferences])]

@@ -1,4 +1,8 @@
-"""A language model as the judge of tuples (Zheng et al., NeurIPS 2023): is this inference plausible, yes or no?"""
+"""A language model as the judge of tuples: does it call an inference plausible, and does the event make it less of a surprise?
+
+What it says when it is asked (Zheng et al., NeurIPS 2023) and what its likelihoods know (Holtzman et al., EMNLP 2021) go wrong in
+different places, so the two together agree with people better than either (docs/accent.md).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,14 @@ from pathlib import Path
 
 from ...cache import LruCache
 from ...likelihood import CausalModel, open_causal
-from ..readings import READ, reading
-from .asking import Asking, Inference
+from ..readings import READ, Reading, reading
+from .asking import Asking
 from .compatibility import check_relations
+from .surprise import Surprise
 from .tuplescore import Triple, TupleScore
 
+YES, SAVED = "chance of yes", "share of surprise saved"
+"""What the parts of a score are called."""
 _REMEMBERED = 50_000
 
 
@@ -23,15 +30,19 @@ class LlmJudge:
     def __init__(self, causal: CausalModel) -> None:
         """Ask ``causal``."""
         self.asking = Asking(causal)
-        self._known: LruCache[Inference, float] = LruCache(_REMEMBERED)
+        self.surprise = Surprise(causal)
+        self._known: LruCache[Reading, TupleScore] = LruCache(_REMEMBERED)
 
     @property
     def signature(self) -> str:
-        """The model's name and digest."""
-        return f"llm-judge({self.asking.causal.signature})"
+        """The model's name and digest, and what its score is made of."""
+        return f"llm-judge(yes+saved:{self.asking.causal.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the chance that the model says yes rather than no of each tuple, in 0..1.
+        """Return how plausible the model finds each tuple, in 0..1: 1/2 where it is undecided and the event tells it nothing.
+
+        A third each of 1, of the chance that it says yes rather than no, and of the share of the inference's cost that the event
+        saves, not below -1.
 
         Raises:
             InputError: a relation is none of ATOMIC-2020's between events.
@@ -40,13 +51,14 @@ class LlmJudge:
         check_relations(tuples, self.relations)
         read = [reading(*one) for one in tuples]
         known = {one: self._known.get(one) for one in read}
-        fresh = [one for one, chance in known.items() if chance is None]
+        fresh = [one for one, score in known.items() if score is None]
         if fresh:
-            chances = self.asking.continuation.chances(self.asking.rows(fresh), self.asking.template.answers)
-            for one, chance in zip(fresh, chances[:, 0].tolist(), strict=True):
-                known[one] = chance
-                self._known.put(one, chance)
-        return [TupleScore(chance) for one in read if (chance := known[one]) is not None]
+            chances = self.asking.continuation.chances(self.asking.rows(fresh), self.asking.template.answers)[:, 0]
+            for one, chance, saved in zip(fresh, chances.tolist(), self.surprise.shares(fresh).tolist(), strict=True):
+                score = TupleScore((1 + chance + max(saved, -1.0)) / 3, parts=((YES, chance), (SAVED, saved)))
+                known[one] = score
+                self._known.put(one, score)
+        return [score for one in read if (score := known[one]) is not None]
 
 
 def open_llm_judge(model: str | Path, *, device: str | None = None, dtype: str = "float32") -> LlmJudge:

@@ -41,11 +41,13 @@ class TupleScore(NamedTuple):
         value: the score; in 0..1 unless the scorer says otherwise.
         closest: the known tails that it rests on, closest first, or those that speak most for it; none where none are named.
         note: what kept the scorer from saying more; empty otherwise.
+        parts: named numbers that the value is worked out from, where a scorer tells them.
     """
 
     value: float
     closest: tuple[Close, ...] = ()
     note: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
 
 
 class TupleScorer(Protocol):
