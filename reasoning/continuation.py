@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.errors import ModelError
-from .batching import padded, together
+from .batching import counted, padded, together
 from .extras import need
-from .likelihood import CausalModel, counted
+from .likelihood import CausalModel
 
 Rows = Sequence[Sequence[int]]
 

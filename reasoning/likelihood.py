@@ -3,8 +3,7 @@
 A dialogue reads as DialoGPT reads it (Zhang et al., ACL 2020): its turns one after the other, each closed by the model's
 end-of-sequence token, which also stands before the first (models with a beginning-of-sequence token have that there). So every
 token of every turn is predicted, an empty turn has a likelihood too, and the end of a turn counts as a token of it. What is
-longer than the model's positions loses its beginning. Dialogues of like length are run together, padded on the right; a causal
-model never looks there, so each has the loss that it has alone, up to rounding (1e-5 in float32).
+longer than the model's positions loses its beginning. Dialogues of like length are run together, which moves no loss (1e-5).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
-from .batching import padded, together
+from .batching import counted, padded, together
 from .extras import need
 from .models import ModelFiles, find_model, open_model, tokens_a_batch
 
@@ -312,11 +311,6 @@ def open_causal(
     files = find_model(model, gguf=True)
     opened, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype=dtype)
     return CausalModel(files, opened, tokenizer, dtype=dtype, batch_tokens=batch_tokens, max_length=max_length)
-
-
-def counted(inside: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which tokens after the first count, shape (rows, longest - 1): those of a row, from its start on."""
-    return (np.arange(1, inside.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]
 
 
 def _turns(turns: Sequence[str]) -> Sequence[str]:

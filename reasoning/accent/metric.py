@@ -92,7 +92,7 @@ def _piece(item: CheckedItem, one: EventTuple, score: TupleScore, parts: int, as
     rests_on = tuple(
         _known(close, one.relation, share if not place else 0.0, asserted) for place, close in enumerate(score.closest)
     )
-    parts = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
+    made_of = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
     turn = one.head_at.turn if one.head_at else None
     return Piece(
         "tuple",
@@ -102,7 +102,7 @@ def _piece(item: CheckedItem, one: EventTuple, score: TupleScore, parts: int, as
         turn=turn,
         history=_mention(item, one.head_at, one.head) if turn is not None else None,
         name=f"{one.head} -{one.relation}-> {one.tail}",
-        rests_on=rests_on + parts,
+        rests_on=(*rests_on, *made_of),
     )
 
 

@@ -3,6 +3,7 @@
 ``("PersonX burns the toast", "xReact", "annoyed")`` reads "Alex burns the toast" and "As a result, Alex feels annoyed". Wordings
 follow the meaning that Hwang et al. (AAAI 2021, table 1) give each relation; people have names, as language models know them.
 A tail that says itself who does what is told as it stands; where it leaves the subject out, the relation gives subject and verb.
+Under xReact and oReact all but thoughts is said to be felt, so that what is no feeling sounds like none.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _wished(words: Sequence[str], relation: str) -> str:
     verb = "need" if needed else "want"
     if words[0] == "to":
         return f"{verb}s {phrase}"
-    denied = words[1:2] == ["not"] and words[0] in ("does", "is")
+    denied = words[0] in ("does", "is") and words[1:2] == ["not"] and len(words) > 2
     rest = (["be"] if words[0] == "is" else []) + list(words[2:]) if denied else list(words)
     place = verb_place(rest)
     if rest[place] in _MODALS and rest[place + 1 : place + 2] not in ([], ["not"]):

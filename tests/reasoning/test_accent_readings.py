@@ -49,6 +49,7 @@ from tacit.reasoning.accent.tuples import RELATIONS
         (("PersonX plays", "xWant", "PersonX tries to win"), "Alex plays", "After this, Alex tries to win"),
         (("PersonX plays", "oWant", "PersonY would be happy"), "Alex plays", "After this, Kim wants to be happy"),
         (("PersonX plays", "oWant", "PersonX to copy PersonY"), "Alex plays", "After this, Alex wants to copy Kim"),
+        (("PersonX rests", "xReact", "PersonX plays chess"), "Alex rests", "As a result, Alex feels plays chess"),
         (("PersonX rests", "xNeed", "PersonX's cold gets better"), "Alex rests", "Before this, Alex's cold gets better"),
         (("PersonX cooks", "HasSubEvent", "PersonY watches"), "Alex cooks", "While this happens, Kim watches"),
         (("PersonX buys", "xEffect", "PeopleX get rich"), "Alex buys", "As a result, some people get rich"),
@@ -123,3 +124,11 @@ def test_anything_can_be_read_out(head: str, relation: str, tail: str) -> None:
     assert len(event) <= 401
     assert len(inference) <= 401
     assert inference.strip()
+
+
+@pytest.mark.parametrize(
+    "tail", ["PersonX does not", "PersonX is not", "PersonX will", "PersonX not", "PersonX", "to", "not", "never"]
+)
+@pytest.mark.parametrize("relation", sorted(READ))
+def test_what_breaks_off_is_read_out_too(relation: str, tail: str) -> None:
+    assert reading("PersonX does not", relation, tail)[1]

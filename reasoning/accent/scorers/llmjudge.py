@@ -55,9 +55,9 @@ class LlmJudge:
         if fresh:
             chances = self.asking.continuation.chances(self.asking.rows(fresh), self.asking.template.answers)[:, 0]
             for one, chance, saved in zip(fresh, chances.tolist(), self.surprise.shares(fresh).tolist(), strict=True):
-                score = TupleScore((1 + chance + max(saved, -1.0)) / 3, parts=((YES, chance), (SAVED, saved)))
-                known[one] = score
-                self._known.put(one, score)
+                judged = TupleScore((1 + chance + max(saved, -1.0)) / 3, parts=((YES, chance), (SAVED, saved)))
+                known[one] = judged
+                self._known.put(one, judged)
         return [score for one in read if (score := known[one]) is not None]
 
 
