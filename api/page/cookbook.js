@@ -9,6 +9,7 @@ const OWN = "MATCH (a:Concept)-[r:IsA]->(b:Concept)\nRETURN a.text AS what, b.te
 let recipes = null;
 let chosen = null;
 let own = OWN;
+let early = false; // a query was typed while the cookbook was still on its way
 let running = null;
 const given = new Map(); // what was typed, by parameter, so that another query finds it again
 
@@ -19,7 +20,8 @@ export function start() {
     else location.hash = goal;
   });
   find("cypher").addEventListener("input", () => {
-    if (!chosen || chosen.name === "own") own = find("cypher").value; // also while the cookbook is still on its way
+    early ||= !chosen;
+    if (early || chosen.name === "own") own = find("cypher").value;
     fields();
   });
   const form = find("cookbook-form");
@@ -36,7 +38,7 @@ export async function open([name]) {
     if (!select.options.length) {
       select.append(...known.map((query) => h("option", { value: query.name }, query.summary)), h("option", { value: "own" }, "Your own query"));
     }
-    choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? known[0]?.name ?? "own");
+    choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? (early ? "own" : known[0]?.name) ?? "own");
   } catch (error) {
     fault(find("cookbook-fault"), error);
   }
@@ -47,6 +49,7 @@ async function choose(name) {
   find("recipe").value = query.name;
   if (chosen?.name === query.name) return;
   chosen = query;
+  if (early && query.name === "own") return void (early = false); // it may have been asked already
   find("cypher").value = query.text;
   find("cypher").rows = Math.min(14, Math.max(5, query.text.split("\n").length + 1));
   fields();
@@ -62,6 +65,7 @@ export async function take(text, parameters) {
   const known = (await load()).find((query) => query.text.trim() === text.trim());
   if (!known) own = text;
   chosen = null;
+  early = false;
   location.hash = `#/cookbook/${known?.name ?? "own"}`;
 }
 

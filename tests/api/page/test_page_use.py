@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import Route
 from tacit.reasoning import Reasoner
 
 from .visiting import Visit, score
@@ -159,6 +160,26 @@ def test_the_cookbook_runs_a_query_and_says_how_many_rows(visit: Visit) -> None:
     assert tab.locator("#cookbook-results tbody tr").count() == 1
     assert tab.inner_text("#cookbook-status").startswith("the first 1 row in ")
     assert tab.inner_text("#cookbook-status").endswith("there are more")
+
+
+def test_a_query_asked_before_the_cookbook_is_there_is_answered(visit: Visit) -> None:
+    held: list[Route] = []
+    visit.tab.route("**/v1/cookbook", lambda route: held.append(route))
+    tab = visit.go()
+    tab.goto(f"{visit.url}/#/cookbook/own")
+    tab.fill("#cypher", "RETURN $text AS text")
+    tab.fill("#parameter-text", "bone")
+    with tab.expect_request("**/v1/cypher"):
+        tab.route("**/v1/cypher", lambda route: held.append(route))
+        tab.click("#cookbook-form button[type=submit]")
+    tab.wait_for_timeout(100)
+    cookbook, cypher = held
+    cookbook.continue_()
+    tab.wait_for_selector("#recipe option", state="attached")
+    cypher.continue_()
+    tab.wait_for_selector("#cookbook-results td")
+    assert tab.locator("#cookbook-results td").first.inner_text() == "bone"
+    assert tab.input_value("#cypher") == "RETURN $text AS text"
 
 
 def test_a_query_of_ones_own_gets_fields_for_its_parameters(visit: Visit) -> None:
