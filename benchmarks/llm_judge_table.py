@@ -21,7 +21,7 @@ import numpy as np
 from accent_table import SEED, Rows, at_random, cskb, deco, judged, show, summed, written
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
-from tacit.reasoning.accent.scorers.llmjudge import LlmJudge, open_llm_judge
+from tacit.reasoning.accent.scorers.llmjudge import SAVED, YES, LlmJudge, open_llm_judge
 from tacit.reasoning.accent.scorers.opening import Opener
 from tacit.reasoning.accent.scorers.retriever import Match
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
@@ -59,6 +59,21 @@ class _Watched:
         return [self._known[one] for one in tuples]
 
 
+class _Part:
+    """One of the numbers that the judge's score is worked out from, alone."""
+
+    relations = LlmJudge.relations
+
+    def __init__(self, judge: _Watched, name: str) -> None:
+        self.signature = f"{name}({judge.signature})"
+        self._judge = judge
+        self._name = name
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """The number by that name."""
+        return [TupleScore(dict(score.parts)[self._name]) for score in self._judge.score(tuples)]
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -89,6 +104,7 @@ def main() -> None:
             "retriever: closeness": retriever,
             "closeness, match, support": summed(unjudged, closeness=retriever, match=match, support=support),
             "llm-judge": judge,
+            **{f"llm-judge: {name} alone": _Part(judge, name) for name in (YES, SAVED)},
             "closeness and llm-judge": summed(unjudged, closeness=retriever, judge=judge),
             "closeness, match, support, llm-judge": summed(
                 unjudged, closeness=retriever, match=match, support=support, judge=judge

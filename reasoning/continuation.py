@@ -22,26 +22,13 @@ from .likelihood import CausalModel
 Rows = Sequence[Sequence[int]]
 
 
-class _Row(NamedTuple):
-    """Token ids, and the place of the first one that counts."""
-
-    ids: tuple[int, ...]
-    start: int
-
-    def end(self, room: int) -> _Row:
-        """What of it the model has room for."""
-        over = len(self.ids) - room
-        return self if over <= 0 else _Row(self.ids[over:], max(self.start - over, 1))
-
-
 class _Batch(NamedTuple):
-    """Rows that were read together: their places, and as torch has them their tokens and states."""
+    """Rows that were read together: their places, which tokens are theirs, and as torch has them their tokens and states."""
 
     places: list[int]
+    inside: NDArray[np.bool_]
     tokens: Any
     states: Any
-    inside: NDArray[np.bool_]
-    starts: list[int]
 
 
 class Continuation:
@@ -78,7 +65,7 @@ class Continuation:
             told = " from ".join(word.strip() for word in words)
             raise ModelError(f"the tokenizer of {causal.files.given!r} does not tell {told}; give another model")
         found: NDArray[np.float64] = np.empty((len(rows), len(words)))
-        for batch in self._batches([_Row(tuple(row), 0) for row in rows]):
+        for batch in self._batches(rows):
             with torch.inference_mode():
                 ends = torch.from_numpy(batch.inside.sum(1) - 1).to(batch.tokens.device)
                 last = batch.states[torch.arange(len(ends), device=ends.device), ends]
@@ -97,9 +84,10 @@ class Continuation:
             ModelError: the model gives no number.
         """
         causal = self._causal
+        cut = [max(start - max(len(row) - self._room, 0), 1) for row, start in zip(rows, starts, strict=True)]
         found: NDArray[np.float64] = np.empty(len(rows))
-        for batch in self._batches([_Row(tuple(row), start) for row, start in zip(rows, starts, strict=True)]):
-            asked = counted(batch.inside, batch.starts)
+        for batch in self._batches(rows):
+            asked = counted(batch.inside, [cut[place] for place in batch.places])
             with self._torch.inference_mode():
                 losses = causal.nats_of(batch.states, batch.tokens, asked).double().cpu().numpy()
             owners = np.repeat(np.arange(len(batch.places)), asked.sum(1))
@@ -107,18 +95,18 @@ class Continuation:
         causal.check_numbers(found)
         return found
 
-    def _batches(self, rows: Sequence[_Row]) -> Iterator[_Batch]:
-        """Batches of rows of like length, batch."""
+    def _batches(self, rows: Rows) -> Iterator[_Batch]:
+        """Batches of rows of like length, read."""
         torch, causal = self._torch, self._causal
-        kept = [row.end(self._room) for row in rows]
-        for places in together([len(row.ids) for row in kept], causal.batch_tokens):
-            ids, inside = padded([kept[place].ids for place in places], causal.end)
+        kept = [row[-self._room :] for row in rows]
+        for places in together([len(row) for row in kept], causal.batch_tokens):
+            ids, inside = padded([kept[place] for place in places], causal.end)
             seen = np.concatenate([np.ones((len(places), len(self._beginning)), bool), inside], axis=1).astype(np.int64)
             with torch.inference_mode():
                 tokens, mask = (torch.from_numpy(array).to(causal.model.device) for array in (ids, seen))
                 past = self._kept(len(places))
                 states = causal.body(input_ids=tokens, attention_mask=mask, past_key_values=past, use_cache=True)[0]
-            yield _Batch(places, tokens, states, inside, [kept[place].start for place in places])
+            yield _Batch(places, inside, tokens, states)
 
     def _kept(self, rows: int) -> Any:
         """Keys and values of the beginning, once for each of ``rows``."""

@@ -9,7 +9,6 @@ const OWN = "MATCH (a:Concept)-[r:IsA]->(b:Concept)\nRETURN a.text AS what, b.te
 let recipes = null;
 let chosen = null;
 let own = OWN;
-let early = false; // a query was typed while the cookbook was still on its way
 let running = null;
 const given = new Map(); // what was typed, by parameter, so that another query finds it again
 
@@ -20,8 +19,7 @@ export function start() {
     else location.hash = goal;
   });
   find("cypher").addEventListener("input", () => {
-    early ||= !chosen;
-    if (early || chosen.name === "own") own = find("cypher").value;
+    if (!chosen || chosen.name === "own") own = find("cypher").value; // also while the cookbook is still on its way
     fields();
   });
   const form = find("cookbook-form");
@@ -38,7 +36,7 @@ export async function open([name]) {
     if (!select.options.length) {
       select.append(...known.map((query) => h("option", { value: query.name }, query.summary)), h("option", { value: "own" }, "Your own query"));
     }
-    choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? (early ? "own" : known[0]?.name) ?? "own");
+    choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? (find("cypher").value ? "own" : known[0]?.name) ?? "own");
   } catch (error) {
     fault(find("cookbook-fault"), error);
   }
@@ -49,10 +47,16 @@ async function choose(name) {
   find("recipe").value = query.name;
   if (chosen?.name === query.name) return;
   chosen = query;
-  if (early && query.name === "own") return void (early = false); // it may have been asked already
-  find("cypher").value = query.text;
-  find("cypher").rows = Math.min(14, Math.max(5, query.text.split("\n").length + 1));
+  if (find("cypher").value !== query.text) { // else it was typed, and maybe asked, while the cookbook was on its way
+    find("cypher").value = query.text;
+    find("cypher").rows = Math.min(14, Math.max(5, query.text.split("\n").length + 1));
+    forget();
+  }
   fields();
+}
+
+/** Break off what runs, and clear what was shown. */
+function forget() {
   running?.abort();
   fault(find("cookbook-fault"), null);
   find("cookbook-status").textContent = "";
@@ -65,7 +69,8 @@ export async function take(text, parameters) {
   const known = (await load()).find((query) => query.text.trim() === text.trim());
   if (!known) own = text;
   chosen = null;
-  early = false;
+  show(find("parameters")); // their fields are made anew, with the values given here
+  forget();
   location.hash = `#/cookbook/${known?.name ?? "own"}`;
 }
 

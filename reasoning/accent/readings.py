@@ -29,8 +29,11 @@ _FINITE = re.compile(
     r"(?:is|are|was|were|can|could|would|will|should|does|do|did|has|have|"
     r"thinks?|wants?|feels?|likes?|loves?|hopes?|knows?|believes?) "
 )
+_FELT = FEELINGS - {"xAttr"}
 _LEAVING_OUT = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
 """The relations whose tails may leave out their subject."""
+# of a tail that names who wants or needs: what is dropped before what is wanted, what tells a wish or a plan of its own (a plan
+# with "to" after it), and what nobody needs to do, but is
 _MODALS = frozenset(("could", "may", "might", "must", "shall", "should", "will", "would"))
 _WISHES = frozenset(("can", "hope", "need", "ought", "want", "wish"))
 _AIMS = frozenset(("have", "intend", "like", "love", "plan", "try"))
@@ -55,6 +58,16 @@ def reading(head: str, relation: str, tail: str) -> Reading:
     return event[:1].upper() + event[1:], inferred[:1].upper() + inferred[1:]
 
 
+def written(event: str, inferred: str) -> str:
+    """Return a reading as language models are shown it."""
+    return f"{begun(event)} {inferred}."
+
+
+def begun(event: str) -> str:
+    """Return the beginning of :func:`written`, up to what is inferred."""
+    return f"Event: {event}.\nInference:"
+
+
 def _told(form: str, typed: str) -> str:
     named = _PERSON.sub(lambda found: _NAMES[found[0]], with_capitals(form, typed))
     return agreeing(named).replace("can not ", "cannot ").strip(". ")[:_LONGEST]
@@ -64,16 +77,13 @@ def _inferred(tail: str, relation: str) -> str:
     opening, clause = _OPENINGS[relation], head_form(tail)
     own = "PersonY" if relation in OF_OTHERS else "PersonX"
     subject, words = split_subject(clause)
-    if words and subject and subject[0].startswith("Person"):
-        if relation == "HasSubEvent" and subject != ["PersonX"]:
-            opening = _MEANWHILE
-        if relation in WANTS and (subject == [own] or words[0] == "to"):
-            clause = f"{' '.join(subject)} {_wished(words, relation)}"
-        elif subject == [own] and relation in FEELINGS and relation != "xAttr":
-            clause = f"{own} {_predicate(tail_form(tail, relation).strip(), relation)}"
-        return f"{opening} {clause}"
-    if relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr"):
-        return f"{_MEANWHILE if relation == 'HasSubEvent' else opening} {clause}"
+    named = " ".join(subject) if words and subject and subject[0].startswith("Person") else ""
+    if named and relation in WANTS and (named == own or words[0] == "to"):
+        return f"{opening} {named} {_wished(words, relation)}"
+    whole = named or relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr")
+    if whole and not (named == own and relation in _FELT):
+        meanwhile = relation == "HasSubEvent" and named != own
+        return f"{_MEANWHILE if meanwhile else opening} {clause}"
     if relation == "HasSubEvent":
         return f"{opening} {statement(tail, relation)}"
     return f"{opening} {own} {_predicate(tail_form(tail, relation).strip(), relation)}"

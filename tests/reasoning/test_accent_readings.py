@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tacit.reasoning.accent.agreement import verb_place
 from tacit.reasoning.accent.english import agreeing, with_capitals
@@ -118,17 +120,19 @@ def test_a_verb_stands_after_adverbs(phrase: str, place: int) -> None:
     assert verb_place(phrase.split()) == place
 
 
-@given(st.text(max_size=60), st.sampled_from(sorted(READ)), st.text(max_size=60))
+WORDS = (
+    "PersonX PersonY PersonX's PeopleX and they the rules dog not never quickly does do is are be have has will would can could "
+    "to wants likes hopes tries feels thinks happy buys bought it Sweden"
+)
+phrases = st.lists(st.sampled_from(WORDS.split()), max_size=7).map(" ".join) | st.text(max_size=60)
+
+
+@given(phrases, st.sampled_from(sorted(READ)), phrases)
+@example("PersonX does not", "xWant", "PersonX does not")
 def test_anything_can_be_read_out(head: str, relation: str, tail: str) -> None:
     event, inference = reading(head, relation, tail)
-    assert len(event) <= 401
-    assert len(inference) <= 401
-    assert inference.strip()
-
-
-@pytest.mark.parametrize(
-    "tail", ["PersonX does not", "PersonX is not", "PersonX will", "PersonX not", "PersonX", "to", "not", "never"]
-)
-@pytest.mark.parametrize("relation", sorted(READ))
-def test_what_breaks_off_is_read_out_too(relation: str, tail: str) -> None:
-    assert reading("PersonX does not", relation, tail)[1]
+    for text in (event, inference):
+        assert len(text) <= 401  # one sign in upper case may be two
+        assert text == text.strip(" .")
+        assert not re.search("Person[XYZ]|peoplex", text)
+    assert inference

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from ....graph.errors import ModelError
 from ...continuation import Continuation
 from ...likelihood import CausalModel
-from ..readings import Reading, reading
+from ..readings import Reading, reading, written
 
 _TASK = "You judge whether inferences about everyday events are plausible, as a matter of common sense. Answer Yes or No."
 _ANSWERS = ("Yes", "No")
-_EXAMPLES = (
+EXAMPLES = (
     (("PersonX burns the toast", "xReact", "annoyed"), "Yes"),
     (("PersonX goes to the dentist", "xNeed", "to make an appointment"), "Yes"),
     (("PersonX breaks PersonX's leg", "xReact", "great"), "No"),
@@ -48,7 +48,7 @@ class Asking:
     def rows(self, inferences: Sequence[Reading]) -> list[list[int]]:
         """Return the tokens of each inference up to the answer; names of special tokens within it are text."""
         after = self.special(self.template.after)
-        return [[*row, *after] for row in self.causal.tokens([_written(*one) for one in inferences])]
+        return [[*row, *after] for row in self.causal.tokens([written(*one) for one in inferences])]
 
     @cached_property
     def continuation(self) -> Continuation:
@@ -66,7 +66,7 @@ class Asking:
     def template(self) -> Template:
         """The model's own, or that of a transcript."""
         if not self._chats:
-            examples = "".join(f"{_written(*reading(*one))}\nAnswer: {answer}\n\n" for one, answer in _EXAMPLES)
+            examples = "".join(f"{written(*reading(*one))}\nAnswer: {answer}\n\n" for one, answer in EXAMPLES)
             return Template(f"{_TASK}\n\n{examples}", "\nAnswer:", tuple(f" {answer}" for answer in _ANSWERS))
         before, found, after = self._chat().partition(_HERE)
         if not found or _HERE in after:
@@ -86,8 +86,8 @@ class Asking:
         """The conversation up to the answer, by the model's template; some have no place for a system's words."""
         said = [
             {"role": role, "content": text}
-            for one, answer in _EXAMPLES
-            for role, text in (("user", _written(*reading(*one))), ("assistant", answer))
+            for one, answer in EXAMPLES
+            for role, text in (("user", written(*reading(*one))), ("assistant", answer))
         ]
         said.append({"role": "user", "content": _HERE})
         system = [{"role": "system", "content": _TASK}]
@@ -98,7 +98,3 @@ class Asking:
             except Exception as error:  # jinja's own, by what the template objects to
                 reason = str(error) or type(error).__name__
         raise ModelError(f"the chat template of {self.causal.files.given!r} fails ({reason}); give another model")
-
-
-def _written(event: str, inference: str) -> str:
-    return f"Event: {event}.\nInference: {inference}."

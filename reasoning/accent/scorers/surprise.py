@@ -2,8 +2,7 @@
 
 A model that goes on with a list of plausible inferences gives each a cost in nats. What the event saves of it, next to an event
 that says nothing, is the pointwise mutual information of the two, given the list (Holtzman et al., EMNLP 2021, equation 2); its
-share of the cost makes inferences of any length comparable. The list was written for this purpose; none of it is from ATOMIC or a
-judgement set.
+share of the cost makes inferences of any length comparable.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from numpy.typing import NDArray
 from ...cache import LruCache
 from ...continuation import Continuation
 from ...likelihood import CausalModel
-from ..readings import Reading, reading
+from ..readings import Reading, begun, reading, written
+from .asking import EXAMPLES
 
 _TASK = "These inferences about everyday events are plausible, as a matter of common sense."
 PLAUSIBLE = (
-    ("PersonX burns the toast", "xReact", "annoyed"),
-    ("PersonX goes to the dentist", "xNeed", "to make an appointment"),
-    ("PersonX tells PersonY that the flight is late", "oWant", "to wait at the airport"),
-    ("PersonX never studies", "xEffect", "fails the exam"),
+    *(one for one, answer in EXAMPLES if answer == "Yes"),
     ("PersonX loses PersonX's wallet", "xWant", "to cancel the cards"),
     ("PersonX goes for a run", "HinderedBy", "PersonX has hurt a knee"),
     ("PersonX quits smoking", "xIntent", "to be healthier"),
@@ -64,7 +61,7 @@ class Surprise:
 
     def _nats(self, inferences: Sequence[Reading]) -> NDArray[np.float64]:
         """What each inference costs after its event."""
-        events = self.causal.tokens([f"Event: {event}.\nInference:" for event, _ in inferences])
+        events = self.causal.tokens([begun(event) for event, _ in inferences])
         inferred = self.causal.tokens([f" {inferred}." for _, inferred in inferences])
         rows = [[*before, *after] for before, after in zip(events, inferred, strict=True)]
         return self._list.nats(rows, [len(before) for before in events])
@@ -72,6 +69,5 @@ class Surprise:
     @cached_property
     def _list(self) -> Continuation:
         """The model, with the list read."""
-        read = [reading(*one) for one in PLAUSIBLE]
-        text = "".join(f"Event: {event}.\nInference: {inferred}.\n\n" for event, inferred in read)
+        text = "".join(f"{written(*reading(*one))}\n\n" for one in PLAUSIBLE)
         return Continuation(self.causal, [self.causal.begin, *self.causal.tokens([f"{_TASK}\n\n{text}"])[0]])
