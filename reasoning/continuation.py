@@ -1,4 +1,5 @@
-"""How a causal language model goes on with texts that all begin alike: with which of a few words, and at what cost.
+"""How a causal language model goes on with texts that all begin alike: with which of a few words, and at what cost; and what its
+layers make of them.
 
 What they share, instructions and examples, is read once: its keys and values stay, and each text is read on from there. Texts of
 like length are run together, padded on the right, where a causal model never looks, so each is read as it would be alone, up to
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from ..graph.errors import ModelError
 from .batching import counted, padded, together
 from .extras import need
+from .layers import watched
 from .likelihood import CausalModel
 
 Rows = Sequence[Sequence[int]]
@@ -67,11 +69,34 @@ class Continuation:
         found: NDArray[np.float64] = np.empty((len(rows), len(words)))
         for batch in self._batches(rows):
             with torch.inference_mode():
-                ends = torch.from_numpy(batch.inside.sum(1) - 1).to(batch.tokens.device)
-                last = batch.states[torch.arange(len(ends), device=ends.device), ends]
-                found[batch.places] = causal.head(last)[:, first].double().softmax(-1).cpu().numpy()
+                found[batch.places] = causal.head(self._last(batch, batch.states))[:, first].double().softmax(-1).cpu().numpy()
         causal.check_numbers(found)
         return found
+
+    def states(self, rows: Rows, layers: Sequence[int]) -> NDArray[np.float32]:
+        """Return what layers of the model make of the last token of each row of token ids, shape (rows, layers, width).
+
+        Args:
+            rows: token ids; of a row that the model has no room for, the end is read.
+            layers: from 1, the one nearest to the input.
+
+        Raises:
+            InputError: the model has no such layer, or none that can be told apart.
+            ModelError: the model gives no number.
+        """
+        width = int(self._causal.model.config.get_text_config().hidden_size)
+        found: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
+        with watched(self._causal.model, layers) as made:
+            for batch in self._batches(rows):
+                for place, layer in enumerate(layers):
+                    found[batch.places, place] = self._last(batch, made[layer]).float().cpu().numpy()
+        self._causal.check_numbers(found)
+        return found
+
+    def _last(self, batch: _Batch, states: Any) -> Any:
+        """What became of the last token of each row."""
+        ends = self._torch.from_numpy(batch.inside.sum(1) - 1).to(states.device)
+        return states[self._torch.arange(len(ends), device=ends.device), ends]
 
     def nats(self, rows: Rows, starts: Sequence[int]) -> NDArray[np.float64]:
         """Return what the tokens of each row cost together from its start on, >= 0, shape (rows,).

@@ -1,4 +1,5 @@
-"""The top layers of a model: which weights are theirs, a copy of the model that has them to itself, and files of them.
+"""The layers of a model: what they make of a text, which weights are theirs, a copy of the model with others in their place, and
+files of those.
 
 Layers that were tuned for a task are a few megabytes beside a model that everybody has. So the layers alone are kept, in half
 precision, and whoever opens them takes everything else from the model that they were tuned over.
@@ -7,7 +8,8 @@ precision, and whoever opens them takes everything else from the model that they
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +28,58 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
     Raises:
         InputError: it has fewer layers, or none that can be told apart.
     """
+    name, stack = _stack(model)
+    if not 1 <= number <= len(stack):
+        raise InputError(f"the model has {len(stack)} layers that could be tuned, not {number}; ask for fewer")
+    return {f"{name}.{place}": layer for place, layer in list(enumerate(stack))[-number:]}
+
+
+def cut_above(model: Any, number: int) -> None:
+    """Take all layers of a model above the ``number`` ones nearest to its input away, so that it reads faster.
+
+    Raises:
+        InputError: it has fewer layers, or none that can be told apart.
+    """
+    _, stack = _stack(model)
+    if not 1 <= number <= len(stack):
+        raise InputError(f"the model has {len(stack)} layers, not {number}; ask for fewer")
+    del stack[number:]
+    model.config.get_text_config().num_hidden_layers = number
+
+
+@contextmanager
+def watched(model: Any, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
+    """Give what each of ``layers``, counted from 1 at a model's input, made of what the model read last, by their numbers.
+
+    Raises:
+        InputError: it has no such layer, or none that can be told apart.
+    """
+    _, stack = _stack(model)
+    if not all(1 <= number <= len(stack) for number in layers):
+        raise InputError(f"the model has {len(stack)} layers; ask for some of these, counted from 1")
+    made: dict[int, Any] = {}
+
+    def watch(number: int) -> Any:
+        def keep(_module: Any, _given: Any, given_back: Any) -> None:
+            made[number] = given_back[0] if isinstance(given_back, tuple) else given_back
+
+        return stack[number - 1].register_forward_hook(keep)
+
+    hooks = [watch(number) for number in layers]
+    try:
+        yield made
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _stack(model: Any) -> tuple[str, Any]:
+    """The layers of a model, in one list, and its name."""
     total = count_layers(model)
-    stacks = (
-        {f"{name}.{place}": layer for place, layer in enumerate(module)}
-        for name, module in model.named_modules()
-        if type(module).__name__ == "ModuleList" and len(module) == total
-    )
-    found = next(stacks, {})
-    if not found:
-        raise InputError(f"no layers can be told apart in a {type(model).__name__}, so none can be tuned; take another model")
-    if not 1 <= number <= len(found):
-        raise InputError(f"the model has {len(found)} layers that could be tuned, not {number}; ask for fewer")
-    return dict(list(found.items())[-number:])
+    for name, module in model.named_modules():
+        if type(module).__name__ == "ModuleList" and len(module) == total > 0:
+            return name, module
+    raise InputError(f"no layers can be told apart in a {type(model).__name__}; take another model")
 
 
 def learn_on_top(model: Any, number: int) -> dict[str, Any]:

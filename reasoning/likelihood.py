@@ -237,7 +237,7 @@ class CausalModel:
         self.check_numbers(found)
         return found, owners
 
-    def check_numbers(self, found: NDArray[np.float64]) -> None:
+    def check_numbers(self, found: NDArray[np.floating[Any]]) -> None:
         """Raise :class:`ModelError` when what the model gave is not finite."""
         if not np.isfinite(found).all():
             raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
