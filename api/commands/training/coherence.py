@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -13,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from ....graph.errors import InputError
 from ...terminal.options import Dtype, Json, Quiet
 from ...terminal.progress import Stages
 from .dialogues import DialogueFiles, Exclude, read_corpora
+from .output import check_folder, whole_folder
 from .typed import as_typed
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
@@ -73,7 +69,9 @@ def coherence(
 
     Files whose names differ in a split alone (talk-train, talk-dev) are of one corpus; several corpora make it hold elsewhere.
     """
-    _check_place(output)
+    from ....reasoning.coherence.checkpoint import HEADER
+
+    check_folder(output, HEADER, "coherence checkpoint")
     from ....reasoning.training.coherence import train_coherence
     from ....reasoning.training.coherence_settings import FOR_OTHER, FOR_SAME
 
@@ -91,7 +89,7 @@ def coherence(
     told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
     tuning = TuningSettings(layers=tune) if tune else None
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs, tuning=tuning)
-    with _folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
+    with whole_folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
         train_coherence(
             kept,
             opened,
@@ -127,28 +125,3 @@ def _noun(step: str) -> str:
 def _id(model: str | None) -> str | None:
     """Return what a model is opened by anywhere; None for the default one and for files of this machine."""
     return model if model is not None and not Path(model).expanduser().exists() else None
-
-
-def _check_place(output: Path) -> None:
-    """Raise :class:`InputError` when a checkpoint cannot be written to ``output`` without destroying something else."""
-    from ....reasoning.coherence.checkpoint import HEADER
-
-    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / HEADER).is_file())):
-        raise InputError(f"{output} holds something other than a coherence checkpoint; give a new folder for --output")
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
-
-
-@contextmanager
-def _folder(output: Path) -> Iterator[Path]:
-    """Give a fresh folder beside ``output`` that takes its place when the block has ended well."""
-    fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
-    try:
-        fresh.mkdir()
-        yield fresh
-        if output.exists():
-            output.rename(old)
-        fresh.rename(output)
-    finally:
-        for folder in (fresh, old):
-            shutil.rmtree(folder, ignore_errors=True)

@@ -19,6 +19,7 @@ from ...terminal.options import Database, Dtype, Graph, Json, Password, Quiet, U
 from ...terminal.output import write_whole
 from ...terminal.progress import Meter
 from ..tuples import Making
+from .output import check_folder, name_of, say, whole_folder
 
 if TYPE_CHECKING:
     from ....reasoning.accent.scorers.opening import Opener
@@ -58,7 +59,7 @@ def retriever(
 
     recipe = Recipe(steps, batch_size, rate, parts, pool, seed)
     recipe.check()
-    _check_folder(output, FILE)
+    check_folder(output, FILE, "tail retriever")
     with _opened(graph, user, password, database, quiet, encoder) as (opener, making):
         triples = opener.table.triples(RELATIONS)
         making.done()
@@ -68,18 +69,18 @@ def retriever(
             making.done()
             return opener.vectors.known(texts)
 
-        name = (_name(encoder) if encoder else DEFAULT_ENCODER, opener.encoder.signature)
+        name = (name_of(encoder) if encoder else DEFAULT_ENCODER, opener.encoder.signature)
         facts = {"graph": opener.table.digest, "sources": opener.table.sources}
         with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
             model = train_retriever(
                 triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, progress=lambda *_: meter.add(1)
             )  # fmt: skip
     data = to_bytes(model)
-    output.mkdir(exist_ok=True)
-    write_whole(output / "README.md", card(model, len(data)).encode())
-    write_whole(output / "LICENSE", LICENSE.encode())
-    write_whole(output / FILE, data)
-    _say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
+    with whole_folder(output) as fresh:
+        write_whole(fresh / "README.md", card(model, len(data)).encode())
+        write_whole(fresh / "LICENSE", LICENSE.encode())
+        write_whole(fresh / FILE, data)
+    say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
 
 
 def comet(
@@ -162,7 +163,7 @@ def _train(
             meter.reach(step, total)
 
         found = train(triples, model, output, plan, graph=digest, device=device, progress=progress)
-    _say(output, json, {"graph": digest, "steps": planned, **found})
+    say(output, json, {"graph": digest, "steps": planned, **found})
 
 
 @contextmanager
@@ -176,27 +177,3 @@ def _opened(
     assert address is not None
     with open_store(address) as store, Making(quiet) as making:
         yield Opener(store, encoder=encoder, progress=making.tell), making
-
-
-def _check_folder(output: Path, file: str) -> None:
-    """Raise :class:`InputError` when the folder ``output`` holds something other than a model of this kind."""
-    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / file).is_file())):
-        raise InputError(f"{output} holds something other than a tail retriever; give a new folder for --output")
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
-
-
-def _name(model: str) -> str:
-    """A model's id, or its folder's name without where it is."""
-    return Path(model).name if Path(model).is_dir() else model
-
-
-def _say(output: Path, json: bool, found: dict[str, Any]) -> None:
-    """Say what was made."""
-    from ...terminal.screen import facts, print_json, show
-
-    if json:
-        print_json({"output": str(output), **found})
-        return
-    told = [(name.replace("_", " "), ", ".join(value) if isinstance(value, list) else value) for name, value in found.items()]
-    show(facts([("model", str(output)), ("card", str(output / "README.md")), *told]))
