@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .dialogues import Dialogue, Item, ItemError, read_dialogues, read_items
     from .download import fetch
     from .event_tuples import HumanTuple, TupleRow, read_event_tuples
+    from .judged_tuples import JudgedTuple, JudgedTupleError, read_judged_tuples
     from .judgement_rows import Judgement, JudgementError
     from .judgements import read_judgements
     from .numberbatch import Vector, read_numberbatch
@@ -29,6 +30,7 @@ _NAMES = {
     "dialogues": ("Dialogue", "Item", "ItemError", "read_dialogues", "read_items"),
     "download": ("fetch",),
     "event_tuples": ("HumanTuple", "TupleRow", "read_event_tuples"),
+    "judged_tuples": ("JudgedTuple", "JudgedTupleError", "read_judged_tuples"),
     "judgement_rows": ("Judgement", "JudgementError"),
     "judgements": ("read_judgements",),
     "numberbatch": ("Vector", "read_numberbatch"),
@@ -45,6 +47,8 @@ __all__ = [
     "HumanTuple",
     "Item",
     "ItemError",
+    "JudgedTuple",
+    "JudgedTupleError",
     "Judgement",
     "JudgementError",
     "Query",
@@ -65,6 +69,7 @@ __all__ = [
     "read_dialogues",
     "read_event_tuples",
     "read_items",
+    "read_judged_tuples",
     "read_judgements",
     "read_numberbatch",
     "read_queries",
