@@ -18,9 +18,9 @@ import typer
 from ...graph.errors import InputError
 from ..metrics import address_of
 from ..opening import Address, open_engine, open_store, readable
-from ..terminal.options import Database, Engine, Graph, Json, Password, Quiet, User
+from ..terminal.options import Database, Dtype, Engine, Graph, Json, Password, Quiet, User
 from ..terminal.output import check_output, lines_to
-from ..terminal.progress import Meter
+from ..terminal.progress import Meter, waiting
 
 if TYPE_CHECKING:
     from ...reasoning.accent.scorers.tuplescore import TupleScore, TupleScorer
@@ -41,9 +41,10 @@ class Scorer(Enum):
     COMET_LIFT = "comet-lift"
     KG_BERT = "kg-bert"
     LLM_JUDGE = "llm-judge"
+    LLM_PROBE = "llm-probe"
 
 
-_READING = {Scorer.COMET_LOSS: 64, Scorer.COMET_LIFT: 64, Scorer.LLM_JUDGE: 16}
+_READING = {Scorer.COMET_LOSS: 64, Scorer.COMET_LIFT: 64, Scorer.LLM_JUDGE: 16, Scorer.LLM_PROBE: 32}
 """Scorers by a language model, and how many tuples go through it together, so that the bar moves."""
 
 GraphNeeded = Annotated[
@@ -75,9 +76,14 @@ def score_tuples(
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="ID|FOLDER|FILE", show_default=False, help="Of the retriever (default: tacit's own), kg-bert or llm-judge."
+            metavar="ID|FOLDER|FILE", show_default=False, help="Of the retriever (default: tacit's own), kg-bert or llm-…."
         ),
     ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER|FILE", show_default="tacit's own", help="llm-probe: what tacit train llm-probe wrote."),
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="llm-judge, llm-probe: numbers that the model works with.")] = Dtype.FLOAT32,
     encoder: Annotated[
         str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
     ] = None,
@@ -110,12 +116,12 @@ def score_tuples(
     with open_engine(address, Engine.STORE, quiet=quiet) as store, Making(quiet) as making:
         from ...reasoning.accent.scorers.opening import Opener
 
-        opener = Opener(store, encoder=encoder, device=device, progress=making.tell)
+        opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=making.tell)
         tails = None
         if scorer in (Scorer.COMPATIBILITY, Scorer.BLEND):
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
         with _opening(scorer, quiet):
-            judge = opener.scorer(scorer.value, tails=tails, model=model, comet=comet)
+            judge = opener.scorer(scorer.value, tails=tails, model=model, probe=probe, comet=comet)
         making.done()
         known = judge.relations
         stream = _Stream(file, frozenset(opener.relations() if known is None else known), strict)
@@ -158,8 +164,7 @@ def fold_in(
 
 def _opening(scorer: Scorer, quiet: bool) -> Meter:
     """Shows that a language model is being opened, which takes a minute when it is large."""
-    hidden = quiet or scorer not in _READING or not sys.stderr.isatty()
-    return Meter("opening the model", None, unit="", noun="", watch=lambda: (0, 0.0, None), quiet=hidden)
+    return waiting("opening the model", quiet=quiet or scorer not in _READING)
 
 
 class Making:

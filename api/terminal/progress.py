@@ -146,6 +146,11 @@ class Meter:
         return bar
 
 
+def waiting(label: str, *, quiet: bool) -> Meter:
+    """Return a meter of what takes a while and cannot say how far it is; it shows on terminals alone."""
+    return Meter(label, None, unit="", noun="", watch=lambda: (0, 0.0, None), quiet=quiet or not sys.stderr.isatty())
+
+
 class Stages:
     """One meter after the other, as long work goes from stage to stage; a context manager.
 

@@ -24,9 +24,10 @@ from .tuples import EventTuple, Extractor, Where
 
 VERSION = 1
 
-PRIORS = {"blend": 0.61, "compatibility": 0.75, "retriever": 0.75}
+PRIORS = {"blend": 0.61, "compatibility": 0.75, "retriever": 0.75, "llm-probe": 0.6}
 """What responses with a tuple are worth on average, by scorer: means over 1,955 of 3,000 responses drawn from the training sets
-of DailyDialog and EmpatheticDialogues, with the extractor rules over ATOMIC-2020; no rating has a part in them."""
+of DailyDialog and EmpatheticDialogues (131 of 200 for ``llm-probe``), with the extractor rules over ATOMIC-2020; no rating has a
+part in them."""
 
 PROFILES = ("tacit", "paper")
 PAPER_PRIOR = 0.5
@@ -140,6 +141,8 @@ def make(
     comet: str | Path | Any | None = None,
     remember: bool = True,
     model: str | Path | None = None,
+    probe: str | Path | None = None,
+    dtype: str = "float32",
     extractor_model: str | Path | None = None,
     pipeline: Any = None,
     device: str | None = None,
@@ -153,7 +156,7 @@ def make(
             of the graph, or an extractor.
         scorer: judges a tuple: ``compatibility`` (equation 1; the paper's), ``blend`` (of it and the compact model; the default
             otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``comet-lift``, ``kg-bert``,
-            ``llm-judge``, or a scorer.
+            ``llm-judge``, ``llm-probe``, or a scorer.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
         nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all
@@ -161,7 +164,8 @@ def make(
         comet: a COMET's folder or id, for heads that the graph does not know; None asks none.
         remember: write what the COMET generates to the graph, so that it is asked once.
         model: file of the compact model that judges where nothing is known (by default the one that ships), or the model of
-            ``kg-bert`` or ``llm-judge``.
+            ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: of the last, by default the one that ships. dtype: of the weights
+            of these two: ``float32``, or ``bfloat16``, faster and less exact.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: texts whose embeddings are remembered.
         progress: told what is being made for this graph, and how much of it.
 
@@ -175,7 +179,7 @@ def make(
     if profile not in PROFILES:
         raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
-    opener = Opener(graph, encoder=encoder, device=device, cache_size=cache_size, progress=progress)
+    opener = Opener(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
     chosen = scorer or ("compatibility" if profile == "paper" else "blend")
     prior = PAPER_PRIOR
     if isinstance(chosen, str):
@@ -183,7 +187,7 @@ def make(
         tails = None
         if chosen in ("compatibility", "blend"):
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
-        chosen = opener.scorer(chosen, tails=tails, model=model, comet=comet)
+        chosen = opener.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
     return Accent(graph, found, chosen, profile=profile, prior=prior)
 
 

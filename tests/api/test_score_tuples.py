@@ -207,6 +207,61 @@ def test_a_language_model_judges(tacit: Tacit, place: Path, tmp_path: Path) -> N
     assert "the scorer llm-judge needs a model" in none.err
 
 
+JUDGED = "head,relation,tail,label\n" + "".join(
+    f"PersonX has {number} dogs,xWant,to {('swim', 'feed the dogs')[number % 3 != 0]},{int(number % 3 != 0)}\n"
+    for number in range(24)
+)
+
+
+def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    model = save_tiny_causal(tmp_path / "model", positions=4096, kind="llama")
+    (tmp_path / "judged.csv").write_text(JUDGED + "PersonX sings,gWant,to stop,1\n")
+    train = ("train", "llm-probe", tmp_path / "judged.csv", "--model", model, "--licence", "MIT")
+    done = tacit(*train, "--output", tmp_path / "probe", "--json")
+    assert done.status == 0
+    assert (done.json["tuples"], done.json["heads"]) == (24, 24)
+    assert done.json["files"][0]["file"] == "judged.csv"
+    assert "judged.csv, line 26: there is no relation 'gWant' between events" in done.err
+    card = (tmp_path / "probe" / "README.md").read_text(encoding="utf-8")
+    assert str(tmp_path) not in card
+    assert "| licence of the data | MIT |" in card
+    assert "tacit train llm-probe judged.csv --model model" in card
+
+    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "--model", model)
+    judged = tacit(*asked, "--probe", tmp_path / "probe")
+    scores = [row["score"] for row in judged.rows if "score" in row]
+    assert len(scores) == 2
+    assert all(0 < score < 1 for score in scores)
+    assert f"signature llm-probe({done.json['digest']}:model@" in judged.err
+    halved = tacit(*asked, "--probe", tmp_path / "probe", "--dtype", "bfloat16")
+    assert "dtype=bfloat16" in halved.err
+    assert [row["score"] for row in halved.rows if "score" in row] == pytest.approx(scores, abs=0.05)
+    for more, reason in (((), "was trained on qwen"), (("--probe", tmp_path / "none"), "there is no probe at")):
+        refused = tacit(*asked, *more)
+        assert refused.status != 0
+        assert reason in refused.err
+    assert tacit(*train, "--output", place / "model").err.count("holds something other than a probe") == 1
+    strict = tacit(*train, "--output", tmp_path / "other", "--strict")
+    assert "judged.csv:26: there is no relation 'gWant'" in strict.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_metric_takes_a_probe(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    model = save_tiny_causal(tmp_path / "model", positions=4096)
+    (tmp_path / "judged.csv").write_text(JUDGED)
+    assert tacit("train", "llm-probe", tmp_path / "judged.csv", "--model", model, "-o", tmp_path / "probe").status == 0
+    (tmp_path / "talk.jsonl").write_text(
+        json.dumps({"history": ["I bought a dog."], "response": "You should feed the dog."}) + "\n"
+    )
+    options = (f"accent.model={model}", f"accent.probe={tmp_path / 'probe'}", "accent.scorer=llm-probe", "accent.dtype=bfloat16")
+    done = tacit(
+        "score", tmp_path / "talk.jsonl", "--graph", place / "graph", "--metrics", "accent", "--explain", "--json",
+        *(word for option in options for word in ("-O", option)),
+    )  # fmt: skip
+    assert done.status == 0
+    assert "llm-probe(" in done.out + done.err
+
+
 def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:
     from tacit.graph import open_graph
     from tacit.graph.model import Assertion

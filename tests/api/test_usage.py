@@ -19,7 +19,7 @@ COMMANDS = [
     ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
     ["fold-in"], ["train", "pipeline"], ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
     ["train", "language-model"],
-    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["demo"],
+    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["demo"],
     ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from .coherence import coherence
 from .commonsense import commonsense
 from .grade import grade
 from .language_model import language_model
+from .llm_probe import llm_probe
 from .scorers import comet, kg_bert, retriever
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
@@ -68,6 +69,7 @@ train.command("language-model")(language_model)
 train.command()(retriever)
 train.command()(comet)
 train.command("kg-bert")(kg_bert)
+train.command("llm-probe")(llm_probe)
 
 
 def split(treebank: Path, name: str) -> Path:

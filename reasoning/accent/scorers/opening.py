@@ -22,7 +22,9 @@ from .tuplescore import TupleScorer
 if TYPE_CHECKING:
     from .compact import Compact
 
-SCORERS = ("compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "comet-lift", "kg-bert", "llm-judge")
+SCORERS = (
+    "compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "comet-lift", "kg-bert", "llm-judge", "llm-probe",
+)  # fmt: skip
 
 Progress = Callable[[str, int], None]
 
@@ -36,6 +38,7 @@ class Opener:
         *,
         encoder: Any = None,
         device: str | None = None,
+        dtype: str = "float32",
         cache_size: int = 100_000,
         progress: Progress | None = None,
     ) -> None:
@@ -43,12 +46,14 @@ class Opener:
 
         Args:
             encoder: a sentence encoder's folder or id, or one that is open; see :func:`tacit.reasoning.encoder.open_encoder`.
-            device: where models run; cache_size: texts whose embeddings are remembered.
+            device: where models run; dtype: of the weights of language models that judge.
+            cache_size: texts whose embeddings are remembered.
             progress: told the name of what is made for this graph, once a graph, and how much of it was done since last time.
         """
         self.graph = graph
         self._encoder = encoder
         self._device = device
+        self._dtype = dtype
         self._cache_size = cache_size
         self._progress = progress
         self._models: dict[str | Path | None, Compact] = {}
@@ -105,14 +110,21 @@ class Opener:
         return Chain(sources)
 
     def scorer(
-        self, name: str, *, tails: TailSource | None = None, model: str | Path | None = None, comet: Any = None
+        self,
+        name: str,
+        *,
+        tails: TailSource | None = None,
+        model: str | Path | None = None,
+        probe: str | Path | None = None,
+        comet: Any = None,
     ) -> TupleScorer:
         """Return the scorer ``name``.
 
         Args:
             tails: what ``compatibility`` and ``blend`` compare with; comet: the model of ``comet-loss`` and ``comet-lift``.
             model: the folder or file of a retriever (by default the one that ships with tacit), of a ``kg-bert``, or of the
-                language model of ``llm-judge``.
+                language model of ``llm-judge`` and ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default
+                the one that ships.
 
         Raises:
             InputError: there is no such scorer, or it needs a model and none is named.
@@ -141,12 +153,10 @@ class Opener:
             if model is None:
                 raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
             return open_kgbert(model, device=self._device)
-        if name == "llm-judge":
-            from .llmjudge import open_llm_judge
-
+        if name in ("llm-judge", "llm-probe"):
             if model is None:
-                raise InputError("the scorer llm-judge needs a model; name a language model: a folder, a GGUF file or an id")
-            return open_llm_judge(model, device=self._device)
+                raise InputError(f"the scorer {name} needs a model; name a language model: a folder, a GGUF file or an id")
+            return self._asked(name, model, probe)
         raise InputError(f"there is no tuple scorer {name!r}; choose from {', '.join(SCORERS)}")
 
     def relations(self) -> list[str]:
@@ -187,6 +197,14 @@ class Opener:
             "known": known, "support": self._support(model), "closeness": retriever, "match": Match(retriever),
         }  # fmt: skip
         return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})
+
+    def _asked(self, name: str, model: str | Path, probe: str | Path | None) -> TupleScorer:
+        from .llmjudge import open_llm_judge
+        from .llmprobe import open_llm_probe
+
+        if name == "llm-judge":
+            return open_llm_judge(model, device=self._device, dtype=self._dtype)
+        return open_llm_probe(model, probe, device=self._device, dtype=self._dtype)
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
         from ..tails.lookup import NearestTails

@@ -1,0 +1,129 @@
+"""How well a probe of a language model agrees with people who judged none of what it learnt from, and how fast it is.
+
+python benchmarks/llm_probe_table.py GRAPH DATA_DIR MODEL [--probe PROBE] [--dtype NAME] [--responses N] [--resamples N] [--json]
+
+GRAPH holds ATOMIC; DATA_DIR holds judgements/deco-train.json.gz and the training sets of DailyDialog and EmpatheticDialogues;
+MODEL is the language model of the probe, by default of the one that ships. Four tables: the human tuples of DECO, and the whole
+metric on its responses, as accent_table.py has them; what N responses drawn from the training sets are worth on average, which
+is what the metric gives a response without a tuple; seconds a tuple, next to llm-judge. How well a probe agrees with what it
+learnt from, the command that trains it tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accent_table import SEED, Rows, deco, metric, show
+from tacit.api.terminal.progress import Meter
+from tacit.graph import open_graph
+from tacit.loaders import Dialogue, read_dialogues
+from tacit.reasoning import load_metric
+from tacit.reasoning.accent.metric import PRIORS, Accent
+from tacit.reasoning.accent.scorers.llmjudge import open_llm_judge
+from tacit.reasoning.accent.scorers.llmprobe import LlmProbe, open_llm_probe
+from tacit.reasoning.accent.scorers.opening import Opener
+from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
+
+_TOGETHER = 32
+_TIMED = 64
+
+
+class _Watched:
+    """The scorer, telling how far it is."""
+
+    relations = LlmProbe.relations
+
+    def __init__(self, probe: LlmProbe, meter: Meter) -> None:
+        self.signature = probe.signature
+        self._probe = probe
+        self._meter = meter
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """As the probe has it."""
+        found: list[TupleScore] = []
+        for start in range(0, len(tuples), _TOGETHER):
+            found += self._probe.score(tuples[start : start + _TOGETHER])
+            self._meter.add(len(found) - start)
+        return found
+
+
+def worth(graph: Any, data: Path, probe: _Watched, number: int) -> Rows:
+    """The mean over responses with a tuple."""
+    random = np.random.default_rng(SEED)
+    items = [item for name in ("dailydialog", "empatheticdialogues") for item in _drawn(data, name, number // 2, random)]
+    scores = load_metric("accent", graph, scorer=probe).score_batch(items)
+    values = np.array([score.value for score in scores if score.evidence.pieces[0].kind == "tuple"])
+    error = values.std() / max(len(values) - 1, 1) ** 0.5
+    return [{"responses": len(items), "with a tuple": len(values), "mean": round(values.mean(), 3), "error": round(error, 3)}]
+
+
+def _drawn(data: Path, name: str, number: int, random: np.random.Generator) -> Iterator[tuple[list[str], str]]:
+    """Responses of a training set, from dialogues drawn."""
+    read = read_dialogues(data / "dialogues" / f"{name}-train.jsonl.gz")
+    dialogues = [one.turns for one in read if isinstance(one, Dialogue) and len(one.turns) > 1]
+    for place in random.permutation(len(dialogues))[:number].tolist():
+        turn = int(random.integers(1, len(dialogues[place])))
+        yield list(dialogues[place][:turn]), dialogues[place][turn]
+
+
+def speeds(tuples: Sequence[Triple], model: str, probe: str | None, dtype: str) -> Rows:
+    """Seconds a tuple of the two, each with what it reads first behind it."""
+    rows: Rows = []
+    for name in ("llm-judge", "llm-probe"):
+        judging = name == "llm-judge"
+        opened: TupleScorer = open_llm_judge(model, dtype=dtype) if judging else open_llm_probe(model, probe, dtype=dtype)
+        opened.score(tuples[:1])
+        before = time.perf_counter()
+        opened.score(tuples[1:])
+        rows.append({"scorer": name, "seconds a tuple": round((time.perf_counter() - before) / (len(tuples) - 1), 3)})
+    rows[1]["times as fast"] = round(rows[0]["seconds a tuple"] / rows[1]["seconds a tuple"], 1)
+    return [{"times as fast": 1.0, **row} for row in rows]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", nargs="?")
+    parser.add_argument("data", nargs="?", type=Path)
+    parser.add_argument("model", nargs="?")
+    parser.add_argument("--probe")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--responses", type=int, default=300)
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.model is None:
+        print("nothing is measured: name a graph that holds ATOMIC, the folder of the data, and a language model")
+        return
+    with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
+        dialogues = json.load(file)
+    opened = open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype)
+    tuples = list(dict.fromkeys(tuple(one) for row in dialogues for one in (*row["tuples_single"], *row["tuples_pair"])))
+    with open_graph(arguments.graph) as graph, Meter("scoring", unit="tuples", noun="tuples") as meter:
+        probe = _Watched(opened, meter)
+        closeness = Opener(graph).scorer("retriever")
+        usual = load_metric("accent", graph)
+        probing = Accent(graph, usual.extractor, probe, prior=PRIORS["llm-probe"])
+        found: dict[str, Rows] = {
+            "deco": deco({"retriever: closeness": closeness, "llm-probe": probe}, dialogues, arguments.resamples),
+            "worth of a response": worth(graph, arguments.data, probe, arguments.responses),
+            "metric": metric({"blend": usual, "llm-probe": probing}, dialogues, arguments.resamples),
+        }
+    del opened, probe, probing
+    found["speed"] = speeds(tuples[:_TIMED], arguments.model, arguments.probe, arguments.dtype)
+    if arguments.json:
+        print(json.dumps(found))
+        return
+    for name, table in found.items():
+        show(name, table)
+
+
+if __name__ == "__main__":
+    main()
