@@ -18,6 +18,7 @@ from .scorers import Device, Output, Seed
 from .typed import as_typed
 
 _SHOWN_FAULTS = 10
+_SHOWN = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
 _NOUNS = {"reading": "tuples", "fitting": "layers"}
 
 
@@ -61,8 +62,8 @@ def llm_probe(
     with whole_folder(output) as fresh:
         write_whole(fresh / FILE, to_bytes(probe))
         write_whole(fresh / "README.md", card(probe, path=output.name).encode())
-    found = {name: value for name, value in probe.facts.items() if json or name not in told}
-    say(output, json, {"digest": probe.digest, "model": probe.model, "layer": probe.layer, **found})
+    made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer}
+    say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))
 
 
 def _read(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any]]]:

@@ -54,12 +54,9 @@ def say(output: Path, json: bool, found: dict[str, Any]) -> None:
     if json:
         print_json({"output": str(output), **found})
         return
-    told = [("model", str(output)), ("card", str(output / "README.md")), *found.items()]
-    show(
-        facts(
-            [(name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in told]
-        )
-    )
+    words = {name.replace("_", " "): value for name, value in found.items()}
+    told = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in words.items()]
+    show(facts([("model", str(output)), ("card", str(output / "README.md")), *told]))
 
 
 def check_place(output: Path, inputs: Sequence[str]) -> None:
