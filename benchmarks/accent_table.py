@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import pearsonr, rankdata, spearmanr
+from scipy.stats import pearsonr, spearmanr
 from tacit.graph import open_graph
 from tacit.reasoning import load_metric
 from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
@@ -40,28 +40,12 @@ from tacit.reasoning.accent.tails.comet import Generated, as_known, open_comet
 from tacit.reasoning.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.accent.tails.source import Found, Query
 from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.training.probe import agreement
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
 
 SEED = 0
-
-
-def auc(labels: NDArray[Any], scores: Floats) -> float:
-    """The chance that a true row scores above a false one; NaN when there are only rows of one kind."""
-    true = int(labels.sum())
-    false = len(labels) - true
-    if not true or not false:
-        return float("nan")
-    return float((rankdata(scores)[labels == 1].sum() - true * (true + 1) / 2) / (true * false))
-
-
-def by_relation(labels: NDArray[Any], relations: NDArray[Any], scores: Floats) -> float:
-    """The mean of the AUCs of the twelve relations, weighted by rows; NaN when none has rows of both kinds."""
-    found = [(auc(labels[relations == name], scores[relations == name]), int((relations == name).sum())) for name in RELATIONS]
-    known = [(value, rows) for value, rows in found if value == value]
-    weights = [rows for _, rows in known]
-    return float(np.average([value for value, _ in known], weights=weights)) if known else float("nan")
 
 
 def percentiles(values: Sequence[float]) -> list[float]:
@@ -147,10 +131,10 @@ def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamp
     table = []
     for name, scorer in scorers.items():
         scores = np.array([score.value for score in scorer.score(tuples)])
-        interval = percentiles([by_relation(labels[draw], relations[draw], scores[draw]) for draw in draws])
+        interval = percentiles([agreement(labels[draw], relations[draw], scores[draw]) for draw in draws])
         table.append({
-            "scorer": name, "auc": round(by_relation(labels, relations, scores), 4), "interval": interval,
-            "auc of new triples": round(by_relation(labels[new], relations[new], scores[new]), 4), "n": len(rows),
+            "scorer": name, "auc": round(agreement(labels, relations, scores), 4), "interval": interval,
+            "auc of new triples": round(agreement(labels[new], relations[new], scores[new]), 4), "n": len(rows),
             "n new": int(new.sum()),
         })  # fmt: skip
     return table
@@ -233,8 +217,8 @@ def comet(opener: Opener, path: Path, resamples: int, limit: int = 1500) -> Rows
     table = []
     for name, summed in (("one tail of a query, drawn", random.choice), ("all tails of a query, their mean", np.mean)):
         scores = np.array([float(summed(one)) for one in scored])
-        interval = percentiles([by_relation(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
-        value = round(by_relation(labels, relations, scores), 4)
+        interval = percentiles([agreement(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
+        value = round(agreement(labels, relations, scores), 4)
         table.append({"compared": name, "auc": value, "interval": interval, "n": len(scores)})
     return table
 

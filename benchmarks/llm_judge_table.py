@@ -21,8 +21,9 @@ import numpy as np
 from accent_table import SEED, Rows, at_random, cskb, deco, judged, show, summed, written
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
-from tacit.reasoning.accent.scorers.llmjudge import SAVED, YES, LlmJudge, open_llm_judge
+from tacit.reasoning.accent.scorers.llmjudge import SAVED, YES, open_llm_judge
 from tacit.reasoning.accent.scorers.opening import Opener
+from tacit.reasoning.accent.scorers.readout import ReadOut
 from tacit.reasoning.accent.scorers.retriever import Match
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
 from tacit.reasoning.accent.tuples import RELATIONS
@@ -30,12 +31,12 @@ from tacit.reasoning.accent.tuples import RELATIONS
 _TOGETHER = 16
 
 
-class _Watched:
-    """The judge, telling how far it is; each tuple is asked once."""
+class Watched:
+    """A scorer by a language model, telling how far it is; each tuple is asked once."""
 
-    relations = LlmJudge.relations
+    relations = ReadOut.relations
 
-    def __init__(self, judge: LlmJudge, meter: Meter) -> None:
+    def __init__(self, judge: ReadOut, meter: Meter) -> None:
         self.signature = judge.signature
         self._judge = judge
         self._meter = meter
@@ -48,7 +49,7 @@ class _Watched:
         return len(self._known)
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """As the judge has it."""
+        """As the scorer has it."""
         fresh = [one for one in dict.fromkeys(tuples) if one not in self._known]
         before = time.perf_counter()
         for start in range(0, len(fresh), _TOGETHER):
@@ -62,9 +63,9 @@ class _Watched:
 class _Part:
     """One of the numbers that the judge's score is worked out from, alone."""
 
-    relations = LlmJudge.relations
+    relations = ReadOut.relations
 
-    def __init__(self, judge: _Watched, name: str) -> None:
+    def __init__(self, judge: Watched, name: str) -> None:
         self.signature = f"{name}({judge.signature})"
         self._judge = judge
         self._name = name
@@ -94,7 +95,7 @@ def main() -> None:
         dialogues = json.load(file)
     opened = open_llm_judge(arguments.model, dtype=arguments.dtype)
     with open_graph(arguments.graph) as graph, Meter("judging", unit="tuples", noun="tuples") as meter:
-        judge = _Watched(opened, meter)
+        judge = Watched(opened, meter)
         opener = Opener(graph)
         triples = opener.table.triples(RELATIONS)
         retriever: Any = opener.scorer("retriever")

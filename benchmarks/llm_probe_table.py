@@ -21,40 +21,21 @@ from typing import Any
 
 import numpy as np
 from accent_table import SEED, Rows, deco, metric, show
+from llm_judge_table import Watched
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
 from tacit.loaders import Dialogue, read_dialogues
 from tacit.reasoning import load_metric
 from tacit.reasoning.accent.metric import PRIORS, Accent
 from tacit.reasoning.accent.scorers.llmjudge import open_llm_judge
-from tacit.reasoning.accent.scorers.llmprobe import LlmProbe, open_llm_probe
+from tacit.reasoning.accent.scorers.llmprobe import open_llm_probe
 from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
+from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
 
-_TOGETHER = 32
 _TIMED = 64
 
 
-class _Watched:
-    """The scorer, telling how far it is."""
-
-    relations = LlmProbe.relations
-
-    def __init__(self, probe: LlmProbe, meter: Meter) -> None:
-        self.signature = probe.signature
-        self._probe = probe
-        self._meter = meter
-
-    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """As the probe has it."""
-        found: list[TupleScore] = []
-        for start in range(0, len(tuples), _TOGETHER):
-            found += self._probe.score(tuples[start : start + _TOGETHER])
-            self._meter.add(len(found) - start)
-        return found
-
-
-def worth(graph: Any, data: Path, probe: _Watched, number: int) -> Rows:
+def worth(graph: Any, data: Path, probe: Watched, number: int) -> Rows:
     """The mean over responses with a tuple."""
     random = np.random.default_rng(SEED)
     items = [item for name in ("dailydialog", "empatheticdialogues") for item in _drawn(data, name, number // 2, random)]
@@ -107,7 +88,7 @@ def main() -> None:
     opened = open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype)
     tuples = list(dict.fromkeys(tuple(one) for row in dialogues for one in (*row["tuples_single"], *row["tuples_pair"])))
     with open_graph(arguments.graph) as graph, Meter("scoring", unit="tuples", noun="tuples") as meter:
-        probe = _Watched(opened, meter)
+        probe = Watched(opened, meter)
         closeness = Opener(graph).scorer("retriever")
         usual = load_metric("accent", graph)
         probing = Accent(graph, usual.extractor, probe, prior=PRIORS["llm-probe"])

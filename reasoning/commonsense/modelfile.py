@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import ModelError
+from ..smallfile import read_small
 from .regressor import FEATURES, Matrix, Regressor
 
 FILE = "regressor.safetensors"
@@ -49,17 +50,7 @@ def load_regressor(path: Path | str) -> Regressor:
     Raises:
         ModelError: there is none, or it is no whole model of this kind.
     """
-    path = Path(path)
-    file = path / FILE if path.is_dir() else path
-    try:
-        if file.stat().st_size > _LARGEST:
-            raise ModelError(f"{file} is larger than any commonsense regressor; give one that tacit train commonsense wrote")
-        data = file.read_bytes()
-    except FileNotFoundError as error:
-        raise ModelError(f"there is no commonsense regressor at {path}; make one with: tacit train commonsense") from error
-    except (OSError, ValueError) as error:
-        raise ModelError(f"the commonsense regressor {str(path)!r} cannot be read: {error}") from error
-    return from_bytes(data, str(file))
+    return from_bytes(*read_small(Path(path), FILE, "commonsense regressor", "tacit train commonsense", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Regressor:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...graph.errors import InputError, ModelError
+from ...graph.errors import ModelError
 from ..extras import need
+from ..folders import check_folder, whole_folder
 from .keywords import IdfTable
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ CARD = "README.md"
 ENCODER = "encoder"
 FORMAT = "tacit grade"
 VERSION = 1
+KIND = "a GRADE checkpoint"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: 
     Raises:
         InputError: there is something else, or no folder to write in.
     """
-    check_folder(folder)
+    check_folder(folder, SETTINGS, KIND)
     from safetensors.torch import save
 
     tensors = {
@@ -71,9 +71,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: 
     }  # fmt: skip
     weights = save(tensors)
     text = json.dumps(settings, sort_keys=True, ensure_ascii=False).encode()
-    fresh, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{state}") for state in ("part", "old"))
-    try:
-        fresh.mkdir()
+    with whole_folder(folder) as fresh:
         if checkpoint.model.config.utterance == "tuned":
             encoder: Any = checkpoint.model.reading.encoder
             encoder.save_pretrained(fresh / ENCODER)
@@ -81,21 +79,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: 
         digest = _digest(weights, text)
         for name, data in ((WEIGHTS, weights), (SETTINGS, text), (CARD, card.replace("{digest}", digest).encode())):
             (fresh / name).write_bytes(data)
-        if folder.exists():
-            folder.rename(old)
-        fresh.rename(folder)
-    finally:
-        for left in (fresh, old):
-            shutil.rmtree(left, ignore_errors=True)
     return digest
-
-
-def check_folder(folder: Path) -> None:
-    """Raise :class:`InputError` when a checkpoint cannot be written to ``folder`` without destroying something else."""
-    if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / SETTINGS).is_file())):
-        raise InputError(f"{folder} holds something other than a GRADE checkpoint; give a new folder for --output")
-    if not folder.resolve().parent.is_dir():
-        raise InputError(f"there is no folder {folder.parent} to write {folder.name} in; make it first")
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:

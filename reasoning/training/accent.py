@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from ...graph.errors import InputError, ModelError
 from ..accent.prompts import LEAST_LENGTH, NONE, answer, prompt, within
 from ..accent.tuples import RELATIONS
 from ..extras import need
+from ..folders import check_folder, whole_folder
 from ..models import find_model, open_model
 from ..score import CheckedItem, check_item
 
@@ -155,7 +155,8 @@ def train_extractor(
         ModelError: the model cannot be opened, or its loss is no number.
         MissingExtra: torch or transformers is not installed.
     """
-    place = check_output(Path(output))
+    place = Path(output)
+    check_folder(place, RECORD, "an extractor")
     if epochs < 1 or batch_size < 1 or max_length < LEAST_LENGTH or not learning_rate > 0:
         raise InputError(
             f"{epochs} passes over batches of {batch_size} at {learning_rate:g} train nothing; give more than 0 of each"
@@ -177,19 +178,6 @@ def train_extractor(
         files.name, len(rows), len(examples) - empty, empty, epochs, batch_size, learning_rate, seed, loss, digest=""
     )  # fmt: skip
     return _save(place, opened, tokenizer, trained, nones, data, command)
-
-
-def check_output(output: Path) -> Path:
-    """Return ``output`` when writing there destroys nothing but such a model.
-
-    Raises:
-        InputError: it holds something else, or lies in no folder.
-    """
-    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / RECORD).is_file())):
-        raise InputError(f"{output} holds something other than an extractor; give a new folder for --output")
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
-    return output
 
 
 def _fit(
@@ -263,9 +251,7 @@ def _save(
     output: Path, model: Any, tokenizer: Any, trained: Trained, per_relation: int, data: Sequence[str], command: str
 ) -> Trained:
     """Write model, card and record beside ``output`` and swap them in."""
-    fresh, old = (output.with_name(f".{output.name}.{state}") for state in ("new", "old"))
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
+    with whole_folder(output) as fresh:
         model.save_pretrained(fresh)
         tokenizer.save_pretrained(fresh)
         values = trained.to_dict() | {"digest": find_model(fresh).digest}
@@ -273,11 +259,4 @@ def _save(
         lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
         card = _CARD.format(**values, per_relation=per_relation, data=lines, command=command)
         (fresh / "README.md").write_text(card, encoding="utf-8")
-        shutil.rmtree(old, ignore_errors=True)
-        if output.exists():
-            output.rename(old)
-        fresh.rename(output)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
     return Trained(**values)

@@ -123,13 +123,13 @@ def train_probe(
     return from_bytes(to_bytes(probe), "probe")
 
 
-def agreement(labels: Floats, relations: NDArray[np.int64], said: Floats) -> float:
+def agreement(labels: NDArray[Any], relations: NDArray[Any], said: Floats) -> float:
     """Return the mean of the relations' areas under the curve, weighted by tuples; relations of one label have none.
 
     Over relations together the area would tell how well relations are told apart (see docs/accent.md).
 
     Args:
-        labels: 1 and 0; relations: numbers; said: numbers that should be higher where the label is 1; all of shape (n,).
+        labels: 1 and 0; relations: names or numbers; said: numbers that should be higher where the label is 1; all of shape (n,).
     """
     areas, weights = [], []
     for relation in np.unique(relations):

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...graph.errors import InputError, ModelError
 from ..extras import need
+from ..folders import check_folder, whole_folder
 from ..models import quiet
 
 Progress = Callable[[int, int, float], object]
@@ -63,10 +64,7 @@ def check_output(output: Path, base: str | Path | None = None) -> None:
     given = None if base is None else Path(base).expanduser()
     if given is not None and given.exists() and given.resolve() == output.resolve():
         raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
-    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / "config.json").is_file())):
-        raise InputError(f"{output} holds something other than a model; give a new folder")
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
+    check_folder(output, "config.json", "a model")
 
 
 def fit(
@@ -147,8 +145,7 @@ class Losses:
 
 def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
     """Write model, tokenizer and card to the folder ``output``, whole or not at all, and let go of its checkpoints."""
-    fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
-    try:
+    with whole_folder(output) as fresh:
         with quiet():
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)
@@ -156,12 +153,6 @@ def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
         readme.write_text(card, encoding="utf-8")
         for file in filter(Path.is_file, fresh.iterdir()):  # some libraries write weights for their owner alone
             file.chmod(readme.stat().st_mode)
-        if output.exists():
-            output.rename(old)
-        fresh.rename(output)
-    finally:
-        for folder in (fresh, old):
-            shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(_folder(output), ignore_errors=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,21 @@ def test_the_metric_takes_a_probe(tacit: Tacit, place: Path, tmp_path: Path) -> 
     )  # fmt: skip
     assert done.status == 0
     assert "llm-probe(" in done.out + done.err
+    found = [(one["name"], one["value"]) for one in pieces(json.loads(done.out.splitlines()[0])) if one.get("kind") == "tuple"]
+    rows = [dict(zip(("head", "relation", "tail"), re.split(" -|-> ", name), strict=True)) for name, _ in found]
+    (tmp_path / "found.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    alone = tacit(
+        "score-tuples", tmp_path / "found.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "--model", model,
+        "--probe", tmp_path / "probe", "--dtype", "bfloat16",
+    )  # fmt: skip
+    assert found
+    assert [row["score"] for row in alone.rows] == pytest.approx([value for _, value in found], abs=0.02)
+
+
+def pieces(data: Any) -> list[dict[str, Any]]:
+    """Everything in an explained score that has a kind."""
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return [*([data] if isinstance(data, dict) and "kind" in data else []), *(one for part in inner for one in pieces(part))]
 
 
 def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.accent.readings import reading
 
-from .tiny_models import END, SENTENCES, save_tiny_causal
+from .tiny_judges import CHAT, KINDS, save_judge
+from .tiny_models import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
@@ -28,28 +29,7 @@ TUPLES = [
     ("PersonX buys a dog", "xReact", "happy"),
 ]
 SAID_FIRST = "These inferences about everyday events are plausible, as a matter of common sense."
-CHAT = (
-    "{{ bos_token }}{% for message in messages %}<|turn|>{{ message.role }}\n{{ message.content }}{{ eos_token }}\n{% endfor %}"
-    "{% if add_generation_prompt %}<|turn|>assistant\n{% endif %}"
-)
 NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}" + CHAT
-KINDS: dict[str, dict[str, Any]] = {
-    "gpt2": {},
-    "llama": {"kind": "llama"},
-    "gemma2": {"kind": "gemma2", "final_logit_softcapping": 2.0, "query_pre_attn_scalar": 16, "sliding_window": 64},
-}
-
-
-def save_judge(folder: Path, *, template: str = "", positions: int = 4096, **options: Any) -> Path:
-    """A tiny model that has words for yes and no, with a chat template where one is given."""
-    from transformers import AutoTokenizer
-
-    save_tiny_causal(folder, sentences=[*SENTENCES, *["Yes No", ": Yes", ": No"] * 4], positions=positions, **options)
-    if template:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        tokenizer.chat_template = template
-        tokenizer.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module", params=[*KINDS, "chat", "chat without a system"])

@@ -12,6 +12,7 @@ from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.accent.readings import reading
 from tacit.reasoning.accent.scorers.probe import FILE, Probe, open_probe, to_bytes
 
+from .tiny_judges import CHAT, KINDS, save_judge
 from .tiny_models import save_tiny_causal
 
 pytest.importorskip("transformers")
@@ -30,29 +31,13 @@ TUPLES = [
     ("Köpek", "oEffect", "çok güzel 😀"),
     ("PersonX buys a dog", "xReact", "happy"),
 ]
-CHAT = (
-    "{{ bos_token }}{% for message in messages %}<|turn|>{{ message.role }}\n{{ message.content }}{{ eos_token }}\n{% endfor %}"
-    "{% if add_generation_prompt %}<|turn|>assistant\n{% endif %}"
-)
-KINDS: dict[str, dict[str, Any]] = {
-    "gpt2": {},
-    "llama": {"kind": "llama"},
-    "gemma2": {"kind": "gemma2", "final_logit_softcapping": 2.0, "query_pre_attn_scalar": 16, "sliding_window": 64},
-    "chat": {"kind": "llama"},
-}
 WIDTH, LAYERS = 32, 3
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[*KINDS, "chat"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from transformers import AutoTokenizer
-
-    folder = save_tiny_causal(tmp_path_factory.mktemp("probed") / "model", positions=4096, layers=LAYERS, **KINDS[request.param])
-    if request.param == "chat":
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        tokenizer.chat_template = CHAT
-        tokenizer.save_pretrained(folder)
-    return folder
+    options = KINDS.get(request.param, {"template": CHAT})
+    return save_judge(tmp_path_factory.mktemp("probed") / "model", layers=LAYERS, **options)
 
 
 @pytest.fixture(scope="module")

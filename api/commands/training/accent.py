@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ....graph.errors import InputError
 from ...opening import readable
 from ...terminal.options import Json, Quiet
 from ...terminal.progress import Meter
-from .data import sha256_of
+from .data import check_distinct, sha256_of
 from .typed import as_typed
 
 
@@ -41,9 +40,8 @@ def accent(
     from ...terminal.screen import facts, print_json, show
 
     rows, data = [], []
-    for place, file in enumerate(files):
-        if any(Path(other).resolve() == Path(file).resolve() for other in files[:place]):
-            raise InputError(f"{file} is named twice; its tuples would count twice")
+    check_distinct(files)
+    for file in files:
         found = read_event_tuples(readable(file))
         rows += found
         tuples = sum(len(row.tuples) for row in found)

@@ -12,7 +12,6 @@ import typer
 from ...terminal.options import Dtype, Json, Quiet
 from ...terminal.progress import Stages
 from .dialogues import DialogueFiles, Exclude, read_corpora
-from .output import check_folder, whole_folder
 from .typed import as_typed
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
@@ -70,8 +69,9 @@ def coherence(
     Files whose names differ in a split alone (talk-train, talk-dev) are of one corpus; several corpora make it hold elsewhere.
     """
     from ....reasoning.coherence.checkpoint import HEADER
+    from ....reasoning.folders import check_folder, whole_folder
 
-    check_folder(output, HEADER, "coherence checkpoint")
+    check_folder(output, HEADER, "a coherence checkpoint")
     from ....reasoning.training.coherence import train_coherence
     from ....reasoning.training.coherence_settings import FOR_OTHER, FOR_SAME
 

@@ -17,7 +17,7 @@ from ...opening import Address, open_engine
 from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ...terminal.progress import Stages
 from .data import collect
-from .output import check_place, write_model
+from .output import check_place, name_of, write_model
 
 if TYPE_CHECKING:
     from ....graph.protocol import KnowledgeGraph
@@ -119,10 +119,11 @@ def commonsense(
     check_ratings(np.array([one.rating for one in rated]))
     names = variant_features(variant.value)
     options: dict[str, tuple[Any, Any]] = {
-        "variant": (variant.value, "symbolic"), "count": (count.value, "pairs"), "model": (_name(model), None),
+        "variant": (variant.value, "symbolic"), "count": (count.value, "pairs"), "model": (model and name_of(model), None),
         "contrast": (contrast, False), "folds": (folds, 10), "split": (split, None), "rounds": (rounds, 10),
         "ungrouped": (ungrouped, False), "rating": (rating.value, "event_cs"), "hidden": (hidden, 4), "alpha": (alpha, 1.0),
-        "members": (members, 5), "seed": (seed, 0), "pipeline": (_name(pipeline), None), "licence": (licence, None),
+        "members": (members, 5), "seed": (seed, 0), "pipeline": (pipeline and name_of(pipeline), None),
+        "licence": (licence, None),
     }  # fmt: skip
     changed = {name: value for name, (value, default) in options.items() if value != default}
     facts: dict[str, Any] = {
@@ -186,11 +187,6 @@ def _open_graph(address: Address | None, engine: Engine, variant: Variant, quiet
         raise InputError(f"the variant {variant.value} counts triples of a graph; name one with --graph")
     with open_engine(address, engine, quiet=quiet) as graph:
         yield graph
-
-
-def _name(model: str | None) -> str | None:
-    """A model's id, or its folder's name without where it is."""
-    return Path(model).name if model is not None and Path(model).is_dir() else model
 
 
 def _shares(split: str | None) -> tuple[float, float, float]:

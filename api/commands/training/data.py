@@ -26,25 +26,36 @@ def collect(
     Raises:
         InputError: there is no such file, one is named twice, or one holds nothing that can be used.
     """
-    from ...terminal.screen import note
-
     rated: list[Rated] = []
     data: list[dict[str, Any]] = []
-    for place, file in enumerate(files):
-        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
-            raise InputError(f"{file} is named twice; its judgements would count twice")
+    check_distinct(files)
+    for file in files:
         faults: list[str] = []
         found = _dialogues(readable(file), seed, strict, faults) if contrast else _judged(readable(file), rating, strict, faults)
-        for fault in faults[:_SHOWN_FAULTS]:
-            note(f"left out: {file}, {fault}")
-        if len(faults) > _SHOWN_FAULTS:
-            note(f"left out: {len(faults) - _SHOWN_FAULTS:,} more of {file}")
+        tell_left_out(file, faults)
         if not found:
             what = "dialogue" if contrast else "judgement"
             raise InputError(f"{file} holds no {what} that can be used" + (f"; the first fault: {faults[0]}" if faults else ""))
         rated += found
         data.append({"file": Path(file).name, "judgements": len(found), "sha256": sha256_of(file)})
     return rated, data
+
+
+def check_distinct(files: Sequence[str]) -> None:
+    """Raise :class:`InputError` when a file is named twice."""
+    for place, file in enumerate(files):
+        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
+            raise InputError(f"{file} is named twice; what it holds would count twice")
+
+
+def tell_left_out(file: str, faults: Sequence[str]) -> None:
+    """Name what of a file cannot be used on stderr, the first few faults in full."""
+    from ...terminal.screen import note
+
+    for fault in faults[:_SHOWN_FAULTS]:
+        note(f"left out: {file}, {fault}")
+    if len(faults) > _SHOWN_FAULTS:
+        note(f"left out: {len(faults) - _SHOWN_FAULTS:,} more of {file}")
 
 
 def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rated]:

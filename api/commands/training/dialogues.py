@@ -10,7 +10,7 @@ import typer
 
 from ....graph.errors import InputError
 from ...opening import readable
-from .data import sha256_of
+from .data import check_distinct, sha256_of, tell_left_out
 
 DialogueFiles = Annotated[
     list[str],
@@ -25,8 +25,6 @@ Exclude = Annotated[
         help="Rated responses or dialogues that will be measured on; what they share is left out. Repeatable.",
     ),
 ]
-
-_SHOWN_FAULTS = 10
 
 
 def read_corpora(
@@ -55,24 +53,19 @@ def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str,
     from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
     from ....reasoning.training.corpora import corpus_of
-    from ...terminal.screen import note
 
     corpora: dict[str, list[tuple[str, ...]]] = {}
     described = []
-    for place, file in enumerate(files):
-        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
-            raise InputError(f"{file} is named twice; give each file once")
+    check_distinct(files)
+    for file in files:
         found: list[tuple[str, ...]] = []
-        faults = 0
+        faults: list[str] = []
         for row in read_dialogues(readable(file), strict=strict):
             if isinstance(row, Dialogue):
                 found.append(row.turns)
                 continue
-            faults += 1
-            if faults <= _SHOWN_FAULTS:
-                note(f"left out: {file}, line {row.line}: {row.reason}")
-        if faults > _SHOWN_FAULTS:
-            note(f"left out: {faults - _SHOWN_FAULTS:,} more of {file}")
+            faults.append(f"line {row.line}: {row.reason}")
+        tell_left_out(file, faults)
         if not found:
             raise InputError(f'{file} holds no dialogue; give lines of {{"turns": […]}}')
         corpora.setdefault(corpus_of(dataset_name(file)), []).extend(found)

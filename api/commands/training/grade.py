@@ -128,9 +128,10 @@ def grade(
     A training that was stopped goes on when the same command is given again.
     """
     from ....reasoning.extras import need
-    from ....reasoning.grade.checkpoint import check_folder, save_checkpoint
+    from ....reasoning.folders import check_folder
+    from ....reasoning.grade.checkpoint import KIND, SETTINGS, save_checkpoint
 
-    check_folder(output)
+    check_folder(output, SETTINGS, KIND)
     limits = _limits(neighbours)
     read, files = _read(dialogues, exclude or (), strict)
     torch = need("torch", "neural")

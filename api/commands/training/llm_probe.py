@@ -12,12 +12,11 @@ from ...opening import readable
 from ...terminal.options import Dtype, Json, Quiet
 from ...terminal.output import write_whole
 from ...terminal.progress import Stages, waiting
-from .data import sha256_of
-from .output import check_folder, say, whole_folder
+from .data import check_distinct, sha256_of, tell_left_out
+from .output import say
 from .scorers import Device, Output, Seed
 from .typed import as_typed
 
-_SHOWN_FAULTS = 10
 _SHOWN = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
 _NOUNS = {"reading": "tuples", "fitting": "layers"}
 
@@ -46,8 +45,9 @@ def llm_probe(
     Its agreement with them is measured on heads that it did not learn from.
     """
     from ....reasoning.accent.scorers.probe import FILE, to_bytes
+    from ....reasoning.folders import check_folder, whole_folder
 
-    check_folder(output, FILE, "probe")
+    check_folder(output, FILE, "a probe")
     rows, files = _read(judged, strict)
     from ....reasoning.likelihood import open_causal
     from ....reasoning.training.probe import train_probe
@@ -70,14 +70,14 @@ def _read(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any
     """The judged tuples of the files, and for each file its name, its digest and how many it gave.
 
     Raises:
-        InputError: there is no such file, or it holds no judged tuple; under ``strict``, a line holds none.
+        InputError: there is no such file, one is named twice, or one holds no judged tuple; under ``strict``, a line holds none.
     """
     from ....loaders import JudgedTupleError, read_judged_tuples
     from ....reasoning.accent.readings import READ
-    from ...terminal.screen import note
 
     rows: list[Any] = []
     files = []
+    check_distinct(paths)
     for path in paths:
         faults, before = [], len(rows)
         for row in read_judged_tuples(readable(path), READ):
@@ -87,10 +87,7 @@ def _read(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any
                 raise InputError(f"{path}:{row.line}: {row.reason}")
             else:
                 faults.append(f"line {row.line}: {row.reason}")
-        for fault in faults[:_SHOWN_FAULTS]:
-            note(f"left out: {path}, {fault}")
-        if len(faults) > _SHOWN_FAULTS:
-            note(f"left out: {len(faults) - _SHOWN_FAULTS:,} more of {path}")
+        tell_left_out(path, faults)
         if len(rows) == before:
             raise InputError(f"{path} holds no judged tuple" + (f"; the first fault: {faults[0]}" if faults else ""))
         files.append({"file": Path(path).name, "tuples": len(rows) - before, "sha256": sha256_of(path)})

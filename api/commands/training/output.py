@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....graph.errors import InputError
 from ...terminal.output import check_output, write_whole
 
 if TYPE_CHECKING:
     from ....reasoning.commonsense.regressor import Regressor
 
 _SUFFIX = ".safetensors"
-
-
-def check_folder(output: Path, file: str, what: str) -> None:
-    """Raise :class:`InputError` when ``output`` cannot be made, or holds something other than a ``what``, which has ``file``."""
-    if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / file).is_file())):
-        raise InputError(f"{output} holds something other than a {what}; give a new folder for --output")
-    if not output.resolve().parent.is_dir():
-        raise InputError(f"there is no folder {output.parent} to write {output.name} in; make it first")
-
-
-@contextmanager
-def whole_folder(output: Path) -> Iterator[Path]:
-    """Give a fresh folder beside ``output`` that takes its place when the block has ended well."""
-    fresh, old = (output.with_name(f".{output.name}.{os.getpid()}.{state}") for state in ("part", "old"))
-    try:
-        fresh.mkdir()
-        yield fresh
-        if output.exists():
-            output.rename(old)
-        fresh.rename(output)
-    finally:
-        for folder in (fresh, old):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def name_of(model: str) -> str:
@@ -62,17 +35,19 @@ def say(output: Path, json: bool, found: dict[str, Any]) -> None:
 def check_place(output: Path, inputs: Sequence[str]) -> None:
     """Raise :class:`InputError` when the model cannot be written to ``output`` without destroying something else."""
     from ....reasoning.commonsense.modelfile import FILE
+    from ....reasoning.folders import check_folder
 
     if output.suffix == _SUFFIX and not output.is_dir():
         for file in inputs:
             check_output(output, file)
         return
-    check_folder(output, FILE, "commonsense regressor")
+    check_folder(output, FILE, "a commonsense regressor")
 
 
 def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
     """Write the model and its card to ``output``; return the model with its digest, and the card's path."""
     from ....reasoning.commonsense.modelfile import FILE, from_bytes, to_bytes
+    from ....reasoning.folders import whole_folder
     from ....reasoning.training.commonsense_card import card
 
     data = to_bytes(model)

@@ -19,7 +19,7 @@ from ...terminal.options import Database, Dtype, Graph, Json, Password, Quiet, U
 from ...terminal.output import write_whole
 from ...terminal.progress import Meter
 from ..tuples import Making
-from .output import check_folder, name_of, say, whole_folder
+from .output import name_of, say
 
 if TYPE_CHECKING:
     from ....reasoning.accent.scorers.opening import Opener
@@ -54,12 +54,13 @@ def retriever(
     from ....reasoning.accent.scorers.compact import FILE, to_bytes
     from ....reasoning.accent.tuples import RELATIONS
     from ....reasoning.encoder import DEFAULT_ENCODER
+    from ....reasoning.folders import check_folder, whole_folder
     from ....reasoning.training.retriever import Recipe, train_retriever
     from ....reasoning.training.retriever_card import LICENSE, card
 
     recipe = Recipe(steps, batch_size, rate, parts, pool, seed)
     recipe.check()
-    check_folder(output, FILE, "tail retriever")
+    check_folder(output, FILE, "a tail retriever")
     with _opened(graph, user, password, database, quiet, encoder) as (opener, making):
         triples = opener.table.triples(RELATIONS)
         making.done()

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
+from ...smallfile import read_small
 from .quantise import CENTROIDS, Quantised, kept
 
 FILE = "retriever.safetensors"
@@ -121,17 +122,8 @@ def open_compact(path: Path | str | None = None) -> Compact:
     Raises:
         ModelError: there is none, or it is no whole model of this kind.
     """
-    place = Path(path) if path is not None else Path(__file__).parents[1] / "model"
-    file = place / FILE if place.is_dir() else place
-    try:
-        if file.stat().st_size > _LARGEST:
-            raise ModelError(f"{file} is larger than any tail retriever; give one that tacit train retriever wrote")
-        data = file.read_bytes()
-    except FileNotFoundError as error:
-        raise ModelError(f"there is no tail retriever at {place}; make one with: tacit train retriever") from error
-    except (OSError, ValueError) as error:
-        raise ModelError(f"the tail retriever {str(place)!r} cannot be read: {error}") from error
-    return from_bytes(data, str(file))
+    place = Path(__file__).parents[1] / "model" if path is None else Path(path)
+    return from_bytes(*read_small(place, FILE, "tail retriever", "tacit train retriever", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Compact:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ....graph.errors import ModelError
+from ...smallfile import read_small
 
 FILE = "probe.safetensors"
 FORMAT = "tacit probe"
@@ -70,17 +71,8 @@ def open_probe(path: Path | str | None = None) -> Probe:
     Raises:
         ModelError: there is none, or it is no whole probe.
     """
-    place = Path(path) if path is not None else SHIPPED
-    file = place / FILE if place.is_dir() else place
-    try:
-        if file.stat().st_size > _LARGEST:
-            raise ModelError(f"{file} is larger than any probe; give one that tacit train llm-probe wrote")
-        data = file.read_bytes()
-    except FileNotFoundError as error:
-        raise ModelError(f"there is no probe at {place}; make one with: tacit train llm-probe") from error
-    except (OSError, ValueError) as error:
-        raise ModelError(f"the probe {str(place)!r} cannot be read: {error}") from error
-    return from_bytes(data, str(file))
+    place = SHIPPED if path is None else Path(path)
+    return from_bytes(*read_small(place, FILE, "probe", "tacit train llm-probe", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Probe:
