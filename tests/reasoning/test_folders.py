@@ -29,9 +29,13 @@ def test_a_new_model_takes_the_place_of_the_old_one_whole(model: Path) -> None:
 
 
 def test_what_fails_while_it_is_made_leaves_the_old_one(model: Path) -> None:
-    with pytest.raises(IsADirectoryError), whole_folder(model) as fresh:
-        (fresh / "weights").write_text("half")
-        fresh.write_text("a folder is no file")
+    def fail_half_way() -> None:
+        with whole_folder(model) as fresh:
+            (fresh / "weights").write_text("half")
+            fresh.write_text("a folder is no file")
+
+    with pytest.raises(IsADirectoryError):
+        fail_half_way()
     assert texts(model.parent) == {"model/weights": "old"}
 
 
