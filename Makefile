@@ -7,6 +7,7 @@ VENV := $(if $(VIRTUAL_ENV),$(subst $(CURDIR)/,,$(VIRTUAL_ENV)),.venv)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.tacit-setup
 TYPES := build/types/tacit
+PACKAGES := graph loaders reasoning api cypher
 DATA := $(or $(TACIT_TEST_DATA),../shared/data)
 REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
 # Programs that measure by themselves. The others write input for them, are given theirs below, or (grade_table) need a training.
@@ -23,7 +24,7 @@ help:  ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 	@echo "Environment: $(VENV) (PYTHON=$(PYTHON) makes it when it is not there)"
 
-setup: $(STAMP) $(TYPES)  ## Install tacit and its tools, once, and again when pyproject.toml or constraints.txt change
+setup: $(STAMP) $(TYPES)/__init__.py  ## Install tacit and its tools, once, and again when pyproject.toml or constraints.txt change
 
 demo: setup  ## Load the sample graph, score and explain a few dialogues, run an exploratory query
 	@"$(BIN)/tacit" demo
@@ -38,7 +39,7 @@ test: setup  ## Run the tests, two at a time (PYTEST_ARGS="-k sample" for some; 
 lint: setup  ## Check style, formatting and types
 	@"$(BIN)/ruff" check .
 	@"$(BIN)/ruff" format --check .
-	@"$(BIN)/mypy" --strict $(addprefix $(TYPES)/,graph loaders reasoning api cypher)
+	@"$(BIN)/mypy" --strict $(TYPES)
 
 format: setup  ## Format the code
 	@"$(BIN)/ruff" check --fix .
@@ -69,9 +70,13 @@ clean:  ## Remove what the other targets made, save the environment
 	rm -rf build dist *.egg-info demo-graph .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
 
-# mypy finds the namespace package `tacit` through this link, since its folders lie at the root.
-$(TYPES):
-	@mkdir -p $(@D) && ln -sfn ../.. $@
+# mypy finds the package `tacit` here: a folder with a link to every sub-package, whose folders lie at the root, and to the
+# __init__.py. Earlier versions of this file made one link to the root in its place.
+$(TYPES)/__init__.py:
+	@[ ! -L $(TYPES) ] || rm $(TYPES)
+	@mkdir -p $(TYPES)
+	@for package in $(PACKAGES); do ln -sfn "../../../$$package" "$(TYPES)/$$package"; done
+	@ln -sf ../../../api/front/__init__.py $@
 
 # The stamp names the checkout, so that an environment shared by two checkouts is installed again.
 ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
@@ -86,5 +91,6 @@ $(STAMP): pyproject.toml constraints.txt
 	    || { rm -rf "$(VENV)"; echo "$(PYTHON) cannot make an environment; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
 	}
 	@echo "Installing tacit into $(VENV), once; this takes about a minute ..."
+	@"$(BIN)/python" -m pip uninstall -qq --disable-pip-version-check --yes tacit 2>/dev/null  # its name before it was tacit-kg
 	@"$(BIN)/python" -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@printf '%s' "$(CURDIR)" > "$(STAMP)"

@@ -19,6 +19,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a character that the terminal lacks must not end a command
                 stream.reconfigure(errors="backslashreplace")
+        _warn_of_other_tacit()
         from .commands.table import command
 
         arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
@@ -44,6 +45,20 @@ def main() -> NoReturn:
         _flush()
         os._exit(status)
     sys.exit(status)
+
+
+def _warn_of_other_tacit() -> None:
+    """Say on stderr when the distribution ``tacit``, another project on PyPI, is installed over this one's files."""
+    from pathlib import Path
+
+    place = Path(next(iter(sys.modules["tacit"].__path__))).parent
+    with contextlib.suppress(OSError):
+        for found in place.glob("tacit-*.dist-info"):
+            print(
+                f"tacit: the package {found.stem.replace('-', ' ')}, another project, is installed here too and shares the "
+                "import name with tacit-kg; run: pip uninstall --yes tacit && pip install --force-reinstall --no-deps tacit-kg",
+                file=sys.stderr,
+            )
 
 
 def _flush() -> None:

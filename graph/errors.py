@@ -88,4 +88,4 @@ class MissingExtra(TacitError):
     """An optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; run: pip install 'tacit[{extra}]'")
+        super().__init__(f"{package} is not installed; run: pip install 'tacit-kg[{extra}]'")

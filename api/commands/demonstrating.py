@@ -67,7 +67,7 @@ def demo(
         if all(find_spec(package) for package in packages):
             _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(names))
         else:
-            print(f"left out: {', '.join(names)}; they need: pip install 'tacit[{extra}]'\n")
+            print(f"left out: {', '.join(names)}; they need: pip install 'tacit-kg[{extra}]'\n")
     print(
         "left out: grade, bertscore, fed; they need a model of yours or a hub in reach, see docs/grade.md and docs/baselines.md\n"
     )

@@ -67,7 +67,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        print(f"tacit {version('tacit')}")
+        print(f"tacit {version('tacit-kg')}")
         raise typer.Exit
 
 

@@ -71,7 +71,7 @@ class Reporting:
         from importlib.metadata import version
 
         tally = self.collected.tally
-        facts = [("scored", f"{tally.scored:,}"), ("not scored", f"{tally.errors:,}"), ("tacit", version("tacit"))]
+        facts = [("scored", f"{tally.scored:,}"), ("not scored", f"{tally.errors:,}"), ("tacit", version("tacit-kg"))]
         explanations: dict[tuple[str, int], Explanation] = {}
         with plan.open(quiet=True) as reasoner:
             if reasoner.graph is not None:

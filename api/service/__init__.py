@@ -1,7 +1,7 @@
 """The HTTP service: one reasoner and one graph behind JSON over HTTP, with limits, keys, batches across clients, measurements.
 
 ``create_app`` gives the application for any ASGI server, or for a test without a socket; ``tacit serve`` runs it. It needs the
-extra ``tacit[serve]``, so everything is brought in when first used.
+extra ``tacit-kg[serve]``, so everything is brought in when first used.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def create_app(
         service.close()
 
     app = FastAPI(
-        title="tacit", version=version("tacit"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
+        title="tacit", version=version("tacit-kg"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
     )
     app.state.service = service
     for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes):

@@ -58,7 +58,7 @@ def reporting_routes(service: Service) -> APIRouter:
 def _info(service: Service) -> dict[str, Any]:
     graph = service.graph
     return {
-        "version": version("tacit"),
+        "version": version("tacit-kg"),
         "graph": None if graph is None else {"url": graph.url, "digest": graph.manifest().digest, **counts_row(graph.counts())},
         "metrics": {
             name: {"summary": KINDS[name].summary if name in KINDS else "", "signature": signature}

@@ -29,7 +29,7 @@ RESAMPLES = 10_000
 Progress = Callable[[str, int, int], None]
 
 _BATCH = 256
-_PACKAGES = ("tacit", "scikit-learn", "numpy", "spacy")
+_PACKAGES = ("tacit-kg", "scikit-learn", "numpy", "spacy")
 
 
 class Rated(Protocol):

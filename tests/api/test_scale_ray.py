@@ -173,5 +173,5 @@ def test_without_ray_the_command_names_what_to_install(
     monkeypatch.setitem(sys.modules, "ray", None)
     outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray")
     assert outcome.status == 1
-    assert outcome.err == "tacit: ray is not installed; run: pip install 'tacit[ray]'\n"
+    assert outcome.err == "tacit: ray is not installed; run: pip install 'tacit-kg[ray]'\n"
     assert list(tmp_path.iterdir()) == []

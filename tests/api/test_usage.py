@@ -215,7 +215,7 @@ def test_every_command_is_listed(tacit: Tacit) -> None:
 def test_version(tacit: Tacit) -> None:
     from importlib.metadata import version
 
-    assert tacit("--version").out == f"tacit {version('tacit')}\n"
+    assert tacit("--version").out == f"tacit {version('tacit-kg')}\n"
 
 
 @pytest.mark.parametrize(

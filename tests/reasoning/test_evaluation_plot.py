@@ -73,5 +73,5 @@ def test_any_data_can_be_drawn() -> None:
 def test_without_matplotlib_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'tacit\[plot\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'tacit-kg\[plot\]'"):
         check_plotting()

@@ -238,7 +238,7 @@ def test_an_encoder_is_no_language_model() -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"torch is not installed; run: pip install 'tacit\[neural\]'"):
+    with pytest.raises(MissingExtra, match=r"torch is not installed; run: pip install 'tacit-kg\[neural\]'"):
         open_causal("gpt2")
 
 

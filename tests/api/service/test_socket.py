@@ -202,7 +202,7 @@ def test_a_missing_extra_is_named(tacit: Tacit, sample_graph: str, monkeypatch: 
     monkeypatch.setitem(sys.modules, "fastapi", None)
     outcome = tacit("serve", sample_graph)
     assert outcome.status == 1
-    assert "pip install 'tacit[serve]'" in outcome.err
+    assert "pip install 'tacit-kg[serve]'" in outcome.err
     assert json.dumps(outcome.err).count("\\n") == 1
 
 
