@@ -17,7 +17,7 @@ TEST_TURNS := $(DATA)/dialogues/dailydialog-test.jsonl.gz
 RATINGS := $(DATA)/judgements/*.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench docs clean again
+.PHONY: help setup demo test lint format bench docs dist clean again
 
 help:  ## Show this list
 	@echo "tacit: commonsense you can query, scores you can explain"
@@ -65,6 +65,13 @@ endif
 
 docs: setup  ## Build the documentation into build/site, every link checked
 	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --quiet --strict
+
+# The wheel is built from the sdist, so both are known to be whole.
+dist: setup  ## Build the sdist and the wheel into dist/, checked, with a bill of materials
+	@rm -rf dist build/lib build/bdist.*
+	@"$(BIN)/python" -m build --quiet --outdir dist .
+	@"$(BIN)/python" -m twine check --strict dist/*.tar.gz dist/*.whl
+	@"$(BIN)/python" .ci/release.py dist
 
 clean:  ## Remove what the other targets made, save the environment
 	rm -rf build dist *.egg-info demo-graph .pytest_cache .mypy_cache .ruff_cache .hypothesis
