@@ -35,7 +35,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         from .terminal.failure import report
 
-        return report(error)
+        status = report(error)
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):  # what is left there cannot be written, e.g. since the disk is full
+            _hang_up()
+        return status
 
 
 def main() -> NoReturn:

@@ -9,6 +9,7 @@ TacitError
 │   ├── GraphBusy        another process writes to it
 │   ├── GraphUnavailable the server does not answer, or no longer
 │   └── QueryTimeout     a query passed its time limit and was stopped
+├── DamagedInput         a file that was to be scored or judged ends early: it was cut, or its checksum is wrong
 ├── LoadError            a file that cannot be read as what it is said to be
 ├── FetchError           a download that did not succeed
 ├── ModelError           a pipeline or model that cannot be opened or used
@@ -60,6 +61,10 @@ class GraphUnavailable(GraphError):
 
 class QueryTimeout(GraphError):
     """A query passed its time limit and was stopped."""
+
+
+class DamagedInput(TacitError):
+    """A file ends early, cut or with a wrong checksum; what was read before may have been used."""
 
 
 class LoadError(TacitError):

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from .download import fetch
     from .event_tuples import HumanTuple, TupleRow, read_event_tuples
     from .judged_tuples import JudgedTuple, JudgedTupleError, read_judged_tuples
-    from .judgement_rows import Judgement, JudgementError
-    from .judgements import read_judgements
+    from .judgements import Judgement, JudgementError, read_judgements
     from .numberbatch import Vector, read_numberbatch
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
@@ -31,8 +30,7 @@ _NAMES = {
     "download": ("fetch",),
     "event_tuples": ("HumanTuple", "TupleRow", "read_event_tuples"),
     "judged_tuples": ("JudgedTuple", "JudgedTupleError", "read_judged_tuples"),
-    "judgement_rows": ("Judgement", "JudgementError"),
-    "judgements": ("read_judgements",),
+    "judgements": ("Judgement", "JudgementError", "read_judgements"),
     "numberbatch": ("Vector", "read_numberbatch"),
     "rdf": ("read_rdf",),
     "rdf_export": ("write_rdf", "write_result_rdf"),

@@ -1,23 +1,42 @@
-"""Dialogue files: JSON lines of ``{"history": …, "response": …}`` or ``{"turns": […]}`` as items to be scored, or whole.
+"""Dialogue files as items to be scored, or as whole dialogues: JSON lines, a JSON list, CSV or Parquet, plain or gzip.
 
-A history may be a list or one newline-separated string. Of a dialogue's turns, every turn from the second on is an item whose
-history is what was said before it. A line that is neither comes out as an :class:`ItemError` in its place.
+A record is one of:
+
+* ``history`` (or ``context``) and ``response``: one item.
+* ``turns``, a list of texts: every turn from the second on is an item whose history is what was said before it.
+* ``messages``, a list of ``{"role", "content"}`` as chat APIs have it: every message of the role ``assistant`` from the second
+  message on is an item; where nobody has that role, every message from the second on. Messages of the roles ``system``,
+  ``developer``, ``tool`` and ``function``, and messages without text, are left out.
+
+A history may be a list of texts or one text, with a turn a line, ``</UTT>`` after every turn (as DECO has it), or a list as JSON.
+In CSV, lists stand in their cells as JSON. Every record gives at least one row: one without an item comes out as an
+:class:`ItemError` in its place, with its ``id`` where it has one.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard, TypeVar
 
 import orjson
 
-from ..graph.errors import InputError
-from .lines import Line, decode, lines
+from ..graph.errors import DamagedInput, InputError
+from .lines import Line, decode
+from .records import Columns, Damage, read_records
 from .source import ByteSource
 
 T = TypeVar("T")
+
+TEXTS = "a list of texts"
+
+_DECO_END = "</UTT>"
+_NO_TURN = frozenset(("system", "developer", "tool", "function"))
+_REPLY = "assistant"
+_FORMS = "history (or context) and response, or turns, or messages"
+_WHOLE_FORMS = "turns, or messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +44,7 @@ class Item:
     """One response in its context.
 
     Attributes:
-        id: the line's own ``id``, else its number; for turns with ``/<number of the turn, from 1>``
+        id: the record's own ``id``, else its number; for turns and messages with ``/<number of the turn, from 1>``
             after it, so that the first item of a dialogue is ``<id>/2``.
         history: the utterances before the response, oldest first.
         response: the utterance to score.
@@ -40,131 +59,303 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemError:
-    """A line that holds no item: its number from 1, and why."""
+    """A record that holds no item.
+
+    Attributes:
+        line: its number from 1: of the line, of the element of a JSON list, or of the row of a Parquet file.
+        reason: why it holds none.
+        id: its own ``id``, None when it has none.
+        damage: the file ends early here, since it was cut or its checksum is wrong.
+    """
 
     line: int
     reason: str
+    id: str | None = field(default=None, kw_only=True)
+    damage: bool = field(default=False, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A whole dialogue: its line's number from 1, its turns, and everything that the line holds, ``turns`` included."""
+    """A whole dialogue: its record's number from 1, its turns, and everything that the record holds, with these ``turns``."""
 
     line: int
     turns: tuple[str, ...]
     record: dict[str, Any]
 
 
-def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Item | ItemError]:
-    """Yield the items of a dialogue file (gzip or plain; ``-`` reads standard input) in its order.
+class BrokenRecord(Exception):
+    """Why a record cannot be used, in a few words."""
 
-    Blank lines are skipped. The file is opened at once, read in constant memory.
+
+def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Item | ItemError]:
+    """Yield the items of a dialogue file (``-`` reads standard input, but no Parquet) in its order.
+
+    Blank lines are skipped. The file is opened at once, read in constant memory. A line, or an element of a JSON list, may have
+    at most 1 MiB.
 
     Raises:
-        InputError: the file cannot be opened; under ``strict`` also, while iterating, for the first line that holds no item.
+        InputError: the file cannot be opened or has none of the forms, or is a table without the columns; under ``strict`` also,
+            while iterating, for the first record that holds no item.
+        DamagedInput: under ``strict``, the file ends early.
     """
     return _items(ByteSource(path), strict)
 
 
 def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Dialogue | ItemError]:
-    """Yield the dialogues of a file of ``{"turns": […], …}`` lines, as :func:`read_items` yields items."""
+    """Yield the dialogues of a file of records with ``turns`` or ``messages``, as :func:`read_items` yields items."""
     return _dialogues(ByteSource(path), strict)
 
 
-def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
-    """Yield the items of ``rows``, lines of the dialogue file at ``path``, as :func:`read_items` yields those of all its lines.
+def item_records(source: ByteSource) -> Iterator[Line]:
+    """Yield the records of a dialogue file for :func:`items_of`, which may run on another machine.
 
     Raises:
-        InputError: under ``strict``, for the first line that holds no item.
+        InputError: see :func:`read_items`.
     """
-    for number, items in _parsed(rows, path, strict, parse_items):
-        if isinstance(items, str):
-            yield ItemError(number, items)
+    return read_records(source, Columns(_has_items, _FORMS, "dialogues"))
+
+
+def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
+    """Yield the items of ``rows``, records of the dialogue file at ``path``, as :func:`read_items` yields those of all of them.
+
+    Raises:
+        InputError: under ``strict``, for the first record that holds no item.
+        DamagedInput: under ``strict``, the file ends early.
+    """
+    for _, items in _parsed(rows, path, strict, items_in):
+        if isinstance(items, ItemError):
+            yield items
         else:
             yield from items
 
 
 def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
     try:
-        yield from items_of(lines(source), source.path, strict=strict)
+        yield from items_of(item_records(source), source.path, strict=strict)
     finally:
         source.close()
 
 
 def _dialogues(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemError]:
+    rows = read_records(source, Columns(lambda names: bool(names & {"turns", "messages"}), _WHOLE_FORMS, "dialogues"))
     try:
-        for number, record in _parsed(lines(source), source.path, strict, _parse_dialogue):
-            if isinstance(record, str):
-                yield ItemError(number, record)
-            else:
-                yield Dialogue(number, tuple(record["turns"]), record)
+        for number, dialogue in _parsed(rows, source.path, strict, _dialogue_in):
+            yield dialogue if isinstance(dialogue, ItemError) else Dialogue(number, tuple(dialogue["turns"]), dialogue)
     finally:
         source.close()
 
 
-def _parsed(rows: Iterable[Line], path: str, strict: bool, parse: Callable[[str, str], T | str]) -> Iterator[tuple[int, T | str]]:
-    """Yield each line's number and what ``parse`` makes of it; of a line that cannot be used, why; blank lines are left out."""
+def _has_items(names: set[str]) -> bool:
+    return bool(names & {"turns", "messages"}) or ("response" in names and bool(names & {"history", "context"}))
+
+
+def _parsed(
+    rows: Iterable[Line], path: str, strict: bool, parse: Callable[[dict[str, Any], str], T]
+) -> Iterator[tuple[int, T | ItemError]]:
+    """Yield each record's number and what ``parse`` makes of it, an error where it cannot be used; blank lines are left out."""
     for line in rows:
         text, reason = decode(line)
         if reason is None and not text.strip():
             continue
-        found = reason if reason is not None else parse(text, str(line.number))
-        if strict and isinstance(found, str):
-            raise InputError(f"{path}:{line.number}: {found}")
+        found: T | ItemError
+        data: Any = {}
+        try:
+            if reason is not None:
+                raise BrokenRecord(reason)
+            data = parsed_json(text)
+            if not isinstance(data, dict):
+                raise BrokenRecord(f"not a JSON object; expected {_FORMS}")
+            found = parse(data, str(line.number))
+        except BrokenRecord as broken:
+            own = own_id(data) if isinstance(data, dict) else None
+            found = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
+            if strict and found.damage:
+                raise DamagedInput(f"{path} ends early, at record {line.number:,}: {broken}; get the whole file") from None
+            if strict:
+                raise InputError(f"{path}:{line.number}: {broken}") from None
         yield line.number, found
 
 
-def _parse_dialogue(text: str, _: str) -> dict[str, Any] | str:
-    """Return the object in one JSON line, or why it is no dialogue."""
+def parsed_json(text: str) -> Any:
+    """Return the value of a JSON text; NaN, which JSON does not know and Python writes, is read as such.
+
+    Raises:
+        BrokenRecord: it is none.
+    """
     try:
-        data = orjson.loads(text)
+        return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        return f"not JSON ({error.msg})"
-    if not isinstance(data, dict) or "turns" not in data:
-        return "not a JSON object with turns"
-    return data if _texts(data["turns"]) else "turns is not a list of texts"
+        reason = f"not JSON ({error.msg})"
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+    except (ValueError, RecursionError):
+        raise BrokenRecord(reason) from None
+    return value
 
 
-def parse_items(text: str, default_id: str) -> list[Item] | str:
-    """Return the items in one JSON line, or why there is none."""
-    try:
-        data = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        return f"not JSON ({error.msg})"
-    if not isinstance(data, dict):
-        return "not a JSON object; expected history and response, or turns"
-    name = data.get("id", default_id)
-    if isinstance(name, bool) or not isinstance(name, str | int):
-        return "id is neither text nor a whole number"
+def items_in(data: Mapping[str, Any], default_id: str) -> list[Item]:
+    """Return the items in one record, at least one.
+
+    Raises:
+        BrokenRecord: it holds none.
+    """
+    given = data.get("id")
+    if isinstance(given, bool) or not (given is None or isinstance(given, str | int)):
+        raise BrokenRecord("id is neither text nor a whole number")
+    name = own_id(data) or default_id
     if "response" in data or "history" in data:
-        return _single(data, str(name))
-    if "turns" in data:
-        return _turns(data["turns"], str(name))
-    return "neither history and response nor turns"
+        return [Item(name, history_of(data), response_of(data), references_of(data))]
+    turns, replies = turns_of(data)
+    return [Item(f"{name}/{number + 1}", tuple(turns[:number]), turns[number]) for number in replies]
 
 
-def _single(data: dict[str, Any], name: str) -> list[Item] | str:
-    history: Any = data.get("history")
+def _dialogue_in(data: Mapping[str, Any], _: str) -> dict[str, Any]:
+    """Return a record with its turns as a list.
+
+    Raises:
+        BrokenRecord: it holds no dialogue.
+    """
+    if "turns" not in data and "messages" not in data:
+        raise BrokenRecord(f"not a JSON object with {_WHOLE_FORMS}")
+    return {**data, "turns": texts_of(data["turns"], "turns") if "turns" in data else _spoken(data["messages"])[0]}
+
+
+def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
+    """Return the turns of a dialogue, and the places from 1 on of those that answer what was said before.
+
+    Raises:
+        BrokenRecord: it has no ``turns`` and no ``messages``, or none of them answers another.
+    """
+    if data.get("turns") not in (None, "") or ("turns" in data and "messages" not in data):
+        turns = texts_of(data["turns"], "turns")
+        replies = list(range(1, len(turns)))
+        if not replies:
+            raise BrokenRecord(f"turns holds {'one text' if turns else 'nothing'}; a response needs a turn before it")
+        return turns, replies
+    if "messages" not in data:
+        raise BrokenRecord(f"response is missing; expected {_FORMS}" if "context" in data else f"neither {_alternatives()}")
+    turns, roles = _spoken(data["messages"])
+    replies = [place for place in range(1, len(turns)) if roles[place] == _REPLY or _REPLY not in roles]
+    if not replies:
+        raise BrokenRecord("messages holds no reply of the assistant to a message before it")
+    return turns, replies
+
+
+def _alternatives() -> str:
+    return "history and response, nor turns, nor messages"
+
+
+def _spoken(value: Any) -> tuple[list[str], list[str]]:
+    """Return the texts and the roles of what was said in ``messages``."""
+    if isinstance(value, str):
+        value = _json_list(value)
+    turns, roles = [], []
+    if not isinstance(value, list):
+        raise BrokenRecord("messages is not a list of objects with role and content")
+    for message in value:
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str) or "content" not in message:
+            raise BrokenRecord("messages is not a list of objects with role and content")
+        text = _content(message["content"])
+        if text is not None and message["role"].lower() not in _NO_TURN:
+            turns.append(text)
+            roles.append(message["role"].lower())
+    return turns, roles
+
+
+def _content(value: Any) -> str | None:
+    """The text of a message's content, which may be a list of parts; None where it holds none, as a call of a tool does."""
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        raise BrokenRecord("the content of a message is neither a text nor a list of parts")
+    texts = [part["text"] for part in value if isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts else None
+
+
+def history_of(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what was said before the response: ``history``, else ``context``, else ``messages``.
+
+    Raises:
+        BrokenRecord: none of them is there, or it holds something else.
+    """
+    key = next((key for key in ("history", "context", "messages") if data.get(key) is not None), "history")
+    value = data.get(key)
+    if key == "messages":
+        return tuple(_spoken(value)[0])
+    if isinstance(value, str):
+        listed = _json_list(value)
+        if listed is not None and _texts(listed):
+            return tuple(listed)
+        if _DECO_END in value:
+            return tuple(turn.strip() for turn in value.split(_DECO_END) if turn.strip())
+        return tuple(turn for turn in value.replace("\r\n", "\n").split("\n") if turn.strip())
+    if value is None:
+        raise BrokenRecord("history is missing")
+    if not _texts(value):
+        raise BrokenRecord(f"{key} is neither {TEXTS} nor one newline-separated text")
+    return tuple(value)
+
+
+def response_of(data: Mapping[str, Any]) -> str:
+    """Return the response.
+
+    Raises:
+        BrokenRecord: it is missing or no text.
+    """
     response = data.get("response")
-    if isinstance(history, str):
-        history = [turn for turn in history.split("\n") if turn.strip()]
-    if not _texts(history):
-        return "history is neither a list of texts nor one newline-separated text"
     if not isinstance(response, str):
-        return "response is not a text"
-    references: Any = data.get("references", [])
-    if isinstance(data.get("reference"), str):
-        references = [data["reference"]]
-    if not _texts(references):
-        return "references is not a list of texts"
-    return [Item(name, tuple(history), response, tuple(references))]
+        raise BrokenRecord("response is missing" if response is None else "response is not a text")
+    return response
 
 
-def _turns(turns: Any, name: str) -> list[Item] | str:
-    if not _texts(turns):
-        return "turns is not a list of texts"
-    return [Item(f"{name}/{number + 1}", tuple(turns[:number]), turns[number]) for number in range(1, len(turns))]
+def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts of ``references`` (a list, in CSV as JSON) and ``reference`` (one text, or a list).
+
+    Raises:
+        BrokenRecord: they hold something else.
+    """
+    found: tuple[str, ...] = ()
+    for key in ("references", "reference"):
+        value = data.get(key)
+        if isinstance(value, str):
+            listed = _json_list(value)
+            value = listed if listed is not None and _texts(listed) else [value] if value.strip() else []
+        if value is not None and not _texts(value):
+            raise BrokenRecord(f"{key} is neither a text nor {TEXTS}")
+        found += tuple(value or ())
+    return found
 
 
-def _texts(value: Any) -> bool:
+def texts_of(value: Any, key: str) -> list[str]:
+    """Return the texts of a list, in CSV as JSON.
+
+    Raises:
+        BrokenRecord: it is no such list.
+    """
+    if isinstance(value, str):
+        value = _json_list(value)
+    if not _texts(value):
+        raise BrokenRecord(f"{key} is not {TEXTS}")
+    return value
+
+
+def own_id(data: Mapping[str, Any]) -> str | None:
+    """Return the record's ``id``, None when it has none."""
+    value = data.get("id")
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip() else None
+
+
+def _json_list(value: str) -> list[Any] | None:
+    """Return the JSON list that stands in a text, None when none does."""
+    if not value.lstrip().startswith("["):
+        return None
+    try:
+        listed = json.loads(value, strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return listed if isinstance(listed, list) else None
+
+
+def _texts(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)

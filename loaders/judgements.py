@@ -1,36 +1,74 @@
 """Judgement files: responses in their context with what people thought of them, in the forms that such data is published in.
 
-Read are DECO (a JSON list), GRADE's human ratings, JSON lines or a JSON list of ``{"history", "response", "rating"}``, CSV with
-these columns, and dialogues with ``turn_ratings`` as Topical-Chat has them; plain or gzip. What a file holds tells its form, not
-its name. A row without a judgement comes out as a :class:`JudgementError` in its place.
+Read are DECO, GRADE's human ratings, ``{"history", "response", "rating"}`` and dialogues with ``turn_ratings`` as Topical-Chat
+has them; as JSON lines, a JSON list, CSV or Parquet, plain or gzip. The form is recognised by the content, not by the name. A
+record without a judgement comes out as a :class:`JudgementError` in its place.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import math
 import os
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from ..graph.errors import InputError
-from .dialogues import ItemError
-from .judgement_rows import DECO_RATINGS, JudgementError, judgements_in
-from .judgement_rows import Judgement as Judgement
-from .lines import BOM, NOT_UTF8, Block, decode, split
+from .dialogues import (
+    BrokenRecord,
+    ItemError,
+    history_of,
+    own_id,
+    parsed_json,
+    references_of,
+    response_of,
+    texts_of,
+    turns_of,
+)
+from .lines import decode
+from .records import Columns, Damage, read_records
 from .source import ByteSource
 
-LARGEST_FILE = 1 << 30
+DECO_RATINGS = ("event_cs", "general_cs")
 
-_EXTENSIONS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt")
-_COLUMNS = {"history", "response", "rating"}
-_EXPECTED = "expected JSON lines or a JSON list of objects with history, response and rating, or CSV with columns of these names"
+#: Topical-Chat's words for the quality of a message, from worst to best, as 1 to 5.
+TURN_RATINGS: Mapping[str, float] = {"poor": 1.0, "not good": 2.0, "passable": 3.0, "good": 4.0, "excellent": 5.0}
 
-Row = list[Judgement] | JudgementError
+_EXTENSIONS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
+_WANTED = "history (or context), response and rating"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What people said of one response in its context.
+
+    Attributes:
+        id: the row's own ``id`` (DECO: ``GUID``), else its number in the file; for a rated dialogue with ``/<number of the
+            turn, from 1>`` after it.
+        history: the utterances before the response, oldest first; may be empty.
+        response: the utterance that was rated.
+        rating: on the file's own scale, finite; the mean where there are several raters.
+        references: responses that people gave at this place; often none.
+        dataset: the row's own name of its data set, else the file's name without extensions.
+        system: who gave the response; None when the row does not say.
+        ratings: of the single raters, where the row has them.
+    """
+
+    id: str
+    history: tuple[str, ...]
+    response: str
+    rating: float
+    references: tuple[str, ...] = ()
+    dataset: str = ""
+    system: str | None = None
+    ratings: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementError(ItemError):
+    """A row that holds no judgement: its number from 1, why, and the data set that it belongs to as far as it says."""
+
+    dataset: str = ""
 
 
 def read_judgements(
@@ -44,8 +82,9 @@ def read_judgements(
       from 1 to 5, the mean of three raters each. One data set, as in the paper,
       whatever corpora ``source`` names.
     * GRADE (Huang et al., EMNLP 2020): ``dataset``, ``model``, ``ratings`` of 8 to 11 people from 1 to 5, whose mean counts.
-    * ``{"history", "response", "rating"}``; history a list, or a text with a turn a line; optionally ``id``, ``dataset``,
-      ``system``, ``reference`` or ``references``, ``ratings``. CSV likewise; a list stands in its cell as JSON.
+    * ``{"history", "response", "rating"}``; history (or ``context``) a list, or a text with a turn a line; optionally ``id``,
+      ``dataset``, ``system``, ``reference`` or ``references``, ``ratings``. CSV likewise; a list stands in its cell as JSON.
+    * ``{"messages", "rating"}``; the last message is the response that was rated.
     * Topical-Chat (Gopalakrishnan et al., Interspeech 2019): ``turns`` and ``turn_ratings``. The rating at a place is the
       partner's, of the message at the same place; every rated turn from the second on is a judgement, Poor = 1 to
       Excellent = 5. Turns that nobody rated (an empty text) are no judgements.
@@ -57,7 +96,7 @@ def read_judgements(
 
     Raises:
         InputError: the file cannot be opened, or ``rating`` is none of the two; while iterating, when the file has none of these
-            forms or is larger than 1 GiB, and under ``strict`` for the first row without a judgement.
+            forms, and under ``strict`` for the first row without a judgement.
     """
     if rating not in DECO_RATINGS:
         raise InputError(f"there is no rating {rating!r} in DECO; choose from {', '.join(DECO_RATINGS)}")
@@ -76,133 +115,132 @@ def dataset_name(path: str | os.PathLike[str]) -> str:
 
 def _judgements(source: ByteSource, strict: bool, rating: str, dataset: str) -> Iterator[Judgement | ItemError]:
     try:
-        data, damage = _content(source)
-    finally:
-        source.close()
-    for row in _rows(source.path, data, damage, rating, dataset):
-        if not isinstance(row, JudgementError):
-            yield from row
-        elif strict:
-            raise InputError(f"{source.path}, row {row.line}: {row.reason}")
-        else:
-            yield row
-
-
-def _content(source: ByteSource) -> tuple[bytes, str | None]:
-    """Return all that a file holds, and why that is not all it should hold."""
-    parts, size = [], 0
-    for chunk in source.chunks():
-        size += len(chunk)
-        if size > LARGEST_FILE:
-            raise InputError(f"{source.path} holds more than {LARGEST_FILE:,} bytes of judgements; give it in parts")
-        parts.append(chunk)
-    return b"".join(parts).removeprefix(BOM), source.damage
-
-
-def _rows(path: str, data: bytes, damage: str | None, rating: str, dataset: str) -> Iterator[Row]:
-    """Yield every row, in the form that the file's content has."""
-    start = data.lstrip()[:1]
-    if not start:
-        if damage is not None:
-            yield JudgementError(1, damage, dataset)
-    elif start == b"[":
-        yield from _list(data, damage, rating, dataset)
-    elif start != b"{" and (form := _csv_form(data)) is not None:
-        yield from _table(data, damage, form, rating, dataset)
-    elif start == b"{" or b"\n{" in data:
-        yield from _lines(data, damage, rating, dataset)
-    else:
-        raise InputError(f"{path} holds no judgements in a form that is known; {_EXPECTED}")
-
-
-def _list(data: bytes, damage: str | None, rating: str, dataset: str) -> Iterator[Row]:
-    """The elements of a JSON list; the number of a row is its element's, from 1."""
-    elements, reason = _parse(data)
-    if damage is not None or reason is not None:
-        yield JudgementError(1, damage or reason or "", dataset)
-        return
-    for number, element in enumerate(elements, 1):
-        yield judgements_in(element, number, dataset, rating)
-
-
-def _lines(data: bytes, damage: str | None, rating: str, dataset: str) -> Iterator[Row]:
-    """One JSON object a line; the number of a row is its line's."""
-    whole = _whole_lines(data, damage)
-    parts = [Block(1, whole.count(b"\n"), whole)]
-    if damage is not None:
-        parts.append(Block(parts[0].size + 1, 1, data[len(whole) :], damage))
-    for block in parts:
-        for line in split(block):
+        for line in read_records(source, Columns(_has_judgements, _WANTED, "judgements")):
             text, reason = decode(line)
             if reason is None and not text.strip():
                 continue
-            row = None
-            if reason is None:
-                row, reason = _parse(text)
-            if reason is not None:
-                yield JudgementError(line.number, reason, dataset)
+            try:
+                if reason is not None:
+                    raise BrokenRecord(reason)
+                row = judgements_in(parsed_json(text), line.number, dataset, rating)
+            except BrokenRecord as broken:
+                row = JudgementError(line.number, str(broken), dataset, damage=isinstance(line.flaw, Damage))
+            if not isinstance(row, JudgementError):
+                yield from row
+            elif strict:
+                raise InputError(f"{source.path}, row {row.line}: {row.reason}")
             else:
-                yield judgements_in(row, line.number, dataset, rating)
+                yield row
+    finally:
+        source.close()
 
 
-def _parse(text: str | bytes) -> tuple[Any, str | None]:
-    """Return a JSON value and None, or None and why there is none; NaN, which JSON does not know, is read as such."""
+def _has_judgements(names: set[str]) -> bool:
+    if "turn_ratings" in names:
+        return "turns" in names
+    rated = names & {"rating", "ratings", *DECO_RATINGS}
+    said = ("response" in names and names & {"history", "context"}) or "messages" in names
+    return bool(rated and said)
+
+
+def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> list[Judgement] | JudgementError:
+    """Return the judgements in row ``number``, whose data set is ``dataset`` unless it names its own."""
+    if not isinstance(data, dict):
+        return JudgementError(number, "not a JSON object; expected history, response and rating", dataset)
+    dataset = _name(data, "dataset") or dataset
     try:
-        return orjson.loads(text), None
-    except orjson.JSONDecodeError as error:
-        reason = f"not JSON ({error.msg})"
-    try:
-        return json.loads(text), None
-    except (ValueError, RecursionError):
-        return None, reason
+        name = _name(data, "id", "GUID") or str(number)
+        if "turn_ratings" in data:
+            return _dialogue(data, name, dataset)
+        rating, ratings = _rating(data, deco_rating)
+        history, response = _said(data)
+        references, system = references_of(data), _name(data, "system", "model")
+        text = response.strip() if _is_deco(data) else response
+        return [Judgement(name, history, text, rating, references, dataset, system, ratings)]
+    except BrokenRecord as reason:
+        return JudgementError(number, str(reason), dataset, id=own_id(data))
 
 
-def _csv_form(data: bytes) -> str | None:
-    """Return what stands between the cells when the first line is a heading with the columns of judgements."""
-    heading = data.lstrip().split(b"\n", 1)[0].decode(errors="replace").strip()
-    for delimiter in ",\t;":
-        cells = next(csv.reader([heading], delimiter=delimiter), [])
-        if {cell.strip().lower() for cell in cells} >= _COLUMNS:
-            return delimiter
+def _said(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    """The history and the response that was rated; of messages alone, the last is the response."""
+    if "messages" in data and "response" not in data:
+        turns, _ = turns_of(data)
+        return tuple(turns[:-1]), turns[-1]
+    response = response_of(data)
+    return history_of(data), response
+
+
+def _is_deco(data: dict[str, Any]) -> bool:
+    return any(key in data for key in DECO_RATINGS)
+
+
+def _name(data: dict[str, Any], *keys: str) -> str | None:
+    """Return the first name under one of ``keys``, None when there is none."""
+    for key in keys:
+        value = data.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+            return str(value).strip()
     return None
 
 
-def _table(data: bytes, damage: str | None, delimiter: str, rating: str, dataset: str) -> Iterator[Row]:
-    """Rows of CSV; the number of a row is that of the line on which it begins."""
-    text = io.StringIO(_whole_lines(data, damage).decode(errors="surrogateescape"), newline="")
-    reader = csv.reader(text, delimiter=delimiter)
-    heading: list[str] = []
-    while True:
-        number = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            yield JudgementError(number, f"not CSV ({error})", dataset)
-            continue
-        if cells is None:
-            break
-        if not any(cell.strip() for cell in cells):
-            continue
-        if not heading:
-            heading = [cell.strip().lower() for cell in cells]
-        elif len(cells) > len(heading):
-            yield JudgementError(number, f"{len(cells)} cells under {len(heading)} columns", dataset)
-        elif any(not _is_text(cell) for cell in cells):
-            yield JudgementError(number, NOT_UTF8, dataset)
-        else:
-            yield judgements_in(dict(zip_longest(heading, cells, fillvalue="")), number, dataset, rating)
-    if damage is not None:
-        yield JudgementError(reader.line_num + 1, damage, dataset)
+def _rating(data: dict[str, Any], deco_rating: str) -> tuple[float, tuple[float, ...]]:
+    """Return the rating of a response and those of the single raters."""
+    if "rating" in data:
+        several = _several(data["ratings"], "ratings") if isinstance(data.get("ratings"), list) else ()
+        return _number(data["rating"], "rating"), several
+    if "ratings" in data:
+        several = _several(data["ratings"], "ratings")
+        if not several:
+            raise BrokenRecord("ratings is empty")
+        return math.fsum(several) / len(several), several
+    if _is_deco(data):
+        raw = data.get(f"{deco_rating}_raw")
+        return _number(data.get(deco_rating), deco_rating), _several(raw, f"{deco_rating}_raw") if isinstance(raw, list) else ()
+    if "turns" in data:
+        raise BrokenRecord("turns without turn_ratings are a dialogue that nobody rated")
+    raise BrokenRecord("no rating; expected rating, ratings, event_cs or turn_ratings")
 
 
-def _whole_lines(data: bytes, damage: str | None) -> bytes:
-    """``data`` without the line that damage has cut, which might pass for a whole one."""
-    return data if damage is None else data[: data.rfind(b"\n") + 1]
+def _several(values: Any, key: str) -> tuple[float, ...]:
+    if not isinstance(values, list):
+        raise BrokenRecord(f"{key} is not a list of numbers")
+    return tuple(_number(value, f"an entry of {key}") for value in values)
 
 
-def _is_text(cell: str) -> bool:
+def _number(value: Any, key: str) -> float:
+    """Return a finite number, also from a text as CSV has it."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise BrokenRecord(f"{key} is missing")
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or (isinstance(value, str) and "_" in value):
+        raise BrokenRecord(f"{key} is not a number")
     try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise BrokenRecord(f"{key} is not a number") from None
+    if not math.isfinite(number):
+        raise BrokenRecord(f"{key} is {number}, which is no rating")
+    return number
+
+
+def _dialogue(data: dict[str, Any], name: str, dataset: str) -> list[Judgement]:
+    """Return every rated turn from the second on, judged against what was said before it."""
+    turns, ratings = texts_of(data.get("turns"), "turns"), data["turn_ratings"]
+    if isinstance(ratings, str):
+        ratings = texts_of(ratings, "turn_ratings")
+    if not isinstance(ratings, list) or len(ratings) != len(turns):
+        raise BrokenRecord("turn_ratings is not a list with one rating a turn")
+    system = _name(data, "system", "model")
+    return [
+        Judgement(f"{name}/{place + 1}", tuple(turns[:place]), turns[place], _turn_rating(rating), (), dataset, system)
+        for place, rating in enumerate(ratings)
+        if place and rating not in ("", None)
+    ]
+
+
+def _turn_rating(rating: Any) -> float:
+    if isinstance(rating, str) and (number := TURN_RATINGS.get(rating.strip().lower())) is not None:
+        return number
+    try:
+        return _number(rating, "an entry of turn_ratings")
+    except BrokenRecord as reason:
+        raise BrokenRecord(f"{reason}, nor one of Poor, Not Good, Passable, Good, Excellent") from None

@@ -8,7 +8,7 @@ stream was cut or damaged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .source import ByteSource
 
@@ -47,7 +47,18 @@ class Line(NamedTuple):
     flaw: str | None = None
 
 
-def blocks(source: ByteSource) -> Iterator[Block]:
+class Chunks(Protocol):
+    """What blocks are made of: a :class:`ByteSource`, or one whose beginning has been read already."""
+
+    @property
+    def damage(self) -> str | None:
+        """Why the stream ended early, None where it did not or has not ended."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content in pieces; call once."""
+
+
+def blocks(source: Chunks) -> Iterator[Block]:
     """Yield the lines of ``source`` in blocks of a few MB; a byte order mark at the start is left out."""
     number = 1
     carry = b""

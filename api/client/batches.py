@@ -98,7 +98,7 @@ def body_of(history: Any, response: Any, references: Any = ()) -> dict[str, Any]
 
 
 def items_of(path: str | os.PathLike[str], strict: bool) -> Iterator[StreamItem | ItemScores]:
-    """Yield the items of a dialogue file; a line that holds none is a row without id whose error names it.
+    """Yield the items of a dialogue file; a record that holds none is a row whose error names its line.
 
     Raises:
         InputError: see :func:`tacit.loaders.read_items`.
@@ -106,7 +106,7 @@ def items_of(path: str | os.PathLike[str], strict: bool) -> Iterator[StreamItem 
     from ...loaders import ItemError, read_items
 
     return (
-        ItemScores(None, error=f"line {row.line}: {row.reason}")
+        ItemScores(row.id, error=f"line {row.line}: {row.reason}")
         if isinstance(row, ItemError)
         else (row.id, row.history, row.response, row.references)
         for row in read_items(path, strict=strict)

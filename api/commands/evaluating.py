@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...graph.errors import InputError
+from ...graph.errors import DamagedInput, InputError
 from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_metrics
 from ..opening import readable
 from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
@@ -159,6 +159,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> 
 
     Raises:
         InputError: there is no such file, it is named twice, or none of them holds a judgement.
+        DamagedInput: a file ends early.
     """
     from dataclasses import replace
 
@@ -173,6 +174,11 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> 
                     row = replace(row, dataset=name)
                 own[row.dataset] = None
                 found.judgements.append(row)
+            elif row.damage:
+                raise DamagedInput(
+                    f"{file} ends early, at record {row.line:,} ({row.reason}); correlations over a part of it would mislead, so "
+                    "nothing is scored; get the whole file"
+                )
             else:
                 dataset = name if by_file else getattr(row, "dataset", name)
                 found.fault(dataset, f"{file}, row {row.line}: {row.reason}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...graph.errors import InputError
+from ...graph.errors import DamagedInput, InputError
 from ..metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_reasoner
 from ..opening import readable
 from ..terminal.options import Database, Engine, EngineOption, Password, Quiet, User
@@ -29,7 +29,7 @@ _WIDTH = 960
 def explain(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE]", show_default=False, help="JSON lines, plain or gzip; - reads standard input."),
+        typer.Argument(metavar="[FILE]", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin."),
     ] = None,
     graph: GraphOption = None,
     metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
@@ -136,6 +136,7 @@ def _items(
         found = list(islice(rows, first))
         if not found:
             raise InputError(f"{file} holds no item")
+        _check_end(found[-1], file)
         return iter(found)
     if first > 1:
         raise InputError("--item names one item, --first several; give one of them")
@@ -151,11 +152,24 @@ def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | Ite
     for place, row in enumerate(rows, 1):
         if isinstance(row, Item) and row.id == name:
             return row
+        _check_end(row, file)
         if place == number:
             by_number = row
     if by_number is None:
         raise InputError(f"{file} has no item {name!r} among its {place:,}; give an id of it, or a number from 1")
     return by_number
+
+
+def _check_end(row: Item | ItemError, file: str) -> None:
+    """Check that the file does not end early at ``row``.
+
+    Raises:
+        DamagedInput: it does.
+    """
+    from ...loaders import ItemError
+
+    if isinstance(row, ItemError) and row.damage:
+        raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file or an earlier item")
 
 
 def _explained(item: Item | ItemError, reasoner: Reasoner) -> Told:

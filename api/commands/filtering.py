@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...graph.errors import InputError
+from ...graph.errors import DamagedInput, InputError
 from ..metrics import Pipeline
 from ..opening import Address, open_engine, readable
 from ..terminal.options import Database, Engine, EngineOption, Password, Quiet, Relations, User
@@ -41,7 +41,7 @@ class Counting(Enum):
 
 def filter_dialogues(
     dialogues: Annotated[
-        str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
+        str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
     ],
     graph: Annotated[str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a URL.")],
     output: Annotated[
@@ -66,8 +66,9 @@ def filter_dialogues(
 ) -> None:
     """Keep the dialogues with a triple of the graph between two turns that follow one another.
 
-    A line of DIALOGUES is {"turns": [...]} with whatever else it holds. Each dialogue that is kept comes out as it was, in the
-    same order, with "triples": [{"turns": [i, i + 1], "head", "relation", "tail", ...}]; turns are numbered from 0.
+    DIALOGUES holds {"turns": [...]} or {"messages": [{"role", "content"}]}, with other fields or not, as JSON lines, a JSON list,
+    CSV or Parquet. Each dialogue that is kept comes out as it was, in the same order, with "turns" and "triples":
+    [{"turns": [i, i + 1], "head", "relation", "tail", ...}]; turns are numbered from 0.
     """
     if json and output is None:
         raise InputError("--json prints the report where the dialogues go; name a file for them with --output")
@@ -133,12 +134,20 @@ class Tally:
 
 
 def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
-    """Yield the dialogues of a file a few at a time, counting lines that hold none."""
+    """Yield the dialogues of a file a few at a time, counting records that hold none.
+
+    Raises:
+        DamagedInput: the file ends early.
+    """
     from ...loaders import ItemError, read_dialogues
     from ...reasoning.filtering import check_turns
 
     def sound() -> Iterator[Dialogue]:
         for row in read_dialogues(path, strict=strict):
+            if isinstance(row, ItemError) and row.damage:
+                raise DamagedInput(
+                    f"{path} ends early, at record {row.line:,} ({row.reason}), so nothing is written; get the whole file"
+                )
             if isinstance(row, ItemError):
                 tally.fault(row.line, row.reason)
                 continue

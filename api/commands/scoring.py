@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...graph.errors import InputError
+from ...graph.errors import DamagedInput, InputError
 from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
 from ..opening import Address, readable
 from ..scale import LINES
@@ -141,6 +141,11 @@ def score(
     else:
         done = _stream(plan, output, meter, words, observers, quiet)
     _report(plan, done, output, quiet)
+    if done.damage is not None:
+        raise DamagedInput(
+            f"{file} ends early, at record {done.damage.line:,} ({done.damage.reason}): only what comes before that was scored; "
+            "get the whole file" + ("" if sharded else ", and score from a file into a file (--output) to keep what was scored")
+        )
     if report is not None and done.tally.scored:
         if not seen and target is not None:
             report.read(plan, target, quiet=not watched)
@@ -153,21 +158,30 @@ def _stream(
     plan: Plan, output: Path | None, meter_of: Callable[[], Meter], words: bool, observers: list[Observe], quiet: bool
 ) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
-    from ...loaders import read_items
+    from ...loaders import ItemError, read_items
     from ..scale.plan import scored
     from ..scale.running import Done
     from ..tally import Tally
+    from ..terminal.screen import note
+    from ..terminal.text import count
 
     tally = Tally()
+    damage = None
     items = read_items(plan.file, strict=plan.strict)
     with plan.open(quiet=quiet) as reasoner, lines_to(output, apart_from=plan.file) as write, meter_of() as meter:
-        for number, (item, row) in enumerate(scored(items, reasoner, plan.batch_size, plan.explain)):
-            write(in_words(item, row, first=not number) if words else in_json(row, plan.shown))
-            tally.add(row)
-            meter.add(1)
-            for tell in observers:
-                tell(item, row)
-        return Done(tally, tally.rows, meter.seconds, reasoner.signatures)
+        try:
+            for number, (item, row) in enumerate(scored(items, reasoner, plan.batch_size, plan.explain)):
+                write(in_words(item, row, first=not number) if words else in_json(row, plan.shown))
+                tally.add(row)
+                meter.add(1)
+                for tell in observers:
+                    tell(item, row)
+                if isinstance(row, ItemError) and row.damage:
+                    damage = row
+        except KeyboardInterrupt:
+            note(f"stopped after {count(tally.rows)} rows; from a file into a file (--output) they are kept for --resume")
+            raise
+        return Done(tally, tally.rows, meter.seconds, reasoner.signatures, damage)
 
 
 def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:

@@ -61,7 +61,10 @@ def score_on_cluster(
                 for row in table.to_pylist():
                     if row["kind"]:
                         raise _error(row["kind"], row["fault"])
-                    yield Part(row["part"], row["data"], Tally.from_dict(json.loads(row["tally"]))), json.loads(row["signatures"])
+                    yield (
+                        Part(row["part"], row["data"], Tally.from_dict(json.loads(row["tally"])), row["digest"]),
+                        json.loads(row["signatures"]),
+                    )
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())
             raise TacitError(
@@ -96,6 +99,7 @@ class Worker:
         return {
             "part": part.number,
             "data": part.data,
+            "digest": part.digest,
             "tally": json.dumps(part.tally.to_dict()),
             "signatures": json.dumps(self._reasoner.signatures),
             "kind": "",
@@ -137,7 +141,7 @@ def _tables(plan: Plan, without: frozenset[int]) -> Iterable[pa.Table]:
 def _answer_schema() -> pa.Schema:
     import pyarrow as pa
 
-    text = [(name, pa.string()) for name in ("tally", "signatures", "kind", "fault")]
+    text = [(name, pa.string()) for name in ("digest", "tally", "signatures", "kind", "fault")]
     return pa.schema([("part", pa.int64()), ("data", pa.binary()), *text])
 
 

@@ -70,6 +70,6 @@ def _row(row: dict[str, Any]) -> ItemScores | ItemError:
     from ...reasoning.scoring import ItemScores
 
     if "line" in row:
-        return ItemError(row["line"], row["error"])
+        return ItemError(row["line"], row["error"], id=row.get("id"))
     row.pop("evidence", None)
     return ItemScores.from_dict(row)

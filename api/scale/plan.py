@@ -78,11 +78,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A shard that was scored: its number, its rows as the bytes that are kept, and what they count."""
+    """A scored shard: its number, its rows as the bytes that are kept, their counts, and the digest of its records."""
 
     number: int
     data: bytes
     tally: Tally
+    digest: str
 
 
 def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observe: Observe | None = None) -> Part:
@@ -107,13 +108,13 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observe: Observe |
         if observe is not None:
             observe(item, row)
     if plan.form is Form.PARQUET:
-        return Part(shard.number, packed(rows, plan.names, plan.shown), tally)
+        return Part(shard.number, packed(rows, plan.names, plan.shown), tally, shard.digest)
     data = "".join(in_json(row, plan.shown) for row in rows).encode()
     if plan.form is Form.GZIP and data:
         import gzip
 
         data = gzip.compress(data, 6, mtime=0)
-    return Part(shard.number, data, tally)
+    return Part(shard.number, data, tally, shard.digest)
 
 
 def scored(

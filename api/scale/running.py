@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...graph.errors import InputError, TacitError
+from ...graph.errors import DamagedInput, InputError, TacitError
 from ..tally import Tally
+from ..terminal.output import DiskFull
 from ..terminal.progress import Meter
 from ..terminal.screen import note
 from ..terminal.text import count
@@ -33,12 +34,19 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a run did: what its output counts, the rows that it scored itself, in how long, and the signatures by metric."""
+    """What a run did.
+
+    Attributes:
+        tally: counts of the whole output; fresh: rows that this run scored; seconds: in how long.
+        signatures: by metric.
+        damage: where the input ended early, None when it did not.
+    """
 
     tally: Tally
     fresh: int
     seconds: float
     signatures: dict[str, str]
+    damage: ItemError | None = None
 
 
 def run_shards(
@@ -69,7 +77,9 @@ def run_shards(
         signatures = reasoner.signatures
         if cluster is not None:
             stack.close()  # it was opened so that faults show at once, and one process alone builds the index
-        with _work(plan, target, signatures, resume=resume, quiet=quiet) as work, meter_of() as meter:
+        with _work(plan, target, signatures, resume=resume) as work, meter_of() as meter:
+            if work.replaced:
+                work.compare(read_shards(plan.file, plan.lines))
             before = work.rows
             if before:
                 meter.add(0, done=before)
@@ -78,6 +88,12 @@ def run_shards(
             else:
                 shards = _score_here(plan, work, reasoner, observers, meter)
             return Done(work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
+
+
+def _kept(work: Work) -> str:
+    if work.done:
+        return f"{count(work.rows)} rows are kept in {work.folder}; the same command with --resume goes on from there"
+    return "nothing is kept yet, since rows are kept shard by shard; smaller shards (--shard-lines) are kept sooner"
 
 
 def _score_here(plan: Plan, work: Work, reasoner: Reasoner, observers: Sequence[Observe], meter: Meter) -> int:
@@ -118,19 +134,38 @@ def _score_there(plan: Plan, work: Work, cluster: Cluster, signatures: dict[str,
 
 
 @contextmanager
-def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool, quiet: bool) -> Iterator[Work]:
-    """Give the work folder; a run that is cut short leaves it where that can be of use, and says so."""
+def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool) -> Iterator[Work]:
+    """Give the work folder; a run that is cut short keeps it when it holds rows, and says so."""
     seekable = plan.file != "-"
     work = Work(target, plan.identity(digest(plan.file) if seekable else "-", signatures), resume=resume)
     try:
         yield work
+    except DamagedInput as damage:
+        if not (seekable and work.done):
+            work.discard()
+            raise DamagedInput(f"{damage}, so nothing is written; get the whole file") from None
+        work.damaged()
+        raise DamagedInput(
+            f"{damage}: the {count(work.rows)} rows before that are kept in {work.folder}; "
+            "get the whole file and run the same command with --resume"
+        ) from None
+    except DiskFull as full:
+        if not (seekable and work.done):
+            work.discard()
+            raise
+        raise DiskFull(f"{full}; {count(work.rows)} rows are kept in {work.folder} for --resume") from None
     except InputError:  # it would meet the same fault again
         work.discard()
         raise
+    except KeyboardInterrupt:
+        if seekable:
+            note(f"stopped; {_kept(work)}")
+        if not (seekable and work.done):
+            work.discard()
+        raise
     except BaseException:
         if seekable and work.done:
-            if not quiet:
-                note(f"{count(work.rows)} rows are kept in {work.folder}; the same command with --resume goes on from there")
+            note(_kept(work))
         else:
             work.discard()
         raise

@@ -1,8 +1,8 @@
 """Rows as columns: the schema in which scores stand in Parquet, and one file of many shards in row groups of bounded size.
 
-Columns: ``id`` (text; null where a line of the input holds no item), ``line`` (of the input, whole number; only there), for each
-metric ``score.<metric>`` (double; null where it cannot judge) and ``signature.<metric>`` (text, as a dictionary), ``error``
-(text; null where all went well), and with evidence ``evidence``, by metric, as JSON text.
+Columns: ``id`` (text; null where a record of the input holds no item and has no id), ``line`` (its number, only for records
+without an item), for each metric ``score.<metric>`` (double; null where it cannot judge) and ``signature.<metric>`` (text, as a
+dictionary), ``error`` (text; null where all went well), and with evidence ``evidence``, by metric, as JSON text.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
     from ..terminal.screen import json_text
 
     if isinstance(row, ItemError):
-        return {"line": row.line, "error": row.reason}
+        return {"id": row.id, "line": row.line, "error": row.reason}
     if row.error is not None:
         return {"id": row.id, "error": row.error}
     columns: dict[str, Any] = {"id": row.id}

@@ -1,7 +1,9 @@
 """The folder beside the output, ``OUT.partial``, in which the shards of an unfinished run are kept, and a journal of them.
 
 The journal's first line says what the run is (input, metrics, signatures, options); each further line names a shard that is on
-disk, whole, with what it counts. A run that was killed, at any moment, goes on with the shards that the journal does not name.
+disk, whole, with its counts and the digest of its records. A run that was killed, at any moment, goes on with the shards that the
+journal does not name. A run that ended because its input ends early may go on with another file in the input's place: the shards
+whose records are the same are kept.
 """
 
 from __future__ import annotations
@@ -10,15 +12,17 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...graph.errors import InputError
+from ...graph.errors import DamagedInput, InputError
 from ..tally import Tally
-from ..terminal.output import whole
+from ..terminal.output import telling_of_full_disks, whole
 from ..terminal.text import count
 from .plan import Form, Part, Plan
+from .shards import Shard
 from .sheets import write_parquet
 
 try:
@@ -48,6 +52,8 @@ class Work:
     Attributes:
         folder: where it is.
         done: what each shard that is kept counts, by its number.
+        digests: of the records of each shard that is kept, by its number.
+        replaced: the run goes on with another input, so that shards have to be compared with it.
     """
 
     def __init__(self, target: Path, identity: dict[str, Any], *, resume: bool) -> None:
@@ -59,6 +65,9 @@ class Work:
         """
         self.folder = target.with_name(f"{target.name}.partial")
         self.done: dict[int, Tally] = {}
+        self.digests: dict[int, str | None] = {}
+        self.replaced = False
+        self._damaged = False
         self._target = target
         try:
             self.folder.mkdir(exist_ok=True)
@@ -92,6 +101,7 @@ class Work:
         self._sweep(keep=True)
         if not size:
             self._note(identity)
+        self._input = identity["input"]
 
     def _read(self) -> tuple[dict[str, Any] | None, int]:
         """What the journal was begun with (None: nothing), and how many of its bytes are whole lines; fills :attr:`done`."""
@@ -113,9 +123,14 @@ class Work:
                     if begun.get("tacit") != _FORMAT:
                         raise self._unknown()
                     continue
+                if "part" not in row:
+                    self._damaged = row.get("damaged", False)
+                    begun["input"] = row.get("input", begun.get("input"))
+                    continue
                 with suppress(OSError):
                     if self._path(row["part"]).stat().st_size == row["bytes"]:
                         self.done[row["part"]] = Tally.from_dict(row["tally"])
+                        self.digests[row["part"]] = row.get("sha256")
         return begun, size
 
     def _unknown(self) -> InputError:
@@ -131,6 +146,9 @@ class Work:
 
     def _refuse_another(self, begun: dict[str, Any], identity: dict[str, Any]) -> None:
         for key, called in _CALLED.items():
+            if key == "input" and self._damaged and begun.get(key) != identity[key]:
+                self.replaced = True
+                continue
             if begun.get(key) != identity[key]:
                 raise InputError(
                     f"{self.folder} was begun with {called}; give what it was begun with, or delete the folder to start over"
@@ -140,12 +158,28 @@ class Work:
         """Put one shard on disk, then into the journal."""
         with whole(self._path(part.number)) as file:
             file.write(part.data)
-        self._note({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict()})
-        self.done[part.number] = part.tally
+        self._note({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict(), "sha256": part.digest})
+        self.done[part.number], self.digests[part.number] = part.tally, part.digest
+
+    def compare(self, shards: Iterable[Shard | int]) -> None:
+        """Keep only the shards whose records are those of ``shards``, and go on as a run of the input that these come from."""
+        now: dict[int, str] = {}
+        with suppress(DamagedInput):  # it ends early, too: what is before that counts
+            now.update((shard.number, shard.digest) for shard in shards if isinstance(shard, Shard))
+        for number in [number for number, digest in self.digests.items() if now.get(number) != digest]:
+            self._path(number).unlink(missing_ok=True)
+            del self.done[number], self.digests[number]
+        self._note({"input": self._input, "damaged": False})
+        self.replaced = False
+
+    def damaged(self) -> None:
+        """Note that the input ends early, so that the run may go on with another file in its place."""
+        self._note({"damaged": True})
 
     def _note(self, row: dict[str, Any]) -> None:
-        os.write(self._journal, json.dumps(row).encode() + b"\n")
-        os.fsync(self._journal)
+        with telling_of_full_disks(self.folder):
+            os.write(self._journal, json.dumps(row).encode() + b"\n")
+            os.fsync(self._journal)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:08}.part"
@@ -156,8 +190,7 @@ class Work:
         for number in range(shards):
             tally.merge(self.done[number])
         paths = [self._path(number) for number in range(shards)]
-        fresh = self.folder / _WHOLE
-        with fresh.open("wb") as file:
+        with whole(self._target, draft=self.folder / _WHOLE) as file:
             if plan.form is Form.PARQUET:
                 write_parquet(paths, plan.names, plan.shown, file)
             else:
@@ -168,9 +201,6 @@ class Work:
                     import gzip
 
                     file.write(gzip.compress(b"", 6, mtime=0))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._target)
         self.discard()
         return tally
 

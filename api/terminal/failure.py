@@ -9,6 +9,7 @@ import traceback
 import typer
 
 from ...graph.errors import TacitError
+from .output import FULL
 from .text import visible
 
 _WRONG_INPUT = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
@@ -22,6 +23,9 @@ def describe(error: Exception) -> tuple[str, int]:
         return _usage(error), 2
     if isinstance(error, typer.Abort):
         return "stopped", 130
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = f"{error.filename} cannot be written" if error.filename else "the output cannot be written"
+        return f"{where}: {os.strerror(error.errno or 0)}; free some space, or write elsewhere", 2
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}", 2 if isinstance(error, _WRONG_INPUT) else 1
     if isinstance(error, MemoryError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,9 @@ from typing import BinaryIO
 from ...graph.errors import InputError
 
 Write = Callable[[str], object]
+
+#: What the operating system says when there is no room for a file.
+FULL = frozenset(code for name in ("ENOSPC", "EDQUOT", "EFBIG") if (code := getattr(errno, name, None)) is not None)
 
 
 @contextmanager
@@ -28,12 +32,13 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
         InputError: ``path`` is a folder or in none, or is the input itself.
     """
     if path is None:
-        yield sys.stdout.write
-        sys.stdout.flush()
+        with telling_of_full_disks("standard output"):
+            yield sys.stdout.write
+            sys.stdout.flush()
         return
     target = check_output(path, apart_from)
     if target.exists() and not target.is_file():
-        with target.open("w", encoding="utf-8") as stream:
+        with telling_of_full_disks(path), target.open("w", encoding="utf-8") as stream:
             yield stream.write
         return
     with whole(target) as file:
@@ -54,24 +59,48 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     target = check_output(path)
     if target.exists() and not target.is_file():
-        target.write_bytes(data)
+        with telling_of_full_disks(path):
+            target.write_bytes(data)
         return
     with whole(target) as file:
         file.write(data)
 
 
 @contextmanager
-def whole(target: Path) -> Iterator[BinaryIO]:
-    """Give a file beside ``target`` that takes its place when the block has ended well."""
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.part")
+def whole(target: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of ``target`` when the block has ended well; until then it is ``draft``, or beside it.
+
+    Raises:
+        DiskFull: there is no room for it.
+    """
+    fresh = target.with_name(f".{target.name}.{os.getpid()}.part") if draft is None else draft
     try:
-        with fresh.open("wb") as file:
+        with telling_of_full_disks(target), fresh.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+class DiskFull(InputError):
+    """There is no room for an output."""
+
+
+@contextmanager
+def telling_of_full_disks(target: object) -> Iterator[None]:
+    """Turn the operating system's error into a sentence that names ``target``.
+
+    Raises:
+        DiskFull: there is no room.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.errno not in FULL:
+            raise
+        raise DiskFull(f"{target} cannot be written: {os.strerror(error.errno)}; free some space, or write elsewhere") from None
 
 
 def check_output(path: Path, apart_from: str = "-") -> Path:

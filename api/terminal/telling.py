@@ -30,7 +30,7 @@ def in_json(row: ItemScores | ItemError, explain: bool) -> str:
     from .screen import json_text
 
     if isinstance(row, ItemError):
-        return json_text({"id": None, "line": row.line, "error": row.reason}) + "\n"
+        return json_text({"id": row.id, "line": row.line, "error": row.reason}) + "\n"
     return json_text(row.to_dict(explain)) + "\n"
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -55,7 +57,7 @@ def test_shards_are_the_lines_in_order(
     tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], size: int, done: set[int]
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "shards.txt"
-    file.write_bytes(b"".join(row + b"\n" for row in rows))
+    file.write_bytes(b"".join(b"{" + row + b"\n" for row in rows))
     shards = list(read_shards(str(file), size))
     assert all(isinstance(shard, Shard) and shard.number == place for place, shard in enumerate(shards))
     found = [line for shard in shards if isinstance(shard, Shard) for line in shard.lines]
@@ -67,7 +69,7 @@ def test_shards_are_the_lines_in_order(
 
 def test_long_lines_end_a_shard_sooner(tmp_path: Path) -> None:
     file = tmp_path / "long.txt"
-    file.write_bytes((b"x" * 600_000 + b"\n") * 5)
+    file.write_bytes((b"{" + b"x" * 600_000 + b"\n") * 5)
     assert [len(shard.lines) for shard in read_shards(str(file), 100) if isinstance(shard, Shard)] == [2, 2, 1]
 
 
@@ -144,6 +146,113 @@ def test_another_input_is_refused(
     refused = tacit(*words, "--resume")
     assert refused.status == 2
     assert "was begun with another input file" in refused.err
+
+
+LENGTH = ["--metrics", "length", "--shard-lines", 7]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
+def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(tacit: Tacit, many: Path, name: str, tmp_path: Path) -> None:
+    file, out, whole = tmp_path / "in.jsonl.gz", tmp_path / name, tmp_path / f"whole-{name}"
+    packed = gzip.compress(many.read_bytes(), 0)
+    file.write_bytes(packed)
+    assert tacit("score", file, *LENGTH, "-o", whole).status == 0
+    file.write_bytes(packed[: len(packed) // 2])
+    for words in ([], ["--resume"]):  # still cut: nothing is lost
+        cut = tacit("score", file, *LENGTH, "--quiet", "-o", out, *words)
+        assert (cut.status, cut.out, cut.err.count("\n")) == (1, "", 1)
+        assert "in.jsonl.gz ends early, at record " in cut.err
+        assert "(truncated gzip): the " in cut.err
+        assert f"rows before that are kept in {out}.partial; get the whole file and run the same command with --resume" in cut.err
+        assert not out.exists()
+    kept = len(list(tmp_path.glob("*.partial/*.part")))
+    assert kept > 3
+    file.write_bytes(packed)
+    resumed = tacit("score", file, *LENGTH, "-o", out, "--resume")
+    assert resumed.status == 0, resumed.err
+    assert "rows were scored before" in resumed.err
+    assert out.read_bytes() == whole.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.jsonl.gz", name, f"whole-{name}"])
+
+
+def test_rows_of_a_corrupt_file_are_scored_again_where_they_differ(tacit: Tacit, many: Path, tmp_path: Path) -> None:
+    file, out, whole = tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    packed = bytearray(gzip.compress(many.read_bytes(), 0))
+    file.write_bytes(packed)
+    assert tacit("score", file, *LENGTH, "-o", whole).status == 0
+    place = packed.index(b"dog", len(packed) // 3)
+    packed[place : place + 3] = b"a b"  # another number of words; only the checksum at the end tells
+    file.write_bytes(packed)
+    damaged = tacit("score", file, *LENGTH, "-o", out)
+    assert damaged.status == 1
+    assert "(corrupt gzip)" in damaged.err
+    packed[place : place + 3] = b"dog"
+    file.write_bytes(packed)
+    assert tacit("score", file, *LENGTH, "-o", out, "--resume").status == 0
+    assert out.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"id": f"i{place}", "context": "A dog.", "response": "A bone, " * place} for place in range(20)]
+    file, out = tmp_path / f"in.{form}", tmp_path / "out.jsonl"
+    table = pa.Table.from_pylist(rows)
+    if form == "json":
+        file.write_text(json.dumps(rows, indent=1))
+    elif form == "csv":
+        pa_csv.write_csv(table, file)
+    else:
+        pq.write_table(table, file)
+    with monkeypatch.context() as patch:
+        fails_after(1, KeyboardInterrupt(), patch)
+        stopped = tacit("score", file, *LENGTH, "-o", out)
+        assert stopped.status == 130
+        assert "7 rows are kept in" in stopped.err
+        assert "the same command with --resume goes on from there" in stopped.err
+    assert tacit("score", file, *LENGTH, "-o", out, "--resume").status == 0
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["id"], row["scores"]["length"]) for row in found] == [(f"i{place}", 2.0 * place) for place in range(20)]
+
+
+def test_stopped_before_anything_is_kept(tacit: Tacit, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fails_after(0, KeyboardInterrupt(), monkeypatch)
+    stopped = tacit("score", many, *LENGTH, "--quiet", "-o", tmp_path / "out.jsonl")
+    assert stopped.status == 130
+    assert (
+        stopped.err
+        == "stopped; nothing is kept yet, since rows are kept shard by shard; smaller shards (--shard-lines) are kept sooner\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def small_disk() -> Iterator[None]:
+    """No file may grow beyond 2,000 bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.mark.usefixtures("small_disk")
+def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tacit: Tacit, many: Path, tmp_path: Path) -> None:
+    full = tacit("score", many, "--metrics", "length", "--quiet", "-o", tmp_path / "out.jsonl")
+    assert (full.status, full.out, full.err.count("\n")) == (2, "", 1), full.err
+    assert "cannot be written: File too large; free some space, or write elsewhere" in full.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("small_disk")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_a_disk_that_fills_up_keeps_the_shards(tacit: Tacit, many: Path, name: str, tmp_path: Path) -> None:
+    full = tacit("score", many, *LENGTH, "--quiet", "-o", tmp_path / name)
+    assert (full.status, full.err.count("\n")) == (2, 1), full.err
+    assert "rows are kept in" in full.err
+    assert "for --resume" in full.err
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.partial"]
+    assert {path.suffix for path in (tmp_path / f"{name}.partial").iterdir()} <= {".part", ".jsonl"}
 
 
 def test_nothing_stays_of_a_run_that_has_nothing_to_keep(

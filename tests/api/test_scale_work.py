@@ -17,7 +17,12 @@ from tacit.graph.errors import InputError
 SHARDS = 4
 
 PARTS = [
-    Part(number, bytes([65 + number]) * (3 + number) + b"\n", Tally(number, judged={"length": number}, sums={"length": 0.5}))
+    Part(
+        number,
+        bytes([65 + number]) * (3 + number) + b"\n",
+        Tally(number, judged={"length": number}, sums={"length": 0.5}),
+        str(number),
+    )
     for number in range(SHARDS)
 ]
 PLAN = Plan("in.jsonl", ("length",), {"length": {}}, form=Form.JSONL)

@@ -66,6 +66,8 @@ def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp
         '{"turns": ["A dog.", "A bone.", "A cat."]}',
         '{"id": "lone", "history": ["\\ud800"], "response": "x"}',
         '{"turns": "one"}',
+        '{"id": "short", "turns": ["only one"]}',
+        '{"id": "none", "history": ["A dog."], "response": null}',
     ]
     file = tmp_path / "items.jsonl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -75,7 +77,7 @@ def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp
         shape = [(row["id"], row.get("line"), "error" in row) for row in outcome.rows]
         assert shape == [
             (None, 1, True), ("a", None, False), ("7", None, False), (None, 5, True), ("6/2", None, False), ("6/3", None, False),
-            (None, 7, True), (None, 8, True),
+            (None, 7, True), (None, 8, True), ("short", 9, True), ("none", 10, True),
         ]  # fmt: skip
         assert "line 1: " in outcome.err
     strict = tacit("score", file, "--graph", sample_graph, "--strict")
@@ -104,6 +106,47 @@ def test_standard_input_and_gzip(
     assert tacit("score", packed, "--graph", sample_graph).out == expected
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert tacit("score", "-", "--graph", sample_graph).out == expected
+
+
+def test_a_file_that_ends_early_is_no_success(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
+    lines = (sample / "dialogues.jsonl").read_bytes().splitlines(keepends=True)
+    rated = b"".join(b'{"history": ["a"], "response": "b", "rating": %d}\n' % place for place in range(40))
+    talks = b'{"turns": ["My dog was alone.", "Take him for a walk!"]}\n' * 40
+    files = {}
+    for name, content in (("items", b"".join(lines)), ("rated", rated), ("talks", talks)):
+        files[name] = tmp_path / f"{name}.jsonl.gz"
+        packed = gzip.compress(content, 0)
+        files[name].write_bytes(packed[: len(packed) * 2 // 3])
+    streamed = tacit("score", files["items"], "--metrics", "length")
+    assert streamed.status == 1
+    assert 4 < len(streamed.rows) < len(lines)
+    assert streamed.rows[-1]["error"] == "truncated gzip"
+    assert "items.jsonl.gz ends early, at record " in streamed.err
+    assert [row["scores"]["length"] > 0 for row in streamed.rows[:-1]] == [True] * (len(streamed.rows) - 1)
+    for words in (
+        ["evaluate", files["rated"], "-m", "length"],
+        ["filter", files["talks"], "--graph", sample_graph, "-o", tmp_path / "out.jsonl"],
+        ["explain", files["items"], "--metrics", "length", "--item", "nobody"],
+        ["explain", files["items"], "--metrics", "length", "--first", 1000],
+    ):
+        outcome = tacit(*words)
+        assert (outcome.status, outcome.out) == (1, ""), words
+        assert outcome.err.count("\n") == 1, outcome.err
+        assert "ends early, at record " in outcome.err
+    assert tacit("explain", files["items"], "--metrics", "length", "--first", 2).status == 0
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [["score"], ["explain"]], ids=" ".join)
+def test_an_output_without_room_is_one_sentence(tacit: Tacit, sample: Path, words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "out.txt").symlink_to("/dev/full")
+    for target in ("/dev/full", tmp_path / "out.txt") if words[0] == "score" else (tmp_path / "out.txt",):
+        outcome = tacit(*words, sample / "dialogues.jsonl", "--metrics", "length", "-o", target)
+        assert (outcome.status, outcome.out) == (2, ""), outcome.err
+        assert outcome.err.splitlines()[-1].endswith(
+            f"{target} cannot be written: No space left on device; free some space, or write elsewhere"
+        )
 
 
 def test_output_file_is_written_whole(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:

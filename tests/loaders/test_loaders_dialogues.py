@@ -25,8 +25,9 @@ from tacit.loaders import Dialogue, Item, ItemError, read_dialogues, read_items
         ('{"id": 7, "history": ["a"], "response": "c", "rating": 3}', [Item("7", ("a",), "c")]),
         ('{"id": "d", "turns": ["a", "b", "c"]}', [Item("d/2", ("a",), "b"), Item("d/3", ("a", "b"), "c")]),
         ('{"turns": ["a", "b"]}', [Item("1/2", ("a",), "b")]),
-        ('{"turns": ["a"]}', []),
-        ('{"turns": []}', []),
+        ('{"context": "a\\nb", "response": "c"}', [Item("1", ("a", "b"), "c")]),
+        ('{"history": "a</UTT>b</UTT>", "response": "c"}', [Item("1", ("a", "b"), "c")]),
+        ('{"context": "a story", "turns": ["a", "b"]}', [Item("1/2", ("a",), "b")]),
         (
             '{"history": ["dogs\'}) DETACH DELETE n //"], "response": "\\u0000"}',
             [Item("1", ("dogs'}) DETACH DELETE n //",), "\0")],

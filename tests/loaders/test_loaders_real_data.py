@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tacit.graph.names import event_uri, normalise_event, text_of
-from tacit.loaders import Item, read_atomic, read_conceptnet, read_items
+from tacit.loaders import Item, ItemError, read_atomic, read_conceptnet, read_items
 
 DATA = Path(os.environ.get("TACIT_TEST_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
@@ -48,10 +48,19 @@ def test_atomic_loads_whole(name: str, lines: int) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["dialogues/dailydialog-test", "dialogues/mutual-dev", "judgements/grade-dailydialog-empathetic", "judgements/fed-turn"],
+    ["dialogues/dailydialog-test", "judgements/grade-dailydialog-empathetic", "judgements/fed-turn"],
 )
 def test_dialogues_load_whole(name: str) -> None:
     rows = list(read_items(real(f"{name}.jsonl.gz"), strict=True))
     assert len(rows) >= 375
     assert all(isinstance(row, Item) and row.history for row in rows)
     assert len({row.id for row in rows if isinstance(row, Item)}) == len(rows)
+
+
+def test_every_line_gives_a_row() -> None:
+    rows = list(read_items(real("dialogues/mutual-dev.jsonl.gz")))
+    lines = {row.id.partition("/")[0] if isinstance(row, Item) else row.id for row in rows}
+    assert len(lines) == 886
+    assert {row.reason for row in rows if isinstance(row, ItemError)} == {
+        "turns holds one text; a response needs a turn before it"
+    }

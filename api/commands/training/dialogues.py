@@ -84,7 +84,10 @@ def _turns_of(file: str) -> Iterator[str]:
 
     if file == "-":
         raise InputError("--exclude reads no standard input; name a file")
-    rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
+    try:
+        rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
+    except InputError:  # a table without turns may be one of judgements
+        rows = []
     histories = [row.turns for row in rows] or [row.history for row in read_judgements(file) if isinstance(row, Judgement)]
     if not histories:
         raise InputError(f"{file} holds neither judgements nor dialogues that could be left out")

@@ -1,0 +1,282 @@
+"""Files of records as a stream of JSON objects: JSON lines, a JSON list, CSV and Parquet, in constant memory.
+
+The form is recognised by the content, not by the name. Every record comes out as a :class:`~tacit.loaders.lines.Line` whose bytes
+are one JSON object, so that code which stores or sends records handles a single form. A record is numbered by its line (JSON
+lines, CSV), its element (JSON list) or its row (Parquet), from 1. A record that cannot be used has a flaw. Where a file ends
+early (a truncated or corrupt gzip stream, a JSON list without its end) the last flaw is a :class:`Damage`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import orjson
+
+from ..graph.errors import InputError
+from .lines import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, Line, blocks, split
+from .source import ByteSource
+
+_HEAD_BYTES = 1 << 16
+_PARQUET = b"PAR1"
+_DELIMITERS = ",\t;"
+_TABLE_SUFFIXES = (".csv", ".tsv")
+_NAME = re.compile(r"[\w .:/()-]{1,64}")
+_ROWS = 256  # of Parquet, read together
+_SHOWN_COLUMNS = 12
+_LONGEST_HEADING = 1 << 14
+
+
+class Columns(NamedTuple):
+    """Which columns a table must have.
+
+    Attributes:
+        enough: whether a set of names, in lower case, is enough.
+        wanted: the same in words, for the error's sentence.
+        holds: what the file is to hold, e.g. ``dialogues``.
+    """
+
+    enough: Callable[[set[str]], bool]
+    wanted: str
+    holds: str
+
+
+class Damage(str):
+    """The flaw of a record at which its file ends early; what came before it is good as far as anybody can tell."""
+
+    __slots__ = ()
+
+
+def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
+    """Yield the records of ``source``, in its order; call once.
+
+    Raises:
+        InputError: while iterating: the file has none of the forms, or is a table without the columns that are wanted.
+    """
+    peeked = _Peeked(source)
+    head = peeked.head.lstrip()
+    if head.startswith(_PARQUET):
+        return _parquet(source.path, columns)
+    if not head:
+        return _json_lines(peeked)
+    if head.startswith(b"[") and not _is_list_line(head):
+        return _json_list(peeked)
+    if not head.startswith((b"{", b"[")):
+        found = _heading(head)
+        for delimiter, cells in found:
+            if columns.enough(set(cells)):
+                return _table(peeked, delimiter)
+        named = source.path.lower().removesuffix(".gz").endswith(_TABLE_SUFFIXES)
+        if found and (named or b"\n{" not in head):
+            raise InputError(f"{source.path} has the columns {_listed(found[0][1])}; wanted are {columns.wanted}")
+        if b"\n{" not in head:
+            raise InputError(
+                f"{source.path} holds no {columns.holds} in a form that is known; expected JSON lines, a JSON list, CSV or "
+                f"Parquet with {columns.wanted}"
+            )
+    return _json_lines(peeked)
+
+
+class _Peeked:
+    """A source whose beginning has been looked at, and is still to come."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self._source = source
+        self._chunks = source.chunks()
+        head = []
+        size = 0
+        for chunk in self._chunks:
+            head.append(chunk)
+            size += len(chunk)
+            if size >= _HEAD_BYTES:
+                break
+        self._held = head
+        self.head = b"".join(head).removeprefix(BOM)
+
+    @property
+    def damage(self) -> str | None:
+        return self._source.damage
+
+    def chunks(self) -> Iterator[bytes]:
+        held, self._held, self.head = self._held, [], b""
+        return chain(held, self._chunks)
+
+
+def _is_list_line(head: bytes) -> bool:
+    """Whether the first line is a JSON list by itself and records follow: then these are JSON lines, the first of them wrong."""
+    first, _, rest = head.partition(b"\n")
+    if not rest.lstrip().startswith(b"{"):
+        return False
+    try:
+        orjson.loads(first)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _json_lines(source: _Peeked) -> Iterator[Line]:
+    for block in blocks(source):
+        if block.flaw is not None and block.flaw == source.damage:
+            yield Line(block.first, block.data, Damage(block.flaw))
+        else:
+            yield from split(block)
+
+
+_OUTSIDE = re.compile(rb'["{}\[\],]')
+_INSIDE = re.compile(rb'["\\]')
+_OPEN, _CLOSE = b"{[", b"}]"
+
+
+def _json_list(source: _Peeked) -> Iterator[Line]:
+    """The elements of a JSON list, cut where a comma or bracket outside of strings ends them."""
+    number, depth, inside, skip = 1, 0, False, 0
+    element = bytearray()
+    ended = False
+
+    def whole() -> Line:
+        data = bytes(element).strip()
+        return Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_HEAD_BYTES], TOO_LONG)
+
+    for chunk in source.chunks():
+        at, begin, skip = skip, 0, 0
+        while not ended:
+            match = (_INSIDE if inside else _OUTSIDE).search(chunk, at)
+            if match is None:
+                break
+            at = match.end()
+            sign = chunk[at - 1]
+            if inside:
+                if sign == 0x5C:  # a backslash: the next byte is no end
+                    at += 1
+                else:
+                    inside = False
+            elif sign == 0x22:
+                inside = True
+            elif sign in _OPEN:
+                depth += 1
+                if depth == 1:
+                    begin = at
+            elif sign in _CLOSE:
+                depth -= 1
+                ended = depth <= 0
+            if (sign == 0x2C and depth == 1 and not inside) or ended:
+                element += chunk[begin : at - 1]
+                begin = at
+                if not ended or element.strip():
+                    yield whole()
+                    number += 1
+                element.clear()
+        skip = max(0, at - len(chunk))
+        if ended:
+            if chunk[begin:].strip():
+                yield Line(number, chunk[begin:][:_HEAD_BYTES], "text after the end of the JSON list")
+                return
+        elif len(element) <= MAX_LINE:  # of a longer one, only so much is held
+            element += chunk[begin:]
+    if source.damage is not None or not ended:
+        yield Line(number, b"", Damage(source.damage or "the JSON list has no end"))
+
+
+def _heading(head: bytes) -> list[tuple[str, list[str]]]:
+    """The ways in which the first line names two or more columns: the delimiter, and the names in lower case."""
+    line = head.split(b"\n", 1)[0].decode(errors="replace").strip()
+    found: list[tuple[str, list[str]]] = []
+    if len(line) > _LONGEST_HEADING:
+        return found
+    for delimiter in _DELIMITERS:
+        cells = [cell.strip().lower() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+        if all(_NAME.fullmatch(cell) for cell in cells if cell) and len([cell for cell in cells if cell]) > 1:
+            found.append((delimiter, cells))
+    if not found and _NAME.fullmatch(line) and line.lower() in ("turns", "messages"):
+        found.append((",", [line.lower()]))
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [name for name in names if name][:_SHOWN_COLUMNS]
+    return ", ".join(shown) + (" and more" if len(names) > len(shown) else "")
+
+
+def _table(source: _Peeked, delimiter: str) -> Iterator[Line]:
+    """Rows of CSV, numbered by the line on which they begin."""
+    flaws: list[Line] = []
+    left_out = 0  # lines that are too long to be read
+    cut = False
+
+    def texts() -> Iterator[str]:
+        nonlocal left_out, cut
+        for block in blocks(source):
+            if block.flaw is None:
+                for row in io.BytesIO(block.data):
+                    yield row.decode(errors="surrogateescape")
+                continue
+            cut = cut or block.flaw == source.damage
+            flaws.append(Line(block.first, block.data, Damage(block.flaw) if block.flaw == source.damage else block.flaw))
+            left_out += 1
+
+    reader = csv.reader(texts(), delimiter=delimiter)
+    heading: list[str] = []
+    while True:
+        number = reader.line_num + left_out + 1
+        fault, cells = None, None
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            fault = f"not CSV ({error})"
+        unfinished = cut  # a row that was begun before the damage lacks its end
+        yield from flaws if not unfinished else ()
+        if fault is not None:
+            yield Line(number, b"", fault)
+        elif cells is None or unfinished:
+            yield from flaws if unfinished else ()
+            return
+        elif any(cell.strip() for cell in cells):
+            if not heading:
+                heading = [cell.strip().lower() for cell in cells]
+            else:
+                yield _cells(number, heading, cells)
+        flaws.clear()
+
+
+def _cells(number: int, heading: Sequence[str], cells: Sequence[str]) -> Line:
+    if len(cells) > len(heading):
+        return Line(number, b"", f"{len(cells)} cells under {len(heading)} columns")
+    if any("\0" in cell for cell in cells):
+        return Line(number, b"", NUL_BYTE)
+    try:
+        return Line(number, orjson.dumps(dict.fromkeys(heading, "") | dict(zip(heading, cells, strict=False))))
+    except TypeError:  # surrogates, which stand for bytes that are not UTF-8
+        return Line(number, b"", NOT_UTF8)
+
+
+def _parquet(path: str, columns: Columns) -> Iterator[Line]:
+    """Rows of Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path == "-":
+        raise InputError("Parquet cannot be read from standard input, which has no end to begin from; name a file")
+    try:
+        with pq.ParquetFile(path) as file:
+            names = [name.strip().lower() for name in file.schema_arrow.names]
+            if not columns.enough(set(names)):
+                raise InputError(f"{path} has the columns {_listed(names)}; wanted are {columns.wanted}")
+            number = 0
+            for batch in file.iter_batches(_ROWS):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield _row(number, dict(zip(names, row.values(), strict=True)))
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from None
+
+
+def _row(number: int, row: dict[str, Any]) -> Line:
+    try:
+        data = orjson.dumps(row, default=str)
+    except TypeError as error:
+        return Line(number, b"", f"a value that JSON does not know ({error})")
+    return Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_HEAD_BYTES], TOO_LONG)

@@ -1,0 +1,215 @@
+"""Dialogues and judgements as JSON lines, a JSON list, CSV, Parquet and chat messages: every form gives the same items."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.graph.errors import DamagedInput, InputError
+from tacit.loaders import Dialogue, Item, ItemError, Judgement, read_dialogues, read_items, read_judgements
+
+ROWS = [
+    {"id": "a", "history": ["Hi, you.", 'She said "no".'], "response": "I see; [really]?", "references": ["Oh.", "Ah."]},
+    {"id": "b", "history": [], "response": "さくら\n🌸", "references": []},
+    {"id": "c", "history": ["{x}\\"], "response": '\\"]', "references": ["r"]},
+]
+ITEMS = [
+    Item("a", ("Hi, you.", 'She said "no".'), "I see; [really]?", ("Oh.", "Ah.")),
+    Item("b", (), "さくら\n🌸"),
+    Item("c", ("{x}\\",), '\\"]', ("r",)),
+]
+
+
+def as_lines(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def as_list(rows: list[dict[str, Any]]) -> bytes:
+    return json.dumps(rows, indent=2, ensure_ascii=False).encode()
+
+
+def as_csv(rows: list[dict[str, Any]], delimiter: str = ",") -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter)
+    writer.writerow([name.upper() for name in rows[0]])
+    for row in rows:
+        writer.writerow([json.dumps(cell) if isinstance(cell, list) else cell for cell in row.values()])
+    return text.getvalue().encode()
+
+
+def as_parquet(rows: list[dict[str, Any]]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), sink)
+    return sink.getvalue()
+
+
+FORMS: list[Callable[[list[dict[str, Any]]], bytes]] = [as_lines, as_list, as_csv, lambda rows: as_csv(rows, "\t"), as_parquet]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[bytes], Path]:
+    def write(content: bytes) -> Path:
+        path = tmp_path / "file"  # the content tells the form
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_items(form: Callable[..., bytes], written: Callable[[bytes], Path]) -> None:
+    content = form(ROWS)
+    assert list(read_items(written(content), strict=True)) == ITEMS
+    context = [{"id": row["id"], "context": row["history"], "response": row["response"]} for row in ROWS]
+    assert [item.history for item in read_items(written(form(context)), strict=True)] == [item.history for item in ITEMS]  # type: ignore[union-attr]
+    if form is not as_parquet:
+        packed = gzip.compress(b"\xef\xbb\xbf" + content)
+        assert list(read_items(written(packed), strict=True)) == ITEMS
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_judgements(form: Callable[..., bytes], written: Callable[[bytes], Path]) -> None:
+    rated = [row | {"rating": place + 0.5} for place, row in enumerate(ROWS)]
+    expected = [
+        Judgement(item.id, item.history, item.response, place + 0.5, item.references, "file") for place, item in enumerate(ITEMS)
+    ]
+    assert list(read_judgements(written(form(rated)), strict=True)) == expected
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[bytes], Path]) -> None:
+    turns = [{"id": "d", "turns": ["a", "b", "c"]}, {"id": "e", "turns": ["only one"]}]
+    assert list(read_items(written(form(turns)))) == [
+        Item("d/2", ("a",), "b"),
+        Item("d/3", ("a", "b"), "c"),
+        ItemError(3 if form(turns)[:3] == b"ID," or form(turns)[:3] == b"ID\t" else 2,
+                  "turns holds one text; a response needs a turn before it", id="e"),
+    ]  # fmt: skip
+    said = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hello."},
+        {"role": "assistant", "content": "Hi!"},
+        {"role": "user", "content": "Bye."},
+        {"role": "assistant", "content": "See you."},
+    ]
+    assert list(read_items(written(form([{"id": "m", "messages": said}])), strict=True)) == [
+        Item("m/2", ("Hello.",), "Hi!"),
+        Item("m/4", ("Hello.", "Hi!", "Bye."), "See you."),
+    ]
+    [whole] = read_dialogues(written(form([{"id": "m", "messages": said}])), strict=True)
+    assert isinstance(whole, Dialogue)
+    assert whole.turns == ("Hello.", "Hi!", "Bye.", "See you.")
+    assert whole.record["turns"] == list(whole.turns)
+    [judged] = read_judgements(written(form([{"messages": said, "rating": 4}])), strict=True)
+    assert isinstance(judged, Judgement)
+    assert (judged.history, judged.response, judged.rating) == (("Hello.", "Hi!", "Bye."), "See you.", 4.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "items"),
+    [
+        ('{"messages": [{"role": "A", "content": "a"}, {"role": "B", "content": "b"}]}', [Item("1/2", ("a",), "b")]),
+        (
+            '{"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}, '
+            '{"role": "assistant", "content": null, "tool_calls": []}, {"role": "tool", "content": "7"}, '
+            '{"role": "assistant", "content": "b"}]}',
+            [Item("1/2", ("a",), "b")],
+        ),
+        ('{"messages": [{"role": "user", "content": "a"}], "response": "b"}', [Item("1", ("a",), "b")]),
+        ('{"id": "x", "messages": [{"role": "assistant", "content": "a"}]}', "messages holds no reply of the assistant to"),
+        ('{"id": "x", "messages": [{"from": "human", "value": "a"}]}', "messages is not a list of objects with role and content"),
+        ('{"id": "x", "messages": "hello"}', "messages is not a list of objects"),
+        ('{"id": "x", "history": ["a"], "response": null}', "response is missing"),
+        ('{"id": "x", "context": ["a"]}', "response is missing"),
+        ('{"id": "x", "turns": []}', "turns holds nothing"),
+        ('{"id": "x", "mood": 1}', "neither history and response, nor turns, nor messages"),
+    ],
+)
+def test_what_a_record_holds(line: str, items: list[Item] | str, written: Callable[[bytes], Path]) -> None:
+    found = list(read_items(written(line.encode())))
+    if isinstance(items, list):
+        assert found == items
+    else:
+        [error] = found
+        assert isinstance(error, ItemError)
+        assert (error.line, error.id) == (1, "x")
+        assert error.reason.startswith(items)
+
+
+@pytest.mark.parametrize("read", [read_items, read_dialogues, read_judgements])
+def test_wrong_columns_are_named_with_those_wanted(read: Callable[..., Any], written: Callable[[bytes], Path]) -> None:
+    rows = [{"prompt": "a", "answer": "b"}]
+    for content in (as_csv(rows), as_parquet(rows)):
+        with pytest.raises(InputError, match=r"file has the columns prompt, answer; wanted are .*(response|turns)"):
+            list(read(written(content)))
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        list(read(written(b"PAR1 is all there is")))
+    with pytest.raises(InputError, match="in a form that is known; expected JSON lines, a JSON list, CSV or Parquet with"):
+        list(read(written(b"Dear diary\n")))
+
+
+def test_parquet_is_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(as_parquet(ROWS))))
+    with pytest.raises(InputError, match="cannot be read from standard input"):
+        list(read_items("-"))
+
+
+@pytest.mark.parametrize("content", [as_lines(ROWS * 50), as_list(ROWS * 50), as_csv(ROWS * 50)], ids=["lines", "list", "csv"])
+def test_a_file_that_ends_early_says_so_last(content: bytes, written: Callable[[bytes], Path]) -> None:
+    whole = list(read_items(written(content)))
+    packed = bytearray(gzip.compress(content, 0))
+    for cut in (bytes(packed[: len(packed) * 2 // 3]), bytes(packed[:-8])):
+        *items, damage = read_items(written(cut))
+        assert isinstance(damage, ItemError)
+        assert (damage.reason, damage.damage) == ("truncated gzip", True)
+        assert items == whole[: len(items)]
+        assert len(items) > 60
+        with pytest.raises(DamagedInput, match="ends early, at record"):
+            list(read_items(written(cut), strict=True))
+    packed[-6] ^= 1  # the checksum
+    *items, damage = read_items(written(bytes(packed)))
+    assert isinstance(damage, ItemError)
+    assert (damage.reason, damage.damage) == ("corrupt gzip", True)
+
+
+def test_a_json_list_without_its_end_ends_early(written: Callable[[bytes], Path]) -> None:
+    first, damage = read_items(written(as_list(ROWS[:1])[:-2] + b', {"id": "b", "histo'))
+    assert first == ITEMS[0]
+    assert isinstance(damage, ItemError)
+    assert (damage.line, damage.reason, damage.damage) == (2, "the JSON list has no end", True)
+    *_, after = read_items(written(as_list(ROWS) + b"\nmore"))
+    assert after == ItemError(4, "text after the end of the JSON list")
+    assert list(read_items(written(b"[]"))) == []
+
+
+def test_a_long_element_costs_itself_alone(written: Callable[[bytes], Path]) -> None:
+    long = {"id": "l", "history": ["a"], "response": "x, [" * 300_000}
+    first, error, last = read_items(written(as_list([ROWS[0], long, ROWS[2]])))
+    assert (first, last) == (ITEMS[0], ITEMS[2])
+    assert error == ItemError(2, "line longer than 1,048,576 bytes")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(st.lists(JSON, max_size=6), st.integers(1, 40))
+def test_a_json_list_is_cut_as_a_parser_would(values: list[Any], piece: int) -> None:
+    from tacit.loaders.records import _json_list
+
+    content = json.dumps(values).encode()
+    chunks = [content[at : at + piece] for at in range(0, len(content), piece)]
+    source: Any = SimpleNamespace(chunks=lambda: iter(chunks), damage=None)
+    assert [json.loads(line.data) for line in _json_list(source)] == values
