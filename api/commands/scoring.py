@@ -46,7 +46,7 @@ class Format(Enum):
 
 def score(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
+        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
     ],
     graph: GraphOption = None,
     metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
@@ -95,8 +95,9 @@ def score(
 ) -> None:
     """Score the responses of a dialogue file, one JSON line each.
 
-    A line of FILE is {"history": [...], "response": "..."} or {"turns": [...]}: of those, every turn from the second on is scored
-    against what came before. Lines come out in the same order: {"id", "scores", "signature"}, with --explain also "evidence".
+    FILE holds {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
+    list, CSV or Parquet; of turns, every one from the second on is scored against what came before, of messages the assistant's.
+    Lines come out in the same order: {"id", "scores", "signature"}, with --explain also "evidence".
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
     from ..report.making import Reporting
