@@ -19,12 +19,12 @@ keys = typer.Typer(cls=Group, help="Manage the keys of a service.", rich_markup_
 @keys.command()
 def add(file: File, name: Name) -> None:
     """Make a key and print it, once: the file holds only its hash."""
-    from ..keyring import new_key, read_keys, write_keys
+    from ..keyring import editing_keys, new_key
     from ..terminal.screen import note
 
-    entries = read_keys(file) if file.exists() else []
     key, entry = new_key(name)
-    write_keys(file, [*entries, entry])
+    with editing_keys(file, create=True) as entries:
+        entries.append(entry)
     print(key)
     note(f"the key of {entry.name}; keep it, since it cannot be shown again, and {file} holds only its hash")
 
@@ -45,13 +45,13 @@ def list_keys(file: File, json: Json = False) -> None:
 @keys.command()
 def remove(file: File, name: Name) -> None:
     """Take a key away, by its id or by the name of its owner; a running service forgets it within a second or two."""
-    from ..keyring import read_keys, write_keys
+    from ..keyring import editing_keys
     from ..terminal.screen import note
     from ..terminal.text import plural
 
-    entries = read_keys(file)
-    kept = [entry for entry in entries if name not in (entry.id, entry.name)]
-    if len(kept) == len(entries):
-        raise InputError(f"{file} holds no key of {name!r}; tacit keys list {file} shows them")
-    write_keys(file, kept)
-    note(f"took away {plural(len(entries) - len(kept), 'key')} of {name}")
+    with editing_keys(file) as entries:
+        gone = [entry for entry in entries if name in (entry.id, entry.name)]
+        if not gone:
+            raise InputError(f"{file} holds no key of {name!r}; tacit keys list {file} shows them")
+        entries[:] = [entry for entry in entries if entry not in gone]
+    note(f"took away {plural(len(gone), 'key')} of {name}")

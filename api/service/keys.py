@@ -1,6 +1,7 @@
-"""Who may ask: the keys of a file against the key in a request's headers, compared in constant time.
+"""API keys: the key in a request's headers against the hashes in a file, compared in constant time.
 
-The file is read again when it changes, so that a key can be added or taken away while the service runs.
+The file is read again when it changes, so that a key can be added or taken away while the service runs. While the file is missing
+or damaged, the service admits nobody: a key that was taken away must not come back because the file was lost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from ...graph.errors import InputError
 from ..keyring import Entry, key_digest, read_keys
+from .observing import log
 from .problems import Problem
 
 _KEY = re.compile(rb"tacit_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
@@ -24,22 +26,22 @@ class Keys:
     """The keys of a file.
 
     Raises:
-        InputError: it cannot be read, or a line of it is none.
+        InputError: the file cannot be read, a line of it is not an entry, or it has no entry.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._entries = {entry.id: entry for entry in read_keys(path)}
         self._version = _version(path)
+        self._entries: dict[str, Entry] | None = {entry.id: entry for entry in read_keys(path)}
         self._looked = time.monotonic()
         if not self._entries:
-            raise InputError(f"{path} holds no key, so nobody could ask anything; make one with: tacit keys add {path} NAME")
+            raise InputError(f"{path} holds no key, so nobody could use the service; make one with: tacit keys add {path} NAME")
 
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
         """Return the id of the key in a request's headers.
 
         Raises:
-            Problem: there is none, or it is not one of the file.
+            Problem: 401, there is no key or it is not one of the file; 503, the file cannot be read.
         """
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         given = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
@@ -59,18 +61,41 @@ class Keys:
             raise Problem(401, "wrong-key", "the key is not one that this service knows; ask whoever runs it", headers=challenge)
         return entry.id
 
+    def check(self) -> None:
+        """Return when the file of keys can be read.
+
+        Raises:
+            Problem: it is missing or damaged.
+        """
+        self._known()
+
     def _known(self) -> dict[str, Entry]:
         now = time.monotonic()
         if now - self._looked > _LOOK_AGAIN:
             self._looked = now
             version = _version(self._path)
-            if version != self._version:
-                try:
-                    self._entries = {entry.id: entry for entry in read_keys(self._path)}
-                    self._version = version
-                except InputError:  # half written: what was known holds until the file can be read
-                    self._version = ()
+            if version != self._version or version == ():
+                self._version = version
+                self._read()
+        if self._entries is None:
+            raise Problem(
+                503,
+                "keys-unavailable",
+                "the service cannot read its file of keys, so it admits nobody; see its log",
+            )
         return self._entries
+
+    def _read(self) -> None:
+        known = self._entries is not None
+        try:
+            self._entries = {entry.id: entry for entry in read_keys(self._path)}
+        except InputError as error:
+            self._entries = None
+            if known:
+                log("error", "keys", detail=str(error))
+        else:
+            if not known:
+                log("info", "keys", detail=f"{self._path} can be read again")
 
 
 def _version(path: Path) -> tuple[int, ...]:
