@@ -84,7 +84,7 @@ def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | 
     """The concepts around one."""
     parameters: dict[str, Any] = {"concept": concept, "hop": hop, "limit": limit, "language": language}
     if relations is not None:
-        parameters["relation"] = list(relations)
+        parameters["relation"] = list(relations) or [""]
     return Call("/v1/neighbours", lambda answer: [_neighbour(row) for row in answer["neighbours"]], parameters=parameters)
 
 
@@ -133,7 +133,7 @@ def _graph(told: Mapping[str, Any] | None) -> GraphDetails | None:
     if told is None:
         return None
     counts = GraphCounts(told["concepts"], told["events"], told["assertions"], dict(told["relations"]))
-    return GraphDetails(told["url"], told["digest"], counts)
+    return GraphDetails(told["url"], told["digest"], counts, told.get("changed"))
 
 
 def _explanation(told: Mapping[str, Any]) -> Explanation:

@@ -34,11 +34,17 @@ class MetricDetails:
 
 @dataclass(frozen=True, slots=True)
 class GraphDetails:
-    """The graph that a service asks: where it is (without a password), the digest of its content, and its sizes."""
+    """The graph of a service.
+
+    Attributes:
+        url: where it is, without a password. digest: of its content. counts: its sizes.
+        changed: a sentence where its folder was loaded again or deleted since the service opened it, else None.
+    """
 
     url: str
     digest: str
     counts: GraphCounts
+    changed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

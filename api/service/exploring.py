@@ -1,4 +1,4 @@
-"""The routes that ask the graph: a concept, completions of a prefix, neighbours, paths, what is known about an event."""
+"""Routes that query the graph: a concept, completions of a prefix, neighbours, paths, the tails of an event."""
 
 from __future__ import annotations
 
@@ -77,16 +77,16 @@ def exploring_routes(service: Service) -> APIRouter:
         concept: Annotated[Word, Query(examples=["dog"])],
         hop: Annotated[int, Query(ge=1, le=6, description="Concepts whose shortest distance is exactly this.")] = 1,
         limit: Limit = 10,
-        relation: Annotated[list[str] | None, Query(description="Only this relation; may be given again.")] = None,
+        relation: Annotated[list[str] | None, Query(description="Only this relation; repeatable. One empty: none.")] = None,
         language: Language = "en",
     ) -> Response:
         """Concepts whose shortest distance is exactly `hop`, strongest first."""
 
         def question(graph: KnowledgeGraph) -> dict[str, Any]:
             uri = _concept(graph, concept, language)
-            if relation:
-                check_relations(relation, graph.counts().relations)
-            return {"concept": uri, "neighbours": [neighbour_row(one) for one in graph.neighbours(uri, hop, limit, relation)]}
+            relations = None if relation is None else [name for name in relation if name]
+            check_relations(relations or (), graph.counts().relations)
+            return {"concept": uri, "neighbours": [neighbour_row(one) for one in graph.neighbours(uri, hop, limit, relations)]}
 
         return await asked(question)
 
@@ -112,21 +112,14 @@ def exploring_routes(service: Service) -> APIRouter:
 
         return await asked(question)
 
-    @router.get("/v1/tails", summary="What is known about an event", response_model=TailsAnswer, responses=failures(404))
+    @router.get("/v1/tails", summary="What is known about an event", response_model=TailsAnswer, responses=failures())
     async def tails(
         head: Annotated[str, Query(max_length=_TEXT, description="An event.", examples=["PersonX cooks dinner for PersonY"])],
         relation: Relation = None,
         limit: Limit = 100,
     ) -> Response:
-        """Assertions about the event, best first."""
-
-        def question(graph: KnowledgeGraph) -> dict[str, Any]:
-            found = [assertion_row(one) for one in graph.tails(head, relation, limit)]
-            if not found and limit and not graph.tails(head, None, 1):
-                raise Problem(404, "unknown-event", f"{head!r} is no event that this graph knows; try it as ATOMIC writes it")
-            return {"tails": found}
-
-        return await asked(question)
+        """Assertions about the event, best first; none about an event that the graph does not know."""
+        return await asked(lambda graph: {"tails": [assertion_row(one) for one in graph.tails(head, relation, limit)]})
 
     return router
 

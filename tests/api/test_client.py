@@ -138,6 +138,7 @@ def test_a_line_that_holds_no_item_keeps_its_place(client: Any, tmp_path: Path) 
 def test_neighbours_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
     assert asked.neighbours("the dogs") == graph.neighbours("/c/en/dog")
     assert asked.neighbours("dog", 2, 5, ["IsA", "Desires"]) == graph.neighbours("/c/en/dog", 2, 5, ["IsA", "Desires"])
+    assert asked.neighbours("dog", relations=[]) == [] != asked.neighbours("dog", relations=None)
 
 
 def test_paths_are_the_graphs_with_their_provenance(asked: Any, graph: KnowledgeGraph) -> None:
@@ -152,6 +153,7 @@ def test_tails_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
     event = "PersonX cooks dinner for PersonY"
     assert asked.tails(event, "xWant") == graph.tails(event, "xWant")
     assert [text_of(row.tail) for row in asked.tails(event, "xWant", 1)] == ["to eat together"]
+    assert asked.tails("PersonX qwertzes") == []
 
 
 def test_rows_of_cypher_are_the_engines(asked: Any, graph: KnowledgeGraph) -> None:
