@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY = ("", "0.0.0.0", "::")
 
 
 def serve(
@@ -27,9 +28,18 @@ def serve(
     option: OptionOption = None,
     pipeline: Pipeline = None,
     keys: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="Who may ask; tacit keys add makes it.")
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="Who may use it; tacit keys add makes it.")
     ] = None,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody ask who can reach the address.")] = False,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host-name",
+            metavar="NAME",
+            show_default=False,
+            help="A name by which others reach it; repeatable.",
+        ),
+    ] = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody use it who can reach the address.")] = False,
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,9 +73,10 @@ def serve(
 
     known = None if keys is None else Keys(keys)
     settings = Settings.of(limit or (), log_text=log_text)
+    names_here = [*(host_name or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
     with bind(host, port) as bound, open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
-        app = create_app(reasoner, opened, settings=settings, keys=known, logging=not quiet)
+        app = create_app(reasoner, opened, settings=settings, keys=known, host_names=names_here, logging=not quiet)
         _warm(opened)
         if sys.stderr.isatty() and not quiet:
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")

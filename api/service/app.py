@@ -1,9 +1,9 @@
-"""The application: routes over one service, errors as problem documents, OpenAPI that says what is really taken and given."""
+"""The ASGI application: routes, errors as problem documents, and an OpenAPI document that matches both."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -21,7 +21,7 @@ from .exploring import exploring_routes
 from .guard import Guard
 from .keys import Keys
 from .page import mount_page
-from .problems import Problem
+from .problems import SHOWN_ERRORS, Problem
 from .querying import querying_routes
 from .reporting import reporting_routes
 from .scoring import scoring_routes
@@ -40,6 +40,7 @@ def create_app(
     *,
     settings: Settings | None = None,
     keys: Keys | None = None,
+    host_names: Sequence[str] = (),
     logging: bool = False,
 ) -> FastAPI:
     """Return the service as an ASGI application; what is given stays the caller's to close, after the application.
@@ -48,10 +49,15 @@ def create_app(
         reasoner: with the metrics to serve.
         graph: the graph that questions are asked of; the reasoner's by default.
         settings: limits; the defaults of :class:`Settings` where None.
-        keys: who may ask; None: anybody who can reach it.
-        logging: write a line of JSON for each request to stderr, not only for those that a fault of the service ended (5xx).
+        keys: who may use it; None: anybody who can reach it.
+        host_names: names under which others reach the service, e.g. through a proxy; requests for other hosts are refused. The
+            address at which a request arrives, localhost, 127.0.0.1 and [::1] are always right.
+        logging: write a line of JSON to stderr for each request, not only for those that end with 500 and above.
+
+    Raises:
+        InputError: a host name is not one.
     """
-    service = Service(reasoner, graph or reasoner.graph, settings or Settings(), keys, logging=logging)
+    service = Service(reasoner, graph or reasoner.graph, settings or Settings(), keys, host_names=host_names, logging=logging)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -80,7 +86,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What the router refuses: no such path, or not by this method."""
+    """Answer what the router refuses: an unknown path, or another method."""
     assert isinstance(error, HTTPException)
     kinds = {404: "not-found", 405: "method-not-allowed"}
     details = {
@@ -95,9 +101,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """A parameter of the path or the query that is missing or of another kind."""
+    """Answer a path or query parameter that is missing or not valid."""
     assert isinstance(error, RequestValidationError)
-    errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in error.errors()]
+    errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in error.errors()[:SHOWN_ERRORS]]
     first = errors[0]
     problem = Problem(
         422, "invalid-parameter", f"{first['at']} cannot be used ({first['reason']}); see /openapi.json", extra={"errors": errors}
@@ -106,7 +112,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
-    """FastAPI's document with the bodies that are checked here, and with problems where FastAPI supposes its own errors."""
+    """FastAPI's document, with the bodies that are checked here and with problem documents in place of FastAPI's own errors."""
     if app.openapi_schema:
         return app.openapi_schema
     document: dict[str, Any] = plain()

@@ -1,4 +1,8 @@
-"""Whether the graph answers: asked for real, at most once a second, and by one thread, however many want to know."""
+"""Health of the graph: its store is queried at most once a second, by one thread, however many requests wait for the result.
+
+A graph in a folder may be loaded again or deleted while it is served. Scores then still come from the graph that was opened; its
+digest is in their signatures. But the service is no longer ready, and Cypher, which opens the folder again, is refused.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import asyncio
 import threading
 import time
 from concurrent.futures import Future
+from pathlib import Path
 
 from ...graph.errors import TacitError
 from ...graph.protocol import KnowledgeGraph
@@ -16,8 +21,8 @@ class Health:
     """The last answer of the graph's store, and how old it is.
 
     Args:
-        graph: the graph, or an index of it, whose store is asked then; None when there is none, which is always well.
-        fresh: seconds for which an answer counts; patience: seconds that it may take before the graph counts as gone.
+        graph: the graph, or an index of it, whose store is queried then; None when there is none, which is always healthy.
+        fresh: seconds for which an answer counts; patience: seconds after which a graph that does not answer counts as gone.
     """
 
     def __init__(self, graph: KnowledgeGraph | None, *, fresh: float, patience: float) -> None:
@@ -27,6 +32,7 @@ class Health:
         self._asking: Future[str] | None = None
         self._known_at = float("-inf")
         self._trouble = "the graph was not asked yet"
+        self._files = self._version()
 
     @property
     def up(self) -> bool:
@@ -46,8 +52,27 @@ class Health:
         if self._trouble:
             raise Problem(503, "graph-unavailable", self._trouble)
 
+    async def check_current(self) -> None:
+        """Return when the graph is there, and is the one that was opened.
+
+        Raises:
+            Problem: it does not answer, or was loaded again or deleted.
+        """
+        await self.check()
+        changed = self.changed()
+        if changed is not None:
+            raise Problem(503, "graph-changed", changed)
+
+    def changed(self) -> str | None:
+        """Return a sentence that says how the served folder has changed since it was opened, None where it has not."""
+        now = self._version()
+        if now == self._files:
+            return None
+        what = "was loaded again" if now else "was deleted"
+        return f"the graph at {self._url()} {what} since this service opened it; restart the service"
+
     def doubt(self) -> None:
-        """Somebody else found the graph gone: ask again before anything else is answered."""
+        """Query the graph again before the next answer: somebody found it gone."""
         self._known_at = float("-inf")
 
     async def _ask(self) -> None:
@@ -66,7 +91,7 @@ class Health:
             self._know(f"{self._url()} did not answer within {self._patience:g} seconds; ask again in a moment")
 
     def _ping(self, answer: Future[str]) -> None:
-        """Ask the store the least that there is to ask."""
+        """Run the smallest query there is."""
         assert self._graph is not None
         trouble = ""
         try:
@@ -87,6 +112,19 @@ class Health:
     def _know(self, trouble: str) -> None:
         self._trouble = trouble
         self._known_at = time.monotonic()
+
+    def _version(self) -> tuple[int, ...] | None:
+        """What changes when the database of a graph in a folder is replaced or written to; None where it is not there."""
+        from ...graph.embedded.load import DATABASE
+
+        url = self._url()
+        if self._graph is None or "://" in url:
+            return ()
+        try:
+            stat = (Path(url) / DATABASE).stat()
+        except OSError:
+            return None
+        return (stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size)
 
     def _url(self) -> str:
         return self._graph.url if self._graph is not None else ""

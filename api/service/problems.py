@@ -26,7 +26,9 @@ from ...graph.errors import (
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 
-_SHOWN_ERRORS = 20
+SHOWN_ERRORS = 20
+"""Most errors that a problem document lists."""
+
 _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
     (QueryRefused, 400, "query-refused"),
     (QueryInvalid, 422, "query-invalid"),
@@ -76,6 +78,18 @@ class Problem(Exception):
         return Response(orjson.dumps(body), self.status, self.headers, MEDIA_TYPE)
 
 
+def require_json(content_type: bytes) -> None:
+    """Return when a body is declared as JSON: a page of another site cannot send that without asking first.
+
+    Raises:
+        Problem: it is declared as something else, or not at all.
+    """
+    kind = content_type.partition(b";")[0].strip().lower()
+    if kind != b"application/json":
+        told = kind.decode("latin-1")[:100] or "missing"
+        raise Problem(415, "not-json", f"the Content-Type is {told}; send JSON as Content-Type: application/json")
+
+
 def request_id(scope: Scope) -> str:
     """Return the id of the request, which the guard gave it."""
     return str(scope.get("tacit.request_id", ""))
@@ -97,12 +111,12 @@ def invalid(error: ValidationError) -> Problem:
     errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in found]
     first = errors[0]
     if found[0]["type"] == "json_invalid":
-        return Problem(400, "invalid-json", f"the body is no JSON ({first['reason']}); send one JSON object in UTF-8")
+        return Problem(400, "invalid-json", f"the body is not JSON ({first['reason']}); send one JSON object in UTF-8")
     where = f" at {first['at']}" if first["at"] else ""
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     return Problem(
         422,
         "invalid-body",
         f"the body does not have the form of this request{where} ({first['reason']}{more}); see /openapi.json",
-        extra={"errors": errors[:_SHOWN_ERRORS]},
+        extra={"errors": errors[:SHOWN_ERRORS]},
     )

@@ -28,7 +28,7 @@ def querying_routes(service: Service) -> APIRouter:
     )
     async def cypher(request: Request) -> Response:
         """Only reading passes, within limits of rows and seconds; the query may be the name of one of the cookbook."""
-        asked = await read(request, CypherRequest)
+        asked = await read(request, CypherRequest, service.parsing)
         if asked.limit > settings.cypher_rows:
             raise Problem(
                 422, "too-many-rows", f"a limit of {asked.limit:,} rows is too high; ask for {settings.cypher_rows:,} at most"
@@ -37,7 +37,7 @@ def querying_routes(service: Service) -> APIRouter:
             raise Problem(422, "too-long", f"{asked.timeout:g} seconds are too long; ask for {settings.cypher_seconds:g} at most")
         graph = service.asked_graph()
         text = _text(asked)
-        await service.health.check()
+        await service.health.check_current()
 
         def run() -> Response:
             result = graph.run(text, asked.parameters, limit=asked.limit, timeout=asked.timeout)

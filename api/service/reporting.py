@@ -1,4 +1,4 @@
-"""The routes about the service itself: what it serves, whether it lives, whether its graph answers, what it measured."""
+"""Routes about the service itself: what it serves, whether it is alive and ready, and its measurements."""
 
 from __future__ import annotations
 
@@ -24,22 +24,27 @@ def reporting_routes(service: Service) -> APIRouter:
 
     @router.get("/v1/info", summary="What is served", response_model=InfoAnswer, responses=failures())
     async def info() -> Response:
-        """The version, the graph and its digest, the metrics with their signatures, the limits."""
+        """The version, the graph and its digest, the metrics with their signatures, the limits.
+
+        `graph.changed` is a sentence where the served folder was loaded again or deleted since it was opened, else null.
+        """
         await service.health.check()
         try:
             return await service.lookups.ask(lambda: answer(_info(service)))
         except TacitError as error:
             raise problem_of(error) from error
 
-    @router.get("/healthz", summary="Whether the process lives", response_model=StateAnswer)
+    @router.get("/healthz", summary="Whether the process is alive", response_model=StateAnswer)
     async def alive() -> Response:
-        """Always 200: whoever answers lives."""
+        """Always 200."""
         return answer({"status": "alive"})
 
-    @router.get("/readyz", summary="Whether the graph answers", response_model=StateAnswer, responses=failures())
+    @router.get("/readyz", summary="Whether the service is ready", response_model=StateAnswer, responses=failures())
     async def ready() -> Response:
-        """200 when the graph answered within the last second or does now; else 503."""
-        await service.health.check()
+        """200 when the graph answers and is the one that was opened, and the file of keys can be read; else 503."""
+        if service.keys is not None:
+            service.keys.check()
+        await service.health.check_current()
         return answer({"status": "ready"})
 
     @router.get(
@@ -57,9 +62,13 @@ def reporting_routes(service: Service) -> APIRouter:
 
 def _info(service: Service) -> dict[str, Any]:
     graph = service.graph
+    told: dict[str, Any] | None = None
+    if graph is not None:
+        told = {"url": graph.url, "digest": graph.manifest().digest, **counts_row(graph.counts())}
+        told["changed"] = service.health.changed()
     return {
         "version": version("tacit-kg"),
-        "graph": None if graph is None else {"url": graph.url, "digest": graph.manifest().digest, **counts_row(graph.counts())},
+        "graph": told,
         "metrics": {
             name: {"summary": KINDS[name].summary if name in KINDS else "", "signature": signature}
             for name, signature in service.reasoner.signatures.items()

@@ -14,13 +14,18 @@ from ...reasoning.scoring import ItemScores
 from .bodies import answer, failures, read, request_body
 from .problems import Problem, problem_of
 from .service import Service
-from .wire import ExplainAnswer, ExplainRequest, ScoreAnswer, ScoreRequest
+from .wire import ExplainAnswer, ExplainRequest, Item, ScoreAnswer, ScoreRequest
 
 
 def scoring_routes(service: Service) -> APIRouter:
     """Return the routes over ``service``."""
     router = APIRouter(tags=["scores"])
     most, longest = service.settings.items, service.settings.item_characters
+
+    def few(body: Any) -> None:
+        items = body.get("items") if isinstance(body, dict) else None
+        if isinstance(items, list) and len(items) > most:
+            raise Problem(422, "too-many-items", f"there are {len(items):,} items; send at most {most:,} at once")
 
     async def scored(items: list[tuple[Any, ...]], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
         await service.health.check()
@@ -39,9 +44,7 @@ def scoring_routes(service: Service) -> APIRouter:
     )
     async def score(request: Request) -> Response:
         """A row for each item, in order. An item that cannot be scored gives a row with `error`, and the others go on."""
-        asked = await read(request, ScoreRequest)
-        if len(asked.items) > most:
-            raise Problem(422, "too-many-items", f"there are {len(asked.items):,} items; send at most {most:,} at once")
+        asked = await read(request, ScoreRequest, service.parsing, few)
         names = service.names(asked.metrics)
         explain = asked.explain
         request.scope["tacit.items"] = len(asked.items)
@@ -49,7 +52,7 @@ def scoring_routes(service: Service) -> APIRouter:
         refused: dict[int, bytes] = {}
         for place, item in enumerate(asked.items):
             identity = place + 1 if item.id is None else item.id
-            size = sum(map(len, item.history)) + len(item.response) + sum(map(len, item.references))
+            size = _size(item)
             if size > longest:
                 reason = f"its texts have {size:,} characters, more than {longest:,}; give it in parts"
                 refused[place] = orjson.dumps(ItemScores(identity, error=reason).to_dict())
@@ -75,9 +78,9 @@ def scoring_routes(service: Service) -> APIRouter:
     )
     async def explain(request: Request) -> Response:
         """For each metric: value, signature, the pieces with their shares, the assertions they stand on, text and SVG."""
-        asked = await read(request, ExplainRequest)
+        asked = await read(request, ExplainRequest, service.parsing)
         names = service.names(asked.metrics)
-        size = sum(map(len, asked.history)) + len(asked.response) + sum(map(len, asked.references))
+        size = _size(asked)
         if size > longest:
             raise Problem(422, "too-long", f"the texts have {size:,} characters, more than {longest:,}; give less at once")
         request.scope["tacit.items"] = 1
@@ -100,3 +103,8 @@ def scoring_routes(service: Service) -> APIRouter:
             raise problem_of(error) from error
 
     return router
+
+
+def _size(item: Item | ExplainRequest) -> int:
+    """Return the characters of an item; an empty text counts as one, since it is work too."""
+    return sum(max(1, len(text)) for text in (*item.history, item.response, *item.references))

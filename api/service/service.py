@@ -11,6 +11,7 @@ from starlette.responses import Response
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from .batching import Batcher
+from .guard import Sites
 from .health import Health
 from .keys import Keys
 from .observing import Instruments
@@ -31,8 +32,8 @@ class Service:
 
     Args:
         reasoner: with the metrics that it offers; graph: what questions about the graph are asked, None when there is none.
-        keys: who may ask; None: anybody. logging: write a line for each request, not only for those
-            that a fault of the service ended (5xx).
+        keys: who may use it; None: anybody. host_names: see :class:`~.guard.Sites`. logging: log each request, not only those
+            that end with 500 and above.
 
     Attributes:
         direct: endpoints that the guard calls itself, by method and path, beside their routes.
@@ -45,10 +46,12 @@ class Service:
         settings: Settings,
         keys: Keys | None = None,
         *,
+        host_names: Sequence[str] = (),
         logging: bool = False,
     ) -> None:
         self.reasoner, self.graph, self.settings, self.keys, self.logging = reasoner, graph, settings, keys, logging
         self.metrics: dict[str, Metric] = {metric.name: metric for metric in reasoner.metrics}
+        self.sites = Sites(host_names)
         self.instruments = Instruments()
         self.direct: dict[tuple[str, str], Endpoint] = {}
         self.health = Health(graph, fresh=settings.ready_seconds, patience=settings.ping_seconds)
@@ -61,6 +64,7 @@ class Service:
         )
         self.lookups = Desk("lookup", threads=_LOOKUP_THREADS, waiting=settings.waiting_lookups)
         self.queries = Desk("cypher", threads=settings.cypher_threads, waiting=settings.waiting_queries)
+        self.parsing = Desk("parsing", threads=1, waiting=settings.waiting_lookups)
         self.drawings = Desk("drawing", threads=1, waiting=settings.waiting_lookups)
         for name, help_text, value in (
             ("tacit_queue_items", "Items that wait to be scored.", lambda: self.batcher.waiting),
@@ -100,5 +104,5 @@ class Service:
     def close(self) -> None:
         """Finish what waits to be scored, and end the threads."""
         self.batcher.close()
-        for desk in (self.lookups, self.queries, self.drawings):
+        for desk in (self.lookups, self.queries, self.drawings, self.parsing):
             desk.close()

@@ -1,51 +1,61 @@
-"""The forms of requests and answers, as pydantic models: what is checked of a body, and what OpenAPI says of both.
+"""The forms of requests and answers as pydantic models, from which bodies are checked and OpenAPI is made.
 
-Texts are strict (a number is no text). What a text may be (its length, its characters) is the library's to say, item by item.
+Texts are strict: a number is not taken for a text. The library checks the length and the characters of a text, item by item.
+Checking stops at the first wrong element of a list, and at an object of too many members, so that errors stay few.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
 _HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
 _RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
 _SIGNATURE = "grounding|graph:8f0c2d1e9ab3|pipeline:1c6a3f20d7be@spacy-3.8|hops:6|v:1"
 _TEXT = Annotated[StrictStr, Field()]
+_TEXTS = Annotated[list[_TEXT], Field(fail_fast=True)]
+_MEMBERS = 20
 _WHOLE = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 
 
 class Request(BaseModel):
-    """A body: what it does not know is refused, so that a misspelt name does not pass in silence."""
+    """A body; unknown members are refused, so that a misspelt name is noticed."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_members(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > _MEMBERS:
+            raise ValueError(f"there are {len(value):,} members; no object here has more than {len(cls.model_fields)}")
+        return value
 
 
 class Item(Request):
     """One response to score."""
 
     id: _TEXT | _WHOLE | None = Field(None, description="Names the item in the answer; its place, from 1, by default.")
-    history: list[_TEXT] = Field(description="The turns before the response, oldest first.")
+    history: _TEXTS = Field(description="The turns before the response, oldest first.")
     response: _TEXT = Field(description="The response to score.")
-    references: list[_TEXT] = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
+    references: _TEXTS = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
 
 
 class ScoreRequest(Request):
     """Responses to score."""
 
-    items: list[Item] = Field(min_length=1, description="At least one; /v1/info tells how many at most.")
-    metrics: list[_TEXT] | None = Field(None, description="Some of the metrics that are served; all by default.")
+    items: list[Item] = Field(min_length=1, fail_fast=True, description="At least one; /v1/info tells how many at most.")
+    metrics: _TEXTS | None = Field(None, description="Some of the metrics that are served; all by default.")
     explain: bool = Field(False, strict=True, description="Give the evidence of each score.")
 
 
 class ExplainRequest(Request):
     """A response whose scores are to be explained."""
 
-    history: list[_TEXT] = Field(description="The turns before the response, oldest first.")
+    history: _TEXTS = Field(description="The turns before the response, oldest first.")
     response: _TEXT = Field(description="The response to score.")
-    references: list[_TEXT] = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
-    metrics: list[_TEXT] | None = Field(None, description="Some of the metrics that are served; all by default.")
+    references: _TEXTS = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
+    metrics: _TEXTS | None = Field(None, description="Some of the metrics that are served; all by default.")
     svg: bool = Field(True, strict=True, description="Draw the picture of each explanation too.")
 
 
@@ -153,7 +163,7 @@ class InfoAnswer(BaseModel):
 
 
 class StateAnswer(BaseModel):
-    """That all is well."""
+    """The state of the service."""
 
     status: str
 

@@ -133,6 +133,6 @@ def serving(*words: str, **environment: str) -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def running(sample_graph: str) -> Iterator[Running]:
     """A service over the sample graph with short patience for slow clients, shared by the tests over a socket."""
-    limits = ["header_seconds=1", "body_seconds=1", "idle_seconds=1", "request_seconds=20", "body_bytes=1000000"]
+    limits = ["header_seconds=2", "body_seconds=1", "idle_seconds=1", "request_seconds=20", "body_bytes=1000000"]
     with serving(sample_graph, *(word for limit in limits for word in ("--limit", limit))) as service:
         yield service

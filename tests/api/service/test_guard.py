@@ -69,8 +69,6 @@ def test_a_key_that_is_taken_away_opens_nothing_more(
     assert [one() for one in asked] == [200, 401]
     write_keys(path, [two])
     assert [one() for one in asked] == [401, 200]
-    path.write_text("half a li")
-    assert [one() for one in asked] == [401, 200]
 
 
 def test_files_of_keys_that_are_none(tmp_path: Path) -> None:
@@ -97,7 +95,8 @@ def test_large_bodies_are_refused_however_they_come(service: Callable[..., Asked
     for content in (b" " * 1001, chunks()):
         answer = ask("POST", "/v1/score", content=content, headers={"content-type": "application/json"})
         assert (answer.status_code, answer.json()["type"]) == (413, "urn:tacit:problem:too-large")
-    assert ask("POST", "/v1/score", content=b" " * (900 - len(json.dumps(ITEM))) + json.dumps(ITEM).encode()).status_code == 200
+    padded = b" " * (900 - len(json.dumps(ITEM))) + json.dumps(ITEM).encode()
+    assert ask("POST", "/v1/score", content=padded, headers={"content-type": "application/json"}).status_code == 200
     assert ask.app.state.service.batcher.waiting == 0
 
 
@@ -246,7 +245,7 @@ def test_the_log_holds_texts_only_when_told_to(
     ask = service(Reasoner(index, [Scripted(), "grounding"]), logging=True, log_text=log_text)
     secret = {"items": [{"history": ["marmalade"], "response": "fault"}], "metrics": ["scripted"]}
     ask("POST", "/v1/score", json=secret, headers={"X-Request-ID": "mine"})
-    ask("POST", "/v1/explain", json={"history": ["marmalade"], "response": "x" * 30_000})
+    ask("POST", "/v1/explain", json={"history": ["marmalade"], "response": "x" * 400_001})
     ask("GET", "/v1/concepts/marmalade")
     ask("GET", "/v1/neighbours", params={"concept": "marmalade"})
     ask("GET", "/marmalade")

@@ -21,7 +21,7 @@ from .conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
 
 Tacit = Callable[..., Any]
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
-HEAD = b"POST /v1/score HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+HEAD = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 def exchange(port: int, *parts: bytes, pause: float = 0.0, patience: float = 15.0) -> bytes:
@@ -89,7 +89,7 @@ def test_what_is_no_request_is_refused_or_hung_up_on(running: Running, parts: li
     ("parts", "status"),
     [
         ([], 0),
-        ([b"POST /v1/score HTTP/1.1\r\n", b"Host: x\r\n"], 0),
+        ([b"POST /v1/score HTTP/1.1\r\n", b"Host: localhost\r\n"], 0),
         ([HEAD + b"Content-Length: 100\r\n\r\n", b"{", b'"'], 408),
     ],
 )
@@ -100,7 +100,7 @@ def test_slow_clients_are_not_waited_for(running: Running, parts: list[bytes], s
 
 
 def test_an_idle_connection_is_closed_after_its_answer(running: Running) -> None:
-    answer = exchange(running.port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    answer = exchange(running.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert status_of(answer) == 200
 
 

@@ -1,0 +1,17 @@
+"""What the attacks share with the tests of the command line, and the choice of the long forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..api.conftest import sample, sample_graph, tacit
+
+__all__ = ["sample", "sample_graph", "tacit"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip attacks at full size unless they are asked for with ``-m long``."""
+    if "long" not in config.option.markexpr:
+        for item in items:
+            if "long" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="an attack at full size; runs with -m long"))
