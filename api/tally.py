@@ -18,13 +18,17 @@ SHOWN_ERRORS = 10
 
 @dataclass
 class Tally:
-    """What was scored: items, errors (the first of them in words), and what each metric judged, and to what sum."""
+    """What was scored: items, errors (the first of them in words), and what each metric judged, and to what sum.
+
+    ``percentiles`` holds the sums of the percentiles, for the metrics whose scores have some.
+    """
 
     scored: int = 0
     errors: int = 0
     faults: list[str] = field(default_factory=list)
     judged: dict[str, int] = field(default_factory=dict)
     sums: dict[str, float] = field(default_factory=dict)
+    percentiles: dict[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -35,6 +39,10 @@ class Tally:
         """Mean of a metric over the items that it could judge, None when there was none."""
         return self.sums[name] / self.judged[name] if self.judged.get(name) else None
 
+    def mean_percentile(self, name: str) -> float | None:
+        """Mean percentile of a metric's scores with one decimal, None when they have none."""
+        return round(self.percentiles[name] / self.judged[name], 1) if name in self.percentiles else None
+
     def add(self, row: ItemScores | ItemError) -> None:
         """Count one row."""
         fault = fault_of(row)
@@ -44,6 +52,8 @@ class Tally:
                 if not isnan(score.value):
                     self.judged[name] = self.judged.get(name, 0) + 1
                     self.sums[name] = self.sums.get(name, 0.0) + score.value
+                if score.percentile is not None:
+                    self.percentiles[name] = self.percentiles.get(name, 0.0) + score.percentile
             return
         self.errors += 1
         if len(self.faults) < SHOWN_ERRORS:
@@ -57,6 +67,8 @@ class Tally:
         for name, number in later.judged.items():
             self.judged[name] = self.judged.get(name, 0) + number
             self.sums[name] = self.sums.get(name, 0.0) + later.sums[name]
+        for name, number in later.percentiles.items():
+            self.percentiles[name] = self.percentiles.get(name, 0.0) + number
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -11,12 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from ..graph.collecting import rare_cycle_search
 from ..graph.errors import InputError
 from ..graph.model import Assertion, Path
 from .linking import Mention
+
+if TYPE_CHECKING:
+    from .reference import Reference
 
 Item = tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
 
@@ -163,21 +166,34 @@ class Score:
     """A metric's judgement of one response: ``value`` in the metric's range, ``evidence`` for it, and its ``signature``.
 
     A value that is no number (NaN) means that the metric cannot judge this response; the evidence's note says why.
+
+    Attributes:
+        percentile: share of the true responses of a reference corpus with this value or a lower one, 0..100; None where there
+            is no reference for the metric under this signature, or no value. The signature names the reference. See
+            :mod:`tacit.reasoning.reference`.
     """
 
     value: float
     evidence: Evidence
     signature: Signature
+    percentile: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"value": self.value, "evidence": self.evidence.to_dict(), "signature": str(self.signature)}
+        return {
+            "value": self.value,
+            "percentile": self.percentile,
+            "evidence": self.evidence.to_dict(),
+            "signature": str(self.signature),
+        }
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
         """Take back what :meth:`to_dict` gave; null, which JSON has for NaN, is NaN, and a row without evidence has none."""
         evidence = Evidence.from_dict(row["evidence"]) if "evidence" in row else Evidence()
-        return cls(_number(row["value"]), evidence, Signature.from_text(row["signature"]))
+        percentile = row.get("percentile")
+        signature = Signature.from_text(row["signature"])
+        return cls(_number(row["value"]), evidence, signature, None if percentile is None else float(percentile))
 
 
 @runtime_checkable
@@ -215,6 +231,38 @@ class BatchScoring(ABC):
 
     together: int = 1024
 
+    _own: Signature
+    _referred: tuple[Signature, Reference | None] | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """Signature of every score it gives: its own, and the reference that percentiles come from where there is one."""
+        return self._with_reference()[0]
+
+    @signature.setter
+    def signature(self, own: Signature) -> None:
+        self._own, self._referred = own, None
+
+    @property
+    def reference(self) -> Reference | None:
+        """The distribution that percentiles come from; None where there is none for this metric, its options and its graph."""
+        return self._with_reference()[1]
+
+    def own_signature(self) -> Signature:
+        """Return the signature without the reference, once; overridden by metrics that read files for it, as late as possible."""
+        return self._own
+
+    def _with_reference(self) -> tuple[Signature, Reference | None]:
+        """Return the signature that names the reference, and the reference; both are worked out once."""
+        if self._referred is None:
+            from .reference import find_reference
+
+            own = self.own_signature()
+            found = find_reference(own.metric, str(own))
+            parts = own.parts if found is None else (*own.parts, ("reference", found.label))
+            self._referred = (Signature(own.metric, parts, own.version), found)
+        return self._referred
+
     def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
         """Score one response; see :class:`Metric`."""
         return self.score_batch([(history, response, references)], explain=explain)[0]
@@ -223,7 +271,11 @@ class BatchScoring(ABC):
         """Score many responses; see :class:`Metric`."""
         checked = [check_item(*item) for item in items]
         with rare_cycle_search():
-            return self.score_checked(checked, explain)
+            scores = self.score_checked(checked, explain)
+        reference = self.reference
+        if reference is None:
+            return scores
+        return [Score(one.value, one.evidence, one.signature, reference.percentile(one.value)) for one in scores]
 
     @abstractmethod
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:

@@ -28,12 +28,16 @@ class ItemScores:
     error: str | None = None
 
     def to_dict(self, explain: bool = False) -> dict[str, Any]:
-        """Plain values for JSON: ``id``, ``scores`` and ``signature`` by metric, ``evidence`` with ``explain``; or ``error``."""
+        """Plain values for JSON: ``id``, and by metric ``scores``, ``percentiles`` and ``signature``; or ``error``.
+
+        With ``explain`` also ``evidence``.
+        """
         if self.error is not None:
             return {"id": self.id, "error": self.error}
         row: dict[str, Any] = {
             "id": self.id,
             "scores": {name: None if isnan(score.value) else score.value for name, score in self.scores.items()},
+            "percentiles": {name: score.percentile for name, score in self.scores.items()},
             "signature": {name: str(score.signature) for name, score in self.scores.items()},
         }
         if explain:
@@ -48,6 +52,7 @@ class ItemScores:
         scores = {}
         for name, value in row["scores"].items():
             told = {"evidence": row["evidence"][name]} if "evidence" in row else {}
+            told["percentile"] = row.get("percentiles", {}).get(name)
             scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **told})
         return cls(row["id"], scores)
 

@@ -138,7 +138,8 @@ def _graph(told: Mapping[str, Any] | None) -> GraphDetails | None:
 
 def _explanation(told: Mapping[str, Any]) -> Explanation:
     evidence = {"pieces": told["pieces"], "note": told["note"]}
-    score = Score.from_dict({"value": told["value"], "signature": told["signature"], "evidence": evidence})
+    told_of_it = {name: told.get(name) for name in ("value", "percentile", "signature")}
+    score = Score.from_dict({**told_of_it, "evidence": evidence})
     return Explanation(tuple(told["history"]), told["response"], score)
 
 

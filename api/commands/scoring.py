@@ -97,7 +97,8 @@ def score(
 
     FILE holds {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
     list, CSV or Parquet; of turns, every one from the second on is scored against what came before, of messages the assistant's.
-    Lines come out in the same order: {"id", "scores", "signature"}, with --explain also "evidence".
+    Lines come out in the same order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile is
+    the share of true responses of a reference with this score or less, null without a reference.
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
     from ..report.making import Reporting
@@ -259,9 +260,18 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
         note(f"{count(tally.rows - done.fresh)} of {count(tally.rows)} rows were scored before")
     rate = f"{done.fresh / max(done.seconds, 1e-9):,.0f}"
     rows = [
-        (name, tally.judged.get(name, 0), tally.mean(name), tally.errors, duration(done.seconds), rate) for name in plan.names
-    ]  # fmt: skip
-    show(table(("metric", ">n", ">mean", ">errors", ">time", ">items/s"), rows), sys.stderr)
+        (
+            name,
+            tally.judged.get(name, 0),
+            tally.mean(name),
+            tally.mean_percentile(name),
+            tally.errors,
+            duration(done.seconds),
+            rate,
+        )
+        for name in plan.names
+    ]
+    show(table(("metric", ">n", ">mean", ">mean percentile", ">errors", ">time", ">items/s"), rows), sys.stderr)
     for signature in done.signatures.values():
         note(f"signature {signature}")
     if output is not None:

@@ -11,6 +11,7 @@ export function card(told) {
     h("header", {},
       h("h2", { id: `score-of-${told.metric}` }, told.metric),
       h("p", { class: told.value === null ? "value absent" : "value" }, value)),
+    typeof told.percentile === "number" ? h("p", { class: "hint" }, `percentile ${told.percentile}: ${told.percentile}% of the reference's true responses have this value or less`) : null,
     told.note ? h("p", { class: "note" }, told.note) : null,
     told.svg && told.pieces.length ? picture(told) : null,
     told.pieces.length ? fold("Evidence in words", h("pre", { class: "words" }, words(told.text)), !told.svg) : null,

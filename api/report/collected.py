@@ -30,13 +30,17 @@ _SHORT = 300
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An item in the list: its place in the input from 0, its id, the last turn and the response (cut), its values by metric."""
+    """An item in the list: its place in the input from 0, its id, the last turn and the response (cut), its values by metric.
+
+    ``percentiles`` holds the percentiles of the values that have one.
+    """
 
     place: int
     id: str
     last: str
     response: str
     values: dict[str, float]
+    percentiles: dict[str, float]
 
 
 @dataclass(slots=True)
@@ -110,7 +114,8 @@ class Collected:
             if slot >= MOST_LISTED:
                 return
         last = item.history[-1] if item.history else ""
-        listed = Listed(place, str(item.id), _cut(last), _cut(item.response), values)
+        percentiles = {name: score.percentile for name, score in scores.items() if score.percentile is not None}
+        listed = Listed(place, str(item.id), _cut(last), _cut(item.response), values, percentiles)
         self.listed[slot : slot + 1] = [listed]
 
 

@@ -102,11 +102,19 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, 
 
 def _summary(collected: Collected) -> str:
     """Counts, means, deviations and quantiles of every metric."""
-    columns = ("metric", "n", "mean", "sd", *("least" if at == 0 else "most" if at == 1 else f"{at:.0%}" for at in QUANTILES))
+    columns = (
+        "metric",
+        "n",
+        "mean",
+        "mean percentile",
+        "sd",
+        *("least" if at == 0 else "most" if at == 1 else f"{at:.0%}" for at in QUANTILES),
+    )
     rows = []
     for name, column in collected.columns.items():
         quantiles: Sequence[float | None] = column.quantiles() or [None] * len(QUANTILES)
-        numbers = [column.mean if column.number else None, column.deviation, *quantiles]
+        percentile = collected.tally.mean_percentile(name)
+        numbers = [column.mean if column.number else None, percentile, column.deviation, *quantiles]
         rows.append([name, f"{column.number:,}", *("" if number is None else f"{number:.3f}" for number in numbers)])
     note = ""
     if any(column.number > MOST_VALUES for column in collected.columns.values()):
@@ -128,8 +136,11 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
         if rows:
             yield f"<h3>{what}</h3>"
         for value, place, item in rows:
-            yield f'<p><b>{_text(item.id)}</b> <span class="quiet">{value:.3f}</span></p>'
             one = explanations.get((name, place))
+            shown = f"{value:.3f}"
+            if one is not None and one.score.percentile is not None:
+                shown += f", percentile {one.score.percentile:g}"
+            yield f'<p><b>{_text(item.id)}</b> <span class="quiet">{shown}</span></p>'
             if one is not None:
                 yield _explained(one)
 
@@ -167,6 +178,9 @@ def _list(collected: Collected) -> Iterator[str]:
         for name in names:
             value = row.values.get(name, float("nan"))
             known = "" if isnan(value) else f"{value!r}"
-            cells += f'<td class="number" data-value="{known}">{"" if isnan(value) else f"{value:.3f}"}</td>'
+            shown = "" if isnan(value) else f"{value:.3f}"
+            if name in row.percentiles:
+                shown += f' <small title="percentile">{row.percentiles[name]:g}</small>'
+            cells += f'<td class="number" data-value="{known}">{shown}</td>'
         yield f"<tr>{cells}</tr>"
     yield "</tbody></table></div></section>"

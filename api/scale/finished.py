@@ -54,12 +54,13 @@ def _of_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores | I
     """The rows of a Parquet file; see :mod:`tacit.api.scale.sheets`."""
     import pyarrow.parquet as pq
 
-    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in ("score", "signature"))]
+    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in ("score", "percentile", "signature"))]
     with pq.ParquetFile(output) as file:
         for batch in file.iter_batches(_AT_A_TIME, columns=columns):
             for sheet in batch.to_pylist():
                 row = {name: sheet[name] for name in ("id", "line", "error") if sheet[name] is not None}
                 row["scores"] = {name: sheet[f"score.{name}"] for name in names}
+                row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
                 row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
                 yield _row(row)
 

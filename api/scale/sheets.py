@@ -1,8 +1,9 @@
 """Rows as columns: the schema in which scores stand in Parquet, and one file of many shards in row groups of bounded size.
 
 Columns: ``id`` (text; null where a record of the input holds no item and has no id), ``line`` (its number, only for records
-without an item), for each metric ``score.<metric>`` (double; null where it cannot judge) and ``signature.<metric>`` (text, as a
-dictionary), ``error`` (text; null where all went well), and with evidence ``evidence``, by metric, as JSON text.
+without an item), for each metric ``score.<metric>`` (double; null where it cannot judge), ``percentile.<metric>`` (double, 0..100;
+null without a reference) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all went well), and with
+evidence ``evidence``, by metric, as JSON text.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
     for name in names:
         fields += [
             pa.field(f"score.{name}", pa.float64()),
+            pa.field(f"percentile.{name}", pa.float64()),
             pa.field(f"signature.{name}", pa.dictionary(pa.int32(), pa.string())),
         ]
     fields.append(pa.field("error", pa.string()))
@@ -94,6 +96,7 @@ def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
     columns: dict[str, Any] = {"id": row.id}
     for name, score in row.scores.items():
         columns[f"score.{name}"] = None if isnan(score.value) else score.value
+        columns[f"percentile.{name}"] = score.percentile
         columns[f"signature.{name}"] = str(score.signature)
     if explain:
         columns["evidence"] = json_text({name: score.evidence.to_dict() for name, score in row.scores.items()})

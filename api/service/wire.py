@@ -73,6 +73,10 @@ class Row(BaseModel):
 
     id: Any = Field(description="The item's id, or its place from 1.")
     scores: dict[str, float | None] | None = Field(None, description="By metric; null where the metric cannot judge the item.")
+    percentiles: dict[str, float | None] | None = Field(
+        None,
+        description="By metric: per cent of a reference's true responses with this score or less; null without a reference.",
+    )
     signature: dict[str, str] | None = Field(None, description="By metric; the same signature gives the same number.")
     evidence: dict[str, Any] | None = Field(None, description="By metric, with explain: pieces with their shares, and a note.")
     error: str | None = Field(None, description="Why the item has no scores; the other items have theirs.")

@@ -10,7 +10,6 @@ lose their end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,9 +77,8 @@ class BertScore(Compared):
         plain, blank = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a"))
         self._before = "" if plain == blank else " "  # byte-level encoders know words within a text with the blank before them
 
-    @cached_property
-    def signature(self) -> Signature:  # type: ignore[override]
-        """Signature of every score it gives; the encoder's files are read when it is first asked for."""
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference; the encoder's files are read when it is first asked for."""
         parts = (("encoder", self.files.signature), ("layer", str(self.layer)), ("idf", "no"), ("rescaled", "no"))
         return Signature(self.name, (*parts, ("transformers", version("transformers").split(".")[0])), VERSION)
 

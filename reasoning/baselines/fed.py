@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,9 +62,8 @@ class Fed(BatchScoring):
         positive, negative = qualities()[quality]
         self._weights = [(text, sign / len(texts)) for texts, sign in ((positive, 1), (negative, -1)) for text in texts]
 
-    @cached_property
-    def signature(self) -> Signature:
-        """Signature of every score it gives; the model's files are read when it is first asked for."""
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference; the model's files are read when it is first asked for."""
         parts = (("model", self.model.signature), ("quality", self.quality), ("scope", self.scope))
         return Signature(self.name, parts, VERSION)
 

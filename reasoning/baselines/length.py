@@ -18,7 +18,9 @@ class Length(BatchScoring):
     """The metric; it needs neither graph nor model."""
 
     name = "length"
-    signature = Signature(name, (("words", "runs-with-letter-or-digit"),), VERSION)
+
+    def __init__(self) -> None:
+        self.signature = Signature(self.name, (("words", "runs-with-letter-or-digit"),), VERSION)
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:  # noqa: ARG002
         """Count the words of each response, as :func:`tacit.reasoning.words.count_words` does."""

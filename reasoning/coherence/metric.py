@@ -42,9 +42,8 @@ class Coherence(BatchScoring):
         self._digest = digest
         self.together = items_at_a_time(self.parts)
 
-    @property
-    def signature(self) -> Signature:
-        """Signature of every score it gives."""
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference."""
         depends = dict(pair for part in self.parts for pair in part.depends)
         models = [(name, depends[name]) for name in ("encoder", "language_model") if name in depends]
         parts = (("checkpoint", self._digest), *models, ("parts", "+".join(self.weights.parts)))

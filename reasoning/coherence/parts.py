@@ -52,9 +52,8 @@ class PartMetric(BatchScoring):
         self.name = part.name
         self.together = items_at_a_time([part])
 
-    @property
-    def signature(self) -> Signature:
-        """Signature of every score it gives."""
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference."""
         return Signature(self.name, self.part.depends, self.part.version)
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:

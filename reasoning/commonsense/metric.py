@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +64,8 @@ class Commonsense(BatchScoring):
         self.features = features
         self.evidence = evidence
 
-    @cached_property
-    def signature(self) -> Signature:
-        """Signature of every score it gives; a language model's files are read when it is first asked for."""
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference; it reads a language model's files."""
         parts = (*self.features.signature_parts, ("features", self.model.variant), ("model", self.model.digest))
         return Signature(self.name, parts, VERSION)
 

@@ -41,6 +41,7 @@ class Explanation:
         return {
             "metric": score.signature.metric,
             "value": None if isnan(score.value) else score.value,
+            "percentile": score.percentile,
             "signature": str(score.signature),
             "note": score.evidence.note,
             "text": self.text(),
@@ -60,7 +61,8 @@ class Explanation:
         """
         evidence = Evidence(tuple(Piece.from_dict(piece) for piece in row["pieces"]), row["note"])
         value = nan if row["value"] is None else float(row["value"])
-        return cls(tuple(row["history"]), row["response"], Score(value, evidence, Signature.from_text(row["signature"])))
+        score = Score(value, evidence, Signature.from_text(row["signature"]), row.get("percentile"))
+        return cls(tuple(row["history"]), row["response"], score)
 
     def svg(self, width: int = 960) -> str:
         """The picture: history left, response right, and between them the knowledge that joins them; see :func:`draw`.

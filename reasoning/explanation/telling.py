@@ -23,8 +23,10 @@ def explain(score: Score) -> str:
 
 
 def explain_value(score: Score) -> str:
-    """Return one line for the value, e.g. ``grounding 0.417``, with the note where there is one."""
+    """Return one line for the value, e.g. ``grounding 0.417``, with percentile and note where there are such."""
     value = "none" if isnan(score.value) else f"{score.value:.3f}"
+    if score.percentile is not None:
+        value += f", percentile {score.percentile:g}"
     return f"{score.signature.metric} {value}" + (f": {score.evidence.note}" if score.evidence.note else "")
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +80,8 @@ class Grade(BatchScoring):
         self._tokenizer = _own_tokenizer(checkpoint) if config.utterance == "tuned" else None
         self._lock = threading.Lock()
 
-    @cached_property
-    def signature(self) -> Signature:
-        """Signature of every score it gives."""
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference."""
         parts = (
             ("graph", self.graph.manifest().digest), ("pipeline", self.finder.linker.analyser.signature),
             ("checkpoint", self.checkpoint.digest), ("encoder", self.encoder.signature),

@@ -344,7 +344,10 @@ def test_parquet_of_nothing_and_without_evidence(tacit: Tacit, sample_graph: str
             == 0
         )
         table = pq.read_table(tmp_path / name)
-        assert (table.num_rows, table.column_names) == (0, ["id", "line", "score.grounding", "signature.grounding", "error"])
+        assert (table.num_rows, table.column_names) == (
+            0,
+            ["id", "line", "score.grounding", "percentile.grounding", "signature.grounding", "error"],
+        )
 
 
 def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_rows_come_in_input_order_whatever_the_batch(graph: KnowledgeGraph, anal
 
 def test_evidence_only_on_demand(metric: Metric) -> None:
     (row,) = score_items(ITEMS[:1], [metric])
-    assert set(row.to_dict()) == {"id", "scores", "signature"}
+    assert set(row.to_dict()) == {"id", "scores", "percentiles", "signature"}
 
 
 def test_items_are_taken_a_batch_at_a_time(metric: Metric) -> None:

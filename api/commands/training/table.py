@@ -16,6 +16,7 @@ from .commonsense import commonsense
 from .grade import grade
 from .language_model import language_model
 from .llm_probe import llm_probe
+from .reference import reference
 from .scorers import comet, kg_bert, retriever
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
@@ -70,6 +71,7 @@ train.command()(retriever)
 train.command()(comet)
 train.command("kg-bert")(kg_bert)
 train.command("llm-probe")(llm_probe)
+train.command()(reference)
 
 
 def split(treebank: Path, name: str) -> Path:

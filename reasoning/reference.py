@@ -1,0 +1,207 @@
+"""Reference distributions: where a score stands among those of responses that people gave.
+
+A raw value says little by itself (is a ``coherence`` of 2.25 good?). A reference holds the values of one metric on responses that
+people gave in a corpus of dialogues (``true``), and on responses drawn from other dialogues of that corpus after the same
+histories (``random``), both as 201 quantiles. A score's percentile is the share of true responses with its value or a lower
+one, in per cent and in steps of half a per cent.
+
+A reference is made for one signature: metric, version, options, pipeline, models and graph. Scores with another signature have no
+percentile, since their values are distributed otherwise. References ship with tacit in ``reasoning/references``; those that
+``tacit train reference`` makes for other graphs or options lie in the user's cache, or in ``TACIT_CACHE``, and come first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from math import isnan
+from pathlib import Path
+from typing import Any, Self
+
+from ..graph.errors import ModelError
+
+QUANTILES = 201
+SHIPPED = Path(__file__).parent / "references"
+
+_FORMAT = 1
+_STEP = 100 / (QUANTILES - 1)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The values of one metric on true and on random responses.
+
+    Attributes:
+        name: of the corpus, e.g. ``topical-chat``.
+        signature: of the scores that it is for, as text, without the part that names a reference.
+        true, random: 201 rising quantiles each, from the least value to the greatest: at place ``i`` the least value that
+            ``i / 2`` per cent of the responses do not exceed.
+        above: share of pairs of one true and one random response in which the true one has the greater value, 0..1; equal
+            values count half.
+        facts: how it was made: numbers of responses, files with their digests, the licence, the seed, the command.
+    """
+
+    name: str
+    signature: str
+    true: tuple[float, ...]
+    random: tuple[float, ...]
+    above: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """8 hex digits that stand for the signature and the quantiles."""
+        decisive = json.dumps([self.signature, self.true, self.random])
+        return hashlib.sha256(decisive.encode()).hexdigest()[:8]
+
+    @property
+    def label(self) -> str:
+        """How signatures name it, e.g. ``topical-chat@1f0c22c1``."""
+        return f"{self.name}@{self.digest}"
+
+    def percentile(self, value: float) -> float | None:
+        """Return the share of true responses with ``value`` or less, 0..100 in steps of 0.5; None when ``value`` is NaN."""
+        if isnan(value):
+            return None
+        return max(bisect_right(self.true, value) - 1, 0) * _STEP
+
+    @property
+    def random_median(self) -> float:
+        """The percentile of the median random response, 0..100."""
+        return max(bisect_right(self.true, self.random[QUANTILES // 2]) - 1, 0) * _STEP
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "format": _FORMAT,
+            "name": self.name,
+            "signature": self.signature,
+            "above": self.above,
+            **self.facts,
+            "true": list(self.true),
+            "random": list(self.random),
+        }
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        rest = dict(row)
+        if rest.pop("format") != _FORMAT:
+            raise ValueError("its format is another one")
+        true, random = (tuple(float(value) for value in rest.pop(side)) for side in ("true", "random"))
+        for quantiles in (true, random):
+            if len(quantiles) != QUANTILES or list(quantiles) != sorted(quantiles) or any(map(isnan, quantiles)):
+                raise ValueError(f"it does not hold {QUANTILES} rising quantiles")
+        name, signature, above = str(rest.pop("name")), str(rest.pop("signature")), float(rest.pop("above"))
+        return cls(name, signature, true, random, above, rest)
+
+
+def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
+    """Return 201 quantiles: at place ``i`` the least of ``values`` that at least ``i / 2`` per cent of them do not exceed.
+
+    Every quantile is one of ``values`` (at least one, none NaN), so that equal values stay equal.
+    """
+    ordered = sorted(float(value) for value in values)
+    last = QUANTILES - 1
+    return tuple(ordered[max(-(-place * len(ordered) // last) - 1, 0)] for place in range(QUANTILES))
+
+
+def share_above(true: Sequence[float], random: Sequence[float]) -> float:
+    """Return the share of pairs in which the true value is the greater, 0..1; equal values count half."""
+    from bisect import bisect_left
+
+    ordered = sorted(random)
+    wins = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in true)
+    return wins / (2 * len(true) * len(random))
+
+
+def own_folder() -> Path:
+    """Return where ``tacit train reference`` puts references: ``references`` in ``TACIT_CACHE``, else in the user's cache."""
+    given = os.environ.get("TACIT_CACHE")
+    if given:
+        return Path(given) / "references"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tacit")) / "references"
+
+
+def find_reference(metric: str, signature: str) -> Reference | None:
+    """Return the reference for scores of ``metric`` under ``signature``, the user's own first; None when there is none.
+
+    Raises:
+        ModelError: a file of references is damaged.
+    """
+    for folder in (own_folder(), SHIPPED):
+        found = _read_all(folder, metric, _stamp(folder, metric)).get(signature)
+        if found is not None:
+            return found
+    return None
+
+
+def references_of(metric: str) -> list[Reference]:
+    """Return all references of ``metric``, the user's own first.
+
+    Raises:
+        ModelError: a file of references is damaged.
+    """
+    return [one for folder in (own_folder(), SHIPPED) for one in _read_all(folder, metric, _stamp(folder, metric)).values()]
+
+
+def file_name(metric: str, signature: str) -> str:
+    """Return the name of the file for a metric's reference under ``signature``."""
+    return f"{metric}.{hashlib.sha256(signature.encode()).hexdigest()[:12]}.json"
+
+
+def write_reference(folder: Path, metric: str, reference: Reference) -> Path:
+    """Write a reference to ``folder``, whole or not at all, in place of one for the same signature; return its path.
+
+    Raises:
+        ModelError: it cannot be written.
+    """
+    path = folder / file_name(metric, reference.signature)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        part.write_text(_text(reference), encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ModelError(f"the reference cannot be written to {folder}: {error.strerror}; name another folder") from error
+    return path
+
+
+def _text(reference: Reference) -> str:
+    """One line for each fact, and one for each list of quantiles."""
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in reference.to_dict().items()) + "\n}\n"
+
+
+def _stamp(folder: Path, metric: str) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a metric's references in ``folder`` do."""
+    try:
+        entries = [entry for entry in os.scandir(folder) if entry.name.startswith(f"{metric}.") and entry.name.endswith(".json")]
+        return tuple(sorted((entry.name, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in entries))
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=256)
+def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]) -> dict[str, Reference]:  # noqa: ARG001
+    """Return a metric's references in ``folder`` by signature."""
+    found = {}
+    for name, *_ in stamp:
+        path = folder / name
+        try:
+            one = Reference.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"the reference {path} cannot be read ({error}); delete it, or make it again") from error
+        found[one.signature] = one
+    return found

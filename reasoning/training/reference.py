@@ -1,0 +1,112 @@
+"""Making a reference distribution: true and random responses are drawn from a corpus of dialogues, and a metric scores both.
+
+A true response is a turn at a random place of a random dialogue, after the last one to eight turns before it; how many is drawn
+too. Its random counterpart is a response drawn from another dialogue of the same corpus, after the same history. What is drawn
+depends on the dialogues, their order, the number and the seed alone, so all metrics score the same responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...graph.errors import InputError
+from ..reference import Reference, quantiles_of, share_above
+from ..score import Metric, Signature
+from .corpora import Dialogue
+
+LONGEST_HISTORY = 8
+LEAST_JUDGED = 100
+
+Progress = Callable[[int], object]
+
+
+class Drawn(NamedTuple):
+    """Responses after the same histories, as a metric scores them: what people said, and what was said in other dialogues."""
+
+    true: list[tuple[tuple[str, ...], str]]
+    random: list[tuple[tuple[str, ...], str]]
+
+
+def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> Drawn:
+    """Draw ``number`` true responses and a random one for each.
+
+    Args:
+        corpora: dialogues by corpus, at least two in each; blank turns left out.
+        number: >= 1. Each response is drawn once, so fewer come back where there are fewer.
+
+    Raises:
+        InputError: ``number`` or ``seed`` is out of range, or a corpus has fewer than two dialogues.
+    """
+    if number < 1 or seed < 0:
+        raise InputError(f"{number} responses under the seed {seed} cannot be drawn; give 1 or more, and a seed of 0 or more")
+    for name, dialogues in corpora.items():
+        if len(dialogues) < 2:
+            raise InputError(f"the corpus {name} has {len(dialogues)} dialogues, and random responses need another one")
+    rng = np.random.default_rng(seed)
+    places = [
+        (name, dialogue, turn)
+        for name, dialogues in corpora.items()
+        for dialogue, turns in enumerate(dialogues)
+        for turn in range(1, len(turns))
+    ]
+    true, random = [], []
+    for place in rng.permutation(len(places))[:number].tolist():
+        name, dialogue, turn = places[place]
+        turns = corpora[name][dialogue]
+        history = tuple(turns[max(0, turn - int(rng.integers(1, LONGEST_HISTORY + 1))) : turn])
+        other = int(rng.integers(len(corpora[name]) - 1))
+        elsewhere = corpora[name][other + (other >= dialogue)]
+        true.append((history, turns[turn]))
+        random.append((history, elsewhere[int(rng.integers(1, len(elsewhere)))]))
+    return Drawn(true, random)
+
+
+def make_reference(
+    metric: Metric, drawn: Drawn, name: str, facts: Mapping[str, Any], *, batch_size: int = 256, progress: Progress | None = None
+) -> Reference:
+    """Score the responses and return the reference; those that the metric cannot judge are left out and counted.
+
+    Args:
+        name: of the corpus.
+        facts: kept with it as they are.
+        progress: told the number of responses scored since it was last told.
+
+    Raises:
+        InputError: the metric judges fewer than 100 of the true or of the random responses.
+    """
+    values: dict[str, list[float]] = {}
+    for side, items in drawn._asdict().items():
+        found: list[float] = []
+        for start in range(0, len(items), batch_size):
+            part = items[start : start + batch_size]
+            found += [score.value for score in metric.score_batch(part)]
+            if progress is not None:
+                progress(len(part))
+        values[side] = [value for value in found if isfinite(value)]
+        if len(values[side]) < LEAST_JUDGED:
+            raise InputError(
+                f"{metric.name} judges {len(values[side])} of {len(items)} {side} responses; a reference needs {LEAST_JUDGED},"
+                " so give more dialogues"
+            )
+    counted = {
+        "responses": {side: len(found) for side, found in values.items()},
+        "not_judged": {side: len(items) - len(values[side]) for side, items in drawn._asdict().items()},
+    }
+    return Reference(
+        name,
+        str(without_reference(metric.signature)),
+        quantiles_of(values["true"]),
+        quantiles_of(values["random"]),
+        share_above(values["true"], values["random"]),
+        {**counted, **facts},
+    )
+
+
+def without_reference(signature: Signature) -> Signature:
+    """Return a signature without the part that names a reference."""
+    parts = tuple(part for part in signature.parts if part[0] != "reference")
+    return Signature(signature.metric, parts, signature.version)
