@@ -9,6 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .describing import MetricDescription as MetricDescription
+    from .describing import MetricOption as MetricOption
+    from .describing import describe_metrics as describe_metrics
+    from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
     from .grounding import Grounding as Grounding
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from .scoring import score_items as score_items
 
 _HOMES = {
+    "describing": ("MetricDescription", "MetricOption", "describe_metrics", "describe_options"),
     "explanation": ("Explanation", "explain"),
     "grounding": ("Grounding",),
     "language": ("Analyser", "Token", "load_pipeline"),

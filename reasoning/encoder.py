@@ -24,7 +24,7 @@ from .batching import padded, together
 from .cache import LruCache
 from .extras import need
 from .layers import Layers, put_layers
-from .models import SENTENCE_FILES, ModelFiles, find_model, open_model
+from .models import SENTENCE_FILES, ModelFiles, find_model, is_cached, open_model
 from .sentences import POOLED, Reading, content_digest, read_modules
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -252,6 +252,11 @@ def open_encoder(
             )
         _opened[key].grow(cache_size)
         return _opened[key]
+
+
+def has_default() -> bool:
+    """Return whether all-MiniLM-L6-v2 lies on this machine, in its package or in the local cache of the hub."""
+    return find_spec(OFFLINE_PACKAGE) is not None or is_cached(DEFAULT_ENCODER)
 
 
 def forget() -> None:

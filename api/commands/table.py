@@ -10,6 +10,7 @@ from ..terminal.options import Group
 from . import (
     asking,
     demonstrating,
+    describing,
     evaluating,
     evaluating_tuples,
     explaining,
@@ -39,8 +40,9 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "tails": asking.tails, "heads": asking.heads, "cypher": exploring.cypher,
     },
     "Score dialogues": {
-        "score": scoring.score, "explain": explaining.explain, "filter": filtering.filter_dialogues,
-        "evaluate": evaluating.evaluate, "evaluate-tuples": evaluating_tuples.evaluate_tuples,
+        "metrics": describing.metrics, "score": scoring.score, "explain": explaining.explain,
+        "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
+        "evaluate-tuples": evaluating_tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
     },
     "Serve": {"serve": serving.serve, "keys": keeping.keys},

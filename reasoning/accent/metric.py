@@ -166,6 +166,7 @@ def make(
         model: file of the compact model that judges where nothing is known (by default the one that ships), or the model of
             ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: of the last, by default the one that ships. dtype: of the weights
             of these two: ``float32``, or ``bfloat16``, faster and less exact.
+        extractor_model: of the extractor ``t5``, a folder or an id of the hub.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: texts whose embeddings are remembered.
         progress: told what is being made for this graph, and how much of it.
 

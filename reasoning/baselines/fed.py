@@ -105,7 +105,9 @@ def make(
         quality: one of :func:`qualities`.
         scope: of the likelihood: ``follow-up``, per token of the follow-up given the dialogue, as the paper words it, or
             ``dialogue``, per token of the dialogue with the follow-up, as the authors' program works it out.
-        device, batch_tokens, max_length: see :func:`tacit.reasoning.likelihood.open_causal`; for a model that is not open yet.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        batch_tokens: tokens run together, padding included; changes speed and memory alone.
+        max_length: tokens of a dialogue that are read, the last ones; by default as many as the model has positions.
 
     Raises:
         InputError: an option makes no sense.

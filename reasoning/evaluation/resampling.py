@@ -26,7 +26,13 @@ _AT_ONCE = 500
 
 
 def correlations(
-    scores: Floats, ratings: Floats, *, resamples: int = 10_000, seed: int = 0, progress: Progress | None = None
+    scores: Floats,
+    ratings: Floats,
+    *,
+    groups: NDArray[np.int64] | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> Floats:
     """Return Pearson's r, Spearman's rho and Kendall's tau-b within every resample, shape ``(resamples, 3)``.
 
@@ -34,6 +40,8 @@ def correlations(
 
     Args:
         scores, ratings: finite, of one length ``n`` >= 1.
+        groups: the number of each item's group, shape ``(n,)``, from 0 without gaps. Groups are drawn as a whole, as many of
+            them as there are, so a resample may have more or fewer items than ``n``. By default each item is a group of its own.
         seed: resamples of the same length and seed pick the same items.
         progress: told the number of resamples finished since it was last told.
     """
@@ -42,10 +50,11 @@ def correlations(
     if x_groups.max() < y_groups.max():  # all three are symmetric, and the sums over the second side cost more the finer it is
         x, x_groups, y, y_groups = y, y_groups, x, x_groups
     order = np.argsort(x_groups, kind="stable")
+    clusters = np.arange(len(order)) if groups is None else np.asarray(groups, np.int64)
     found = np.empty((resamples, 3))
     for first in range(0, resamples, _AT_ONCE):
         part = found[first : first + _AT_ONCE]
-        _correlate(x[order], y[order], x_groups[order], y_groups[order], order, np.uint64(seed), np.uint64(first), part)
+        _correlate(x[order], y[order], x_groups[order], y_groups[order], clusters[order], np.uint64(seed), np.uint64(first), part)
         if progress is not None:
             progress(len(part))
     return found
@@ -64,7 +73,7 @@ def lines(x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0) -> Fl
 
 
 def counts(items: int, seed: int, number: int) -> NDArray[np.int64]:
-    """Return how often each of ``items`` items stands in resample ``number`` (from 0); they add up to ``items``."""
+    """Return how often each of ``items`` items, or groups, stands in resample ``number`` (from 0); they add up to ``items``."""
     drawn = np.empty(items, np.int64)
     _draw(drawn, np.uint64(seed), np.uint64(number))
     return drawn
@@ -169,10 +178,10 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def _correlate(x, y, x_groups, y_groups, order, seed, first, found):  # type: ignore[no-untyped-def]
+def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type: ignore[no-untyped-def]
     """Fill ``found`` with the correlations in the resamples from ``first`` on; all items stand in the order of ``x_groups``."""
     items = len(x)
-    drawn = np.empty(items, np.int64)
+    drawn = np.empty(clusters.max() + 1, np.int64)
     weights = np.empty(items, np.int64)
     in_x = np.empty(x_groups.max() + 1, np.int64)
     in_y = np.empty(y_groups.max() + 1, np.int64)
@@ -183,20 +192,22 @@ def _correlate(x, y, x_groups, y_groups, order, seed, first, found):  # type: ig
         in_x[:] = 0
         in_y[:] = 0
         sum_x, sum_y = 0.0, 0.0
+        size = 0
         for item in range(items):
-            weight = drawn[order[item]]
+            weight = drawn[clusters[item]]
             weights[item] = weight
+            size += weight
             in_x[x_groups[item]] += weight
             in_y[y_groups[item]] += weight
             sum_x += weight * x[item]
             sum_y += weight * y[item]
-        pairs = items * (items - 1) // 2
+        pairs = size * (size - 1) // 2
         x_pairs, y_pairs = pairs - _pairs(in_x), pairs - _pairs(in_y)
         if x_pairs == 0 or y_pairs == 0:
             found[row] = np.nan
             continue
         rank_scale = np.sqrt(_centred_ranks(in_x, x_ranks)) * np.sqrt(_centred_ranks(in_y, y_ranks))
-        mean_x, mean_y = sum_x / items, sum_y / items
+        mean_x, mean_y = sum_x / size, sum_y / size
         xx, yy, xy, ranks = 0.0, 0.0, 0.0, 0.0
         for item in range(items):
             weight = weights[item]

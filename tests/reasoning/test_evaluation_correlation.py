@@ -63,6 +63,27 @@ def test_each_resample_is_what_scipy_says_of_its_items(items: int, grid: float) 
     np.testing.assert_allclose(found, swapped, atol=1e-12)
 
 
+def test_groups_are_drawn_as_a_whole() -> None:
+    scores, ratings = rated(20, 5, 0.5)
+    groups = np.arange(20) % 6
+    for number, row in enumerate(correlations(scores, ratings, groups=groups, resamples=25, seed=11)):
+        drawn = counts(6, 11, number)[groups]
+        x, y = np.repeat(scores, drawn), np.repeat(ratings, drawn)
+        expected = [stats.pearsonr(x, y).statistic, stats.spearmanr(x, y).statistic, stats.kendalltau(x, y).statistic]
+        np.testing.assert_allclose(row, expected, atol=1e-12)
+    alone = correlations(scores, ratings, groups=np.arange(20), resamples=25, seed=11)
+    np.testing.assert_array_equal(alone, correlations(scores, ratings, resamples=25, seed=11))
+
+
+def test_equal_items_of_one_group_make_intervals_wider_than_as_many_items() -> None:
+    scores, ratings = rated(30)
+    one = correlations(scores, ratings, resamples=2_000)
+    thrice = correlations(
+        np.tile(scores, 3), np.tile(ratings, 3), groups=np.tile(np.arange(30), 3), resamples=2_000
+    )  # each item three times in its group is the same as once
+    np.testing.assert_allclose(thrice[:, :2], one[:, :2], atol=1e-12)
+
+
 def test_resamples_are_drawn_evenly_and_by_seed() -> None:
     times = np.array([counts(9, 3, number) for number in range(20_000)])
     # each count is binomial(9, 1/9), so the mean of 20,000 has a standard error of 0.0067

@@ -1,0 +1,185 @@
+"""How well each metric agrees with people, on every judgement file: the figures that ``tacit metrics`` shows.
+
+    python benchmarks/agreement.py GRAPH DATA_DIR [--metrics NAME,...] [--resamples N] [--seed N] [-O METRIC.NAME=VALUE]...
+        [--write]
+
+DATA_DIR holds judgement files, or a folder ``judgements`` of them, in the forms that ``tacit evaluate`` reads. GRAPH is a graph
+that ``tacit load`` made. Every metric that is ready here and needs no references scores every response with its default options,
+or those that ``-O`` gives. A set is a data set that a file names, else the file. Intervals are 95% percentile bootstrap intervals
+over conversations: responses to one history, and turns of one conversation, are drawn together. The last column is the mean over
+the sets, each of which counts the same; its interval draws the conversations of every set anew and does not say what other sets
+would give. ``*`` marks a set on which what ships was chosen or tuned. ``--write`` puts the figures where ``tacit metrics`` finds
+them; metrics that were not measured keep theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tacit.api.metrics import metric_options, open_reasoner
+from tacit.api.opening import Address
+from tacit.api.terminal.options import Engine
+from tacit.api.terminal.progress import Meter
+from tacit.graph.errors import InputError
+from tacit.loaders import Judgement, read_judgements
+from tacit.reasoning.describing import describe_metrics
+from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt, undefined, with_intervals
+from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures
+from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.registry import KINDS
+from tacit.reasoning.score import check_item
+from tacit.reasoning.training.folds import conversations
+from tacit.reasoning.training.reference import without_reference
+
+SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz", ".csv", ".csv.gz")
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Set:
+    """The judged responses of one set, and which conversation each is of."""
+
+    name: str
+    file: Path
+    judged: list[Judgement]
+
+    @property
+    def ratings(self) -> Floats:
+        return np.array([one.rating for one in self.judged], np.float64)
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        return conversations([(one.history, one.response) for one in self.judged])
+
+
+def read_sets(folder: Path) -> list[Set]:
+    """Return the sets of all judgement files in ``folder``, by file name; files that hold no rated response are left out."""
+    found: dict[tuple[str, str], Set] = {}
+    for path in sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES)):
+        try:
+            rows = list(read_judgements(path))
+        except InputError:
+            continue
+        for row in rows:
+            if not isinstance(row, Judgement):
+                continue
+            try:
+                check_item(row.history, row.response)
+            except InputError:
+                continue
+            found.setdefault((path.name, row.dataset), Set(row.dataset, path, [])).judged.append(row)
+    return list(found.values())
+
+
+def figures_of(values: Floats, one: Set, number: int, resamples: int, seed: int, signature: str) -> tuple[SetFigures, Floats]:
+    """Return the figures of one metric on set ``number``, and the two correlations in each resample."""
+    known = np.isfinite(values)
+    ratings, groups = one.ratings[known], np.unique(one.groups[known], return_inverse=True)[1]
+    n, clusters = int(known.sum()), int(groups.max() + 1) if known.any() else 0
+    if undefined(values[known], ratings):
+        return SetFigures(one.name, n, len(values) - n, clusters, Correlation(), Correlation(), signature), np.empty((0, 2))
+    drawn = correlations(values[known], ratings, groups=groups, resamples=resamples, seed=seed + number)
+    pearson, spearman, _ = with_intervals(correlate(values[known], ratings), drawn)
+    return SetFigures(one.name, n, len(values) - n, clusters, pearson, spearman, signature), drawn[:, :2]
+
+
+def mean_of(sets: list[SetFigures], drawn: list[Floats]) -> Figures:
+    """Return the figures of a metric: the mean over its sets within each resample gives the interval of the mean."""
+    counted = [(one, part) for one, part in zip(sets, drawn, strict=True) if len(part)]
+    if not counted:
+        return Figures(Correlation(), Correlation(), tuple(sets))
+    within = np.mean([part for _, part in counted], axis=0)
+    means = [
+        Correlation(float(np.mean([getattr(one, kind).value for one, _ in counted])), *interval(within[:, column]))
+        for column, kind in enumerate(("pearson", "spearman"))
+    ]
+    return Figures(means[0], means[1], tuple(sets))
+
+
+def table(found: dict[str, Figures], kind: str) -> Iterator[str]:
+    """Yield the lines of a Markdown table: a row for each metric, a column for each set, and the mean."""
+    names = [one.name for one in next(iter(found.values())).sets]
+    yield f"| {kind.title()} | {' | '.join(names)} | mean |"
+    yield "|---" * (len(names) + 2) + "|"
+    for metric, figures in sorted(found.items(), key=lambda row: -row[1].mean):
+        cells = [spelt(getattr(one, kind)) + ("*" if one.name in KINDS[metric].chosen_on else "") for one in figures.sets]
+        yield f"| `{metric}` | {' | '.join(cells)} | {spelt(getattr(figures, kind))} |"
+
+
+def write(found: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]], resamples: int, seed: int) -> None:
+    """Put the figures beside those of other metrics that were measured before."""
+    before = json.loads(FILE.read_text(encoding="utf-8"))["metrics"] if FILE.is_file() else {}
+    files = {one.file.name: hashlib.sha256(one.file.read_bytes()).hexdigest() for one in sets}
+    rows = {name: found[name].to_dict() if name in found else before[name] for name in KINDS if name in found or name in before}
+    head = {"command": "python benchmarks/agreement.py GRAPH DATA_DIR --write", "resamples": resamples, "seed": seed}
+    text = json.dumps({**head, "files": files, "graph": graph, "metrics": rows}, indent=1)
+    FILE.write_text(text + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--metrics", default="")
+    parser.add_argument("-O", "--option", action="append", default=[])
+    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    folder = arguments.data / "judgements"
+    sets = read_sets(folder if folder.is_dir() else arguments.data)
+    if not sets:
+        print(f"not measured: there are no judgement files in {arguments.data}")
+        return
+    given = [option.partition(".")[0] for option in arguments.option]
+    asked = [name for name in arguments.metrics.split(",") if name]
+    names = asked or [
+        one.name
+        for one in describe_metrics()
+        if "references" not in one.needs and (one.ready or one.missing == "a graph" or one.name in given)
+    ]
+    responses = sum(len(one.judged) for one in sets)
+    found: dict[str, Figures] = {}
+    graph: list[dict[str, str]] = []
+    for name in names:
+        with open_reasoner(
+            [name], metric_options([one for one in arguments.option if one.startswith(f"{name}.")], [name], None),
+            Address(arguments.graph, None, None, None), Engine.AUTO, quiet=True,
+        ) as reasoner:  # fmt: skip
+            [metric] = reasoner.metrics
+            if reasoner.graph is not None:
+                loads: list[Any] = list(reasoner.graph.manifest().loads)
+                graph = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
+            signature = str(without_reference(metric.signature))
+            rows, drawn = [], []
+            with Meter(name, responses, unit="responses", noun="responses", quiet=not sys.stderr.isatty()) as meter:
+                for number, one in enumerate(sets):
+                    values: list[float] = []
+                    for start in range(0, len(one.judged), 128):
+                        part = [(row.history, row.response) for row in one.judged[start : start + 128]]
+                        values += [score.value for score in metric.score_batch(part)]
+                        meter.add(len(part))
+                    row, within = figures_of(np.array(values), one, number, arguments.resamples, arguments.seed, signature)
+                    rows.append(row)
+                    drawn.append(within)
+        found[name] = mean_of(rows, drawn)
+    for kind in ("pearson", "spearman"):
+        print("\n".join(table(found, kind)), end="\n\n")
+    print(f"{responses:,} ratings, {len(sets)} sets; {arguments.resamples:,} resamples over conversations, seed {arguments.seed}")
+    if arguments.write:
+        write(found, sets, graph, arguments.resamples, arguments.seed)
+        print(f"written to {FILE}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Which metrics there are, what each needs and whether it is ready here, how well it agrees with people, and which one to take.
+
+All of it comes from the registry, from the figures and references that ship, and from what is installed; no metric is opened.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from ..graph.errors import MissingExtra
+from .evaluation.figures import Figures, shipped_figures
+from .reference import Reference, references_of
+from .registry import KINDS, MetricKind, metric_kind
+
+if TYPE_CHECKING:
+    from ..graph.protocol import KnowledgeGraph
+
+_TYPES = {"bool": "true or false", "int": "whole number", "float": "number", "str": "text", "Path": "path"}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOption:
+    """An option of a metric: its name, what it may be, its default, and what it does, with the range where it has one."""
+
+    name: str
+    type: str
+    default: Any
+    help: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"name": self.name, "type": self.type, "default": self.default, "help": self.help}
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDescription:
+    """What is known of a metric without opening it.
+
+    Attributes:
+        summary: what it says, in one sentence; range: of its values; better: ``higher``, ``lower``, or empty for neither.
+        needs: a graph, references, optional dependencies, models, in words.
+        ready: it can score here with its default options; missing: what is not there; get: the command that brings it.
+        agreement: with people, None where it was not measured; in_sample: the sets on which what ships was chosen or tuned.
+        learnt_from: corpora that a model that ships has learnt from.
+        percentiles: the reference that its percentiles come from, None where there is none (for this graph).
+        recommended: it is the one to take here; reason: why.
+    """
+
+    name: str
+    summary: str
+    range: str
+    better: str
+    needs: tuple[str, ...]
+    ready: bool
+    missing: str
+    get: str
+    agreement: Figures | None
+    in_sample: tuple[str, ...]
+    learnt_from: tuple[str, ...]
+    percentiles: Reference | None
+    recommended: bool = False
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        reference = self.percentiles
+        plain = {
+            name: getattr(self, name) for name in ("name", "summary", "range", "better", "needs", "ready", "missing", "get")
+        }  # fmt: skip
+        return {
+            **plain,
+            "needs": list(self.needs),
+            "agreement": None if self.agreement is None else self.agreement.to_dict(),
+            "in_sample": list(self.in_sample),
+            "learnt_from": list(self.learnt_from),
+            "percentiles": None if reference is None else {
+                "reference": reference.label, "random_median": reference.random_median, "above": reference.above,
+            },
+            "recommended": self.recommended,
+            "reason": self.reason,
+        }  # fmt: skip
+
+
+def describe_metrics(graph: KnowledgeGraph | None = None) -> list[MetricDescription]:
+    """Return what is known of every metric, in the order of the registry; the one to take is marked.
+
+    Args:
+        graph: over which they would reason; without one, metrics that need a graph are not ready.
+    """
+    digest = None if graph is None else graph.manifest().digest
+    return recommend(_describe(name, kind, digest) for name, kind in KINDS.items())
+
+
+def recommend(described: Iterable[MetricDescription]) -> list[MetricDescription]:
+    """Mark the metric to take: of those that are ready and need no references, the one that agrees best with people.
+
+    Agreement is the mean of Pearson's and Spearman's correlation over the sets. Where nothing that is ready was measured, no
+    metric is marked.
+    """
+    from dataclasses import replace
+
+    rows = list(described)
+    fit = [row for row in rows if row.ready and row.better == "higher" and row.agreement and "references" not in row.needs]
+    best = max(fit, key=lambda row: row.agreement.mean if row.agreement else 0.0, default=None)
+    if best is None or best.agreement is None:
+        return rows
+    sets = len(best.agreement.sets)
+    reason = f"of the metrics that are ready here it agrees best with people, on the mean of {sets} sets"
+    if best.in_sample:
+        reason += f"; on {len(best.in_sample)} of them the figure is flattering, since what ships was chosen there"
+    return [replace(row, recommended=True, reason=reason) if row is best else row for row in rows]
+
+
+def describe_options(name: str) -> list[MetricOption]:
+    """Return the options of the metric ``name``, from the function that makes it and its docstring.
+
+    Raises:
+        InputError: there is no such metric.
+    """
+    make = metric_kind(name).maker()
+    defaults = make.__kwdefaults__ or {}
+    helps = _helps(inspect.getdoc(make) or "", list(defaults))
+    return [
+        MetricOption(option, _type(make.__annotations__.get(option, "Any")), _plain(default), helps.get(option, ""))
+        for option, default in defaults.items()
+    ]
+
+
+def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescription:
+    missing, get = _missing(kind, graph is not None)
+    figures = shipped_figures().get(name)
+    measured = {one.name for one in figures.sets} if figures else set()
+    return MetricDescription(
+        name, kind.summary, kind.range, kind.better, tuple(_needs(kind)), not missing, missing, get, figures,
+        tuple(one for one in kind.chosen_on if one in measured), kind.learnt_from, _reference(name, kind, graph),
+    )  # fmt: skip
+
+
+def _needs(kind: MetricKind) -> list[str]:
+    """What the metric needs, in words."""
+    needs = ["a graph"] if kind.graph else []
+    needs += ["references"] if kind.reference else []
+    needs += [f"tacit-kg[{kind.extra}]"] if kind.extra else []
+    return [*needs, kind.model] if kind.model else needs
+
+
+def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
+    """What a metric lacks here to score with its default options, and the command that brings it; empty texts for nothing."""
+    for package in kind.packages:
+        if find_spec(package) is None:
+            return f"the package {package}", _install(package, kind.extra)
+    if not kind.has_model():
+        extra = kind.get_model.removeprefix("extra:")
+        return kind.model, _install(kind.model, extra) if extra != kind.get_model else kind.get_model
+    return ("a graph", "name one with --graph GRAPH") if kind.graph and not graph else ("", "")
+
+
+def _install(package: str, extra: str) -> str:
+    """The command that installs an extra, as errors word it."""
+    return str(MissingExtra(package, extra)).partition("run: ")[2]
+
+
+def _reference(name: str, kind: MetricKind, graph: str | None) -> Reference | None:
+    """The reference for the default options, as far as can be said without opening the metric."""
+    found = references_of(name)
+    if kind.graph:
+        found = [one for one in found if graph is not None and f"|graph:{graph}" in one.signature]
+    return found[0] if found else None
+
+
+def _helps(doc: str, names: list[str]) -> dict[str, str]:
+    """What a docstring says of each argument in ``names``."""
+    section = re.search(r"^Args:\n(.*?)(?=^\S|\Z)", doc, re.DOTALL | re.MULTILINE)
+    if section is None or not names:
+        return {}
+    text = " ".join(section[1].split())
+    one = "|".join(map(re.escape, names))
+    starts = list(re.finditer(rf"(?:^|(?<=[.;:] ))((?:{one})(?:, (?:{one}))*): ", text))
+    ends = [start.start() for start in starts[1:]] + [len(text)]
+    return {
+        name: _spoken(text[start.end() : end].strip(" ;."))
+        for start, end in zip(starts, ends, strict=True)
+        for name in start[1].split(", ")
+    }
+
+
+def _spoken(text: str) -> str:
+    """A docstring's words without its marks."""
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
+
+
+def _type(annotation: Any) -> str:
+    """An annotation in words, as far as a command line can give it."""
+    words = [word.strip() for word in str(annotation).split("|")]
+    known = list(dict.fromkeys(_TYPES[word] for word in words if word in _TYPES))
+    return " or ".join(known) or "text"
+
+
+def _plain(default: Any) -> Any:
+    """A default as JSON has it."""
+    return default if default is None or isinstance(default, (bool, int, float, str)) else str(default)

