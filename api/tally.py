@@ -67,8 +67,8 @@ class Tally:
         for name, number in later.judged.items():
             self.judged[name] = self.judged.get(name, 0) + number
             self.sums[name] = self.sums.get(name, 0.0) + later.sums[name]
-        for name, number in later.percentiles.items():
-            self.percentiles[name] = self.percentiles.get(name, 0.0) + number
+        for name, percentiles in later.percentiles.items():
+            self.percentiles[name] = self.percentiles.get(name, 0.0) + percentiles
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

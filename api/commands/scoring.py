@@ -97,8 +97,8 @@ def score(
 
     FILE holds {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
     list, CSV or Parquet; of turns, every one from the second on is scored against what came before, of messages the assistant's.
-    Lines come out in the same order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile is
-    the share of true responses of a reference with this score or less, null without a reference.
+    Lines come out in the same order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile
+    is the share of true responses of a reference with this score or less, null without a reference.
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
     from ..report.making import Reporting

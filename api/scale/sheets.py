@@ -1,9 +1,9 @@
 """Rows as columns: the schema in which scores stand in Parquet, and one file of many shards in row groups of bounded size.
 
 Columns: ``id`` (text; null where a record of the input holds no item and has no id), ``line`` (its number, only for records
-without an item), for each metric ``score.<metric>`` (double; null where it cannot judge), ``percentile.<metric>`` (double, 0..100;
-null without a reference) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all went well), and with
-evidence ``evidence``, by metric, as JSON text.
+without an item), for each metric ``score.<metric>`` (double; null where it cannot judge), ``percentile.<metric>`` (double,
+0..100; null without a reference) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all went well),
+and with evidence ``evidence``, by metric, as JSON text.
 """
 
 from __future__ import annotations

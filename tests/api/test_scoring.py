@@ -26,7 +26,12 @@ def test_scores_are_those_of_the_metric(tacit: Tacit, sample: Path, sample_graph
         expected = metric.score_batch([(item.history, item.response) for item in items])
     assert outcome.status == 0
     assert outcome.rows == [
-        {"id": item.id, "scores": {"grounding": score.value}, "signature": {"grounding": str(metric.signature)}}
+        {
+            "id": item.id,
+            "scores": {"grounding": score.value},
+            "percentiles": {"grounding": None},  # the references that ship are for another graph
+            "signature": {"grounding": str(metric.signature)},
+        }
         for item, score in zip(items, expected, strict=True)
     ]
     assert "grounding" in outcome.err
