@@ -26,6 +26,7 @@ from tacit.api.scale.work import Work
 from tacit.graph.errors import GraphUnavailable
 from tacit.loaders.lines import lines
 from tacit.loaders.source import ByteSource
+from tacit.reasoning.reference import Reference, own_folder, quantiles_of, write_reference
 
 from .test_process import program
 
@@ -313,12 +314,18 @@ def test_what_makes_no_sense_is_refused(tacit: Tacit, base: list[object], words:
 def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["grounding", "length"]
     words = [*base, "--metrics", ",".join(names), "--explain"]
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    values = quantiles_of([4, 8, 12])
+    signature = "length|words:runs-with-letter-or-digit|v:1"
+    write_reference(own_folder(), "length", Reference("talk", signature, values, values, 0.5))
     rows = tacit(*words, "--json").rows
+    assert {row["percentiles"]["length"] for row in rows if "scores" in row} & {33, 66.5, 100}
     monkeypatch.setattr(sheets, "GROUP_ROWS", 20)
     out = tmp_path / "out.parquet"
     assert tacit(*words, "-o", out).status == 0
     file = pq.ParquetFile(out)
-    columns = ["id", "line", *(f"{kind}.{name}" for name in names for kind in ("score", "signature")), "error", "evidence"]
+    columns = ["id", "line", *(f"{kind}.{name}" for name in names for kind in ("score", "percentile", "signature"))]
+    columns += ["error", "evidence"]
     assert file.schema_arrow.names == columns
     assert file.schema_arrow.field("score.length").type == pa.float64()
     assert file.schema_arrow.field("signature.length").type == pa.dictionary(pa.int32(), pa.string())
@@ -329,6 +336,7 @@ def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path
     for row in rows:
         flat = dict.fromkeys(columns) | {name: row.get(name) for name in ("id", "line", "error")}
         flat |= {f"score.{name}": score for name, score in row.get("scores", {}).items()}
+        flat |= {f"percentile.{name}": one for name, one in row.get("percentiles", {}).items()}
         flat |= {f"signature.{name}": text for name, text in row.get("signature", {}).items()}
         expected.append(flat | {"evidence": row.get("evidence")})
     found = file.read().to_pylist()
