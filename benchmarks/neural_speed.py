@@ -62,7 +62,8 @@ def library_encoder(encoder: TextEncoder) -> Callable[[list[str]], object] | Non
         return None
     from sentence_transformers import SentenceTransformer
 
-    return partial(SentenceTransformer(str(encoder.files.folder), device="cpu").encode, show_progress_bar=False)
+    library = SentenceTransformer(str(encoder.files.folder), device="cpu", trust_remote_code=False)
+    return partial(library.encode, show_progress_bar=False)
 
 
 def library_language_model(model: CausalModel, items: list[CheckedItem]) -> Work:

@@ -2,13 +2,15 @@
 
 A folder is taken as it is; the quantised weights of a GGUF file become numbers of the usual kind while it is opened. An id
 is looked for in the cache first; only when it is not there is the hub asked, once and for a few seconds, so that a machine
-without a network hears at once what to do. Models are opened without code of their own.
+without a network hears at once what to do. Program code that comes with a model is never run.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "[0-9]_*/config.j
 _WEIGHTS = ("*.safetensors", "*.bin")  # the second only where there is none of the first
 _SECONDS = 5.0
 _BLOCK = 1 << 20
+
+_quieting = threading.RLock()
 
 DTYPES = ("float32", "bfloat16", "float16")
 
@@ -121,10 +125,11 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
         raise InputError(f"there is no dtype {dtype!r} for models; choose from {', '.join(DTYPES)}")
     with quiet(), _place(files) as (where, how):
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, **how)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, trust_remote_code=False, **how)
             model, info = getattr(transformers, kind).from_pretrained(
-                where, local_files_only=True, dtype=getattr(torch, dtype), output_loading_info=True, **how
-            )
+                where, local_files_only=True, trust_remote_code=False, output_loading_info=True, dtype=getattr(torch, dtype),
+                **how,
+            )  # fmt: skip
         except Exception as error:  # OSError, ValueError, KeyError, safetensors' and torch's own, by what is wrong with the files
             raise _unopened(files, error) from error
     missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
@@ -141,6 +146,38 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
         raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
 
 
+def open_tokenizer(files: ModelFiles) -> Any:
+    """Open the tokenizer of a model folder alone.
+
+    Raises:
+        ModelError: its files cannot be opened.
+        MissingExtra: transformers is not installed.
+    """
+    transformers = need("transformers", "neural")
+    with quiet():
+        try:
+            return transformers.AutoTokenizer.from_pretrained(str(files.folder), local_files_only=True, trust_remote_code=False)
+        except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the files
+            raise _unopened(files, error) from error
+
+
+def open_config(files: ModelFiles, **changes: Any) -> Any:
+    """Read the configuration of a model folder, with ``changes`` in it.
+
+    Raises:
+        ModelError: it cannot be read.
+        MissingExtra: transformers is not installed.
+    """
+    transformers = need("transformers", "neural")
+    with quiet():
+        try:
+            return transformers.AutoConfig.from_pretrained(
+                str(files.folder), local_files_only=True, trust_remote_code=False, **changes
+            )
+        except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the file
+            raise _unopened(files, error) from error
+
+
 def is_seq2seq(files: ModelFiles) -> bool:
     """Return whether a model has an encoder and a decoder apart, as its configuration says; none in a GGUF file has.
 
@@ -150,15 +187,16 @@ def is_seq2seq(files: ModelFiles) -> bool:
     """
     if files.gguf is not None:
         return False
-    transformers = need("transformers", "neural")
-    try:
-        return bool(transformers.AutoConfig.from_pretrained(files.folder, local_files_only=True).is_encoder_decoder)
-    except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the file
-        raise _unopened(files, error) from error
+    return bool(open_config(files).is_encoder_decoder)
 
 
 def _unopened(files: ModelFiles, error: Exception) -> ModelError:
     """What to raise when transformers cannot make a model of files."""
+    if "trust_remote_code" in str(error):
+        return ModelError(
+            f"the model {files.given!r} needs program code that comes with it, which tacit never runs; "
+            "give a model of a kind that transformers itself knows"
+        )
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another")
 
@@ -193,17 +231,24 @@ def tokens_a_batch(wanted: int | None, model: Any) -> int:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from writing bars and advice to the screen while a model is opened."""
+    """Keep transformers from writing bars and advice to the screen, and from reading stdin, while a model is opened.
+
+    Dialogues may be waiting on stdin, which must not become the answer to a question that a library asks. One thread at a time
+    is inside, since all of this is set for the whole process.
+    """
     logging = need("transformers", "neural").utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
+    with _quieting:
+        level, bars, stdin = logging.get_verbosity(), logging.is_progress_bar_enabled(), sys.stdin
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        sys.stdin = StringIO()
+        try:
+            yield
+        finally:
+            sys.stdin = stdin
+            logging.set_verbosity(level)
+            if bars:
+                logging.enable_progress_bar()
 
 
 def _files(folder: Path) -> list[Path]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import InputError, ModelError
 from ...graph.protocol import KnowledgeGraph
 from ..encoder import TextEncoder, open_encoder
-from ..extras import need
 from ..language import Analyser, open_analyser
 from ..linking import Linker
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
@@ -205,10 +204,11 @@ def _check_same(what: str, trained: str, given: str) -> None:
 
 
 def _own_tokenizer(checkpoint: Checkpoint) -> Any:
+    from ..models import find_model, open_tokenizer
     from .checkpoint import ENCODER
 
     assert checkpoint.folder is not None
-    return need("transformers", "neural").AutoTokenizer.from_pretrained(str(checkpoint.folder / ENCODER), local_files_only=True)
+    return open_tokenizer(find_model(checkpoint.folder / ENCODER))
 
 
 def make(

@@ -15,7 +15,7 @@ import numpy as np
 from ...graph.errors import InputError
 from ..accent.scorers.kgbert import MAX_LENGTH, reading
 from ..extras import need
-from ..models import find_model, open_model
+from ..models import find_model, open_config, open_model
 from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
@@ -77,8 +77,8 @@ def _opened(files: Any, device: str | None) -> tuple[Any, Any]:
     """An encoder with a fresh head for two classes, on its device; its tokenizer."""
     transformers = need("transformers", "neural")
     body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
-    config = transformers.AutoConfig.from_pretrained(str(files.folder), num_labels=2, local_files_only=True)
-    model = transformers.AutoModelForSequenceClassification.from_config(config)
+    config = open_config(files, num_labels=2)
+    model = transformers.AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
     getattr(model, model.base_model_prefix).load_state_dict(body.state_dict(), strict=False)
     return model.to(body.device), tokenizer
 
