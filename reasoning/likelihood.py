@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
 from .batching import counted, padded, together
-from .extras import need
+from .extras import extra_of, need
 from .models import ModelFiles, find_model, open_model, tokens_a_batch
 
 DEFAULT_MODEL = "microsoft/DialoGPT-large"
@@ -307,7 +307,7 @@ def open_causal(
         ModelError: there is no such model in reach, or it is no causal language model.
         MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
-    need("torch", "neural")
+    need("torch", extra_of(model))
     files = find_model(model, gguf=True)
     opened, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype=dtype)
     return CausalModel(files, opened, tokenizer, dtype=dtype, batch_tokens=batch_tokens, max_length=max_length)

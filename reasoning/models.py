@@ -69,12 +69,13 @@ class ModelFiles:
         return f"{self.name}@{self.digest}"
 
 
-def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = False) -> ModelFiles:
+def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = False, seconds: float = _SECONDS) -> ModelFiles:
     """Return the files of a model, fetching them when ``model`` is an id of the hub that is not in the local cache.
 
     Args:
         also: patterns of small files that are fetched along, e.g. :data:`SENTENCE_FILES`.
         gguf: a file of this format will do.
+        seconds: how long the hub may take to answer at all.
 
     Raises:
         ModelError: the folder holds no model, or there is none of that id in reach.
@@ -93,7 +94,7 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
     try:
         return _whole(ModelFiles(model, _snapshot(model, hub, also, local_files_only=True), model))
     except (hub.errors.LocalEntryNotFoundError, ModelError):
-        return _whole(ModelFiles(model, _fetched(model, hub, also), model))
+        return _whole(ModelFiles(model, _fetched(model, hub, also, seconds), model))
 
 
 def is_cached(model: str) -> bool:
@@ -271,7 +272,7 @@ def _whole(files: ModelFiles) -> ModelFiles:
     return files
 
 
-def _fetched(model: str, hub: Any, also: Sequence[str]) -> Path:
+def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
     """Fetch a model from the hub into the local cache and return its folder there."""
     import httpx
 
@@ -280,7 +281,7 @@ def _fetched(model: str, hub: Any, also: Sequence[str]) -> Path:
     if hub.constants.HF_HUB_OFFLINE:
         raise ModelError(f"the model {model!r} is not in the local cache, and HF_HUB_OFFLINE forbids fetching it; {way_out}")
     try:
-        answer = httpx.head(f"{home}/{model}/resolve/main/config.json", timeout=_SECONDS)
+        answer = httpx.head(f"{home}/{model}/resolve/main/config.json", timeout=seconds)
     except httpx.HTTPError as error:
         raise ModelError(f"the model {model!r} is not in the local cache, and {home} cannot be reached; {way_out}") from error
     if answer.status_code >= 400:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..graph.errors import InputError
+from ..graph.errors import InputError, MissingExtra
 from ..graph.protocol import KnowledgeGraph
 from .explanation import Explanation
 from .registry import load_metric, metric_options
@@ -43,6 +43,7 @@ class Reasoner:
         Raises:
             InputError: no metric, an unknown one, one named twice, one that needs a graph without one, or an unknown option.
             ModelError: a pipeline or model cannot be opened.
+            MissingExtra: packages that the metrics need are not installed; one error names the extras of all of them.
         """
         if isinstance(metrics, str):
             raise InputError(f"the metrics are one text; give a list of names, e.g. [{metrics!r}]")
@@ -56,9 +57,16 @@ class Reasoner:
                 f"there are options for {stray[0]!r}, which is not among the metrics to open; name it or leave them out"
             )
         self.graph = graph
-        self.metrics: tuple[Metric, ...] = tuple(
-            self._open(metric, given.get(metric, {}), pipeline) if isinstance(metric, str) else metric for metric in metrics
-        )
+        opened: list[Metric] = []
+        lacking: list[MissingExtra] = []
+        for metric in metrics:
+            try:
+                opened.append(self._open(metric, given.get(metric, {}), pipeline) if isinstance(metric, str) else metric)
+            except MissingExtra as error:
+                lacking.append(error)
+        if lacking:
+            raise MissingExtra.together(lacking)
+        self.metrics: tuple[Metric, ...] = tuple(opened)
 
     def _open(self, name: str, options: dict[str, Any], pipeline: Any) -> Metric:
         if pipeline is not None and "pipeline" in metric_options(name):

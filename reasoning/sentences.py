@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,9 +73,20 @@ def content_digest(folder: Path, reading: Reading) -> str:
     parts = [whole] if whole.exists() else sorted(path for pattern in _TOKENIZERS for path in folder.glob(pattern))
     for path in (*parts, *weight_files(folder)):
         hasher.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-        with path.open("rb") as file:
-            hasher.update(hashlib.file_digest(file, "sha256").digest())
+        hasher.update(bytes.fromhex(file_sha256(path)))
     return hasher.hexdigest()[:12]
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file in hex digits; one that has not changed since is read once."""
+    stat = path.stat()
+    return _file_sha256(path.resolve(), stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _file_sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _json(path: Path, files: ModelFiles) -> Any:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph, open_index
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; those of fetching have one of their own
+
 REPOSITORY = Path(__file__).parents[1]
 HOW_TO_GET_A_SERVER = (
     "Neo4j tests were skipped: docker run -p 7687:7687 -e NEO4J_AUTH=neo4j/tacit-test neo4j:5.26, "

@@ -100,6 +100,13 @@ def test_constraints_pin_every_direct_dependency() -> None:
     assert not outside, f"constraints.txt pins versions outside {outside}"
 
 
+def test_the_torch_that_the_quickstart_names_is_the_pinned_one() -> None:
+    from tacit.graph.errors import CPU_TORCH
+
+    [pinned] = re.findall(r"^torch(==\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert CPU_TORCH.replace("torch", f"torch{pinned}", 1) in (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+
+
 def test_no_file_bears_the_path_of_one_machine() -> None:
     personal = re.compile(r"(?<![\w.~$}>)])/(?:home|Users|root|work|opt)/[A-Za-z]")
     here = str(ROOT)

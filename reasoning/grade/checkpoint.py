@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ModelError
-from ..extras import need
+from ..extras import extra_of, need
 from ..folders import check_folder, whole_folder
 from .keywords import IdfTable
 
@@ -89,7 +89,6 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         ModelError: there is none, or it is not whole.
         MissingExtra: torch or transformers is not installed.
     """
-    need("torch", "neural")
     folder = Path(path).expanduser()
     try:
         weights, text = (folder / WEIGHTS).read_bytes(), (folder / SETTINGS).read_bytes()
@@ -101,6 +100,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         settings = json.loads(text)
         if settings.get("format") != FORMAT or settings.get("version") != VERSION:
             raise ValueError(f"{SETTINGS} is not of this format and version")
+        need("torch", extra_of(settings["encoder_id"] or None))
         model = _model(settings, weights, folder)
         return Checkpoint(
             model, IdfTable.from_dict(settings["idf"]), str(settings["encoder"]), str(settings["encoder_id"]),

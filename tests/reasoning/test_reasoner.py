@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from tacit.graph.errors import GraphUnavailable, InputError, ModelError
+from tacit.graph.errors import GraphUnavailable, InputError, MissingExtra, ModelError
 from tacit.reasoning import Reasoner, load_metric
 from tacit.reasoning import cache as memory
 from tacit.reasoning.language import SpacyAnalyser, Token, load_pipeline
@@ -70,6 +71,30 @@ def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatc
     assert set(read) <= texts | {""}
     assert {text for text, times in read.items() if times > 1} == set()
     assert texts == set(read) - {""}
+
+
+def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("torch", "sacrebleu"):
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(MissingExtra) as raised:
+        Reasoner(None, ["bleu", "length", "similarity", "expectation"])
+    assert str(raised.value) == "sacrebleu, torch are not installed; run: pip install 'tacit-kg[baselines,minilm]'"
+
+
+@pytest.mark.parametrize(
+    ("platform", "package", "told"),
+    [
+        ("linux", "torch", " (on Linux without a GPU, run this first: pip install torch --index-url https://download.pytorch.org/whl/cpu)"),
+        ("linux", "sacrebleu", ""),
+        ("darwin", "torch", ""),
+    ],
+)  # fmt: skip
+def test_where_torch_would_bring_cuda_the_way_round_it_is_named(
+    platform: str, package: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    assert str(MissingExtra(package, "neural")) == f"{package} is not installed; run: pip install 'tacit-kg[neural]'{told}"
 
 
 def test_a_text_is_encoded_once_for_all_metrics(monkeypatch: pytest.MonkeyPatch) -> None:

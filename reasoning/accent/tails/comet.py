@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ....graph.errors import InputError
 from ....graph.names import normalise_event
-from ...extras import need
+from ...extras import extra_of, need
 from ...models import ModelFiles, find_model
 from ..events import head_form
 from ..statements import statement
@@ -96,7 +96,7 @@ def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, 
     """
     if beams < 1:
         raise InputError(f"{beams} beams make no sense; give 1 or more")
-    need("torch", "neural")
+    need("torch", extra_of(model))
     files = find_model(model, gguf=True)
     return Comet(files, open_writer(files, device=device), beams=beams)
 
