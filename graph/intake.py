@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .model import Assertion
-from .names import check_relation, label_of
+from .names import MAX_URI, check_relation, is_too_long, label_of
 
 Numbers = NDArray[np.int64]
+
+_SHORT = MAX_URI // 4  # characters that never make too many bytes
+_LARGEST_RANK = 2**63 - 1
 
 
 class Numbered(NamedTuple):
@@ -91,6 +94,7 @@ def _plain(row: Assertion, relations: set[str]) -> bool:
         and type(row[3]) is float
         and 0.0 <= row[3] < math.inf
         and row[10] is row[11] is None
+        and len(row[0]) <= _SHORT >= len(row[2])
     )
 
 
@@ -98,15 +102,25 @@ def checked(row: Assertion) -> Assertion:
     """Return ``row`` with its numbers as plain ``float`` and ``int``.
 
     Raises:
-        InputError: a weight that is no number from 0 up, nodes of two labels, or a malformed relation name.
+        InputError: a weight that is no number from 0 up, a rank or score that is none, nodes of two labels, a URI that is too
+            long, or a malformed relation name.
     """
     check_relation(row.relation)
     if label_of(row.head) != label_of(row.tail) or not row.head or not row.tail:
         raise InputError(f"{row.head!r} and {row.tail!r} cannot be joined; an assertion joins two concepts or two events")
+    for uri in (row.head, row.tail):
+        if is_too_long(uri):
+            raise InputError(
+                f"{uri[:60]!r}… cannot be stored: a URI may have {MAX_URI:,} bytes, and this has {len(uri.encode()):,}"
+            )
     if not (math.isfinite(row.weight) and row.weight >= 0):
         raise InputError(
             f"a weight of {row.weight} cannot be stored; weights are finite and not negative ({row.head} {row.relation})"
         )
+    if row.score is not None and not math.isfinite(row.score):
+        raise InputError(f"a score of {row.score} cannot be stored; scores are finite ({row.head} {row.relation})")
+    if row.rank is not None and not 0 <= row.rank <= _LARGEST_RANK:
+        raise InputError(f"a rank of {row.rank} cannot be stored; ranks count from 0 ({row.head} {row.relation})")
     if type(row.weight) is not float or row.rank is not None or row.score is not None:
         row = row._replace(
             weight=float(row.weight),

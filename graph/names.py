@@ -14,6 +14,10 @@ from .errors import InputError
 
 Label = Literal["Concept", "Event"]
 
+#: The longest URI that a graph holds, in bytes of UTF-8: Neo4j cannot index much longer ones, and both engines hold the same.
+MAX_URI = 4096
+URI_TOO_LONG = f"URI longer than {MAX_URI:,} bytes"
+
 _RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _SPACE = re.compile(r"\s+")
 _PERSON = re.compile(r"\bperson\s*([xyz])(s?)(?![a-z0-9])")
@@ -60,6 +64,11 @@ def event_uri(text: str) -> str:
     if not normal:
         raise InputError(f"{text!r} names no event; give a phrase such as 'PersonX eats dinner'")
     return "/e/" + normal.replace("___", "[]").replace(" ", "_")
+
+
+def is_too_long(uri: str) -> bool:
+    """Whether ``uri`` has more than ``MAX_URI`` bytes, which no graph holds."""
+    return len(uri) > MAX_URI // 4 and len(uri.encode(errors="surrogatepass")) > MAX_URI
 
 
 def label_of(uri: str) -> Label:

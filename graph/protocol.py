@@ -113,9 +113,18 @@ class WritableGraph(KnowledgeGraph, Protocol):
         rows: Iterable[Assertion],
         entry: Callable[[], LoadEntry] | None = None,
         progress: Callable[[int], None] | None = None,
+        name: str = "",
     ) -> LoadCounts:
         """Add ``rows``; what is there already stays as it is, so a load that died can be run again.
 
         ``entry`` is called after the last row and joins the manifest (an entry of the same loader, sha256 and options replaces
-        its former self); ``progress`` is called with the number of rows since its last call.
+        its former self); an error that it raises ends the load. ``progress`` is called with the number of rows since its last
+        call. ``name`` is what :meth:`unfinished` calls the load if it dies; without one a server keeps no trace of it.
+        """
+
+    def unfinished(self) -> list[str]:
+        """Return the names of loads that were begun and not finished: on a server, those that run at the moment among them.
+
+        A load that died left nothing in an embedded graph and may have left a part of its rows on a server. The name is ``a
+        load`` where none was given.
         """

@@ -23,13 +23,16 @@ class OutOfMemory(GraphError):
 class Engine:
     """An open database file; safe to use from several threads, one query at a time."""
 
-    def __init__(self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY) -> None:
+    def __init__(self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY, shown: Path | None = None) -> None:
         """Open ``file``, which comes into being when ``writable``; ``memory`` bytes at most are cached.
+
+        ``shown`` is what errors name instead of ``file`` (and its folder), where that is a draft.
 
         Raises:
             GraphError: the engine cannot open it.
         """
         self.file = file
+        self.shown = shown or file
         self._lock = threading.Lock()
         try:
             self._database = ladybug.Database(
@@ -38,7 +41,7 @@ class Engine:
             self._connection = ladybug.Connection(self._database)
         except RuntimeError as error:
             raise GraphError(
-                f"{file} cannot be opened as a graph ({_first_line(error)}); load it again with `tacit load`"
+                f"{self.shown} cannot be opened as a graph ({self._reason(error)}); load it again with `tacit load`"
             ) from error
 
     def rows(self, query: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
@@ -82,9 +85,13 @@ class Engine:
             if self._database.is_closed:
                 raise GraphUnavailable(f"{self.file.parent} was closed while it was asked; open it again") from error
             kind = OutOfMemory if "Buffer manager exception" in str(error) else GraphError
-            raise kind(f"the query {query.name} failed in {self.file} ({_first_line(error)})") from error
+            raise kind(f"the query {query.name} failed in {self.shown} ({self._reason(error)})") from error
         assert isinstance(result, ladybug.QueryResult)
         return result
+
+    def _reason(self, error: Exception) -> str:
+        """The engine's own words, which name no draft."""
+        return _first_line(error).replace(str(self.file), str(self.shown))
 
     def close(self) -> None:
         """Write what is pending and let go of the file."""

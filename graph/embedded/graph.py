@@ -24,6 +24,9 @@ _SOURCES = 64
 def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
     """Open the graph in the folder ``path``; with ``create`` an empty one comes into being where there is none.
 
+    One that came into being is removed again when the ``with`` block that it is used in ends in an error before anything was
+    loaded.
+
     Raises:
         GraphNotFound: there is no graph.
         GraphBusy: it has to be made, and another process is doing so.
@@ -34,7 +37,7 @@ def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
     if not (path / load.DATABASE).exists():
         if not create:
             raise GraphNotFound(f"there is no graph at {path}; make one with: tacit load conceptnet FILE --into {path}")
-        load.create(path)
+        return EmbeddedGraph(path, load.create(path))
     return EmbeddedGraph(path)
 
 
@@ -43,9 +46,16 @@ class EmbeddedGraph(Store):
 
     dialect: ClassVar[Dialect] = "embedded"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, made: tuple[Path, ...] | None = None) -> None:
+        """Open the graph; ``made`` are the folders that were made for it, None when it was there before."""
         self.path = path
+        self._made = made
         self._engine: Engine | None = Engine(path / load.DATABASE)
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+        if any(exc) and self._made is not None:
+            load.discard(self.path, self._made)
 
     @property
     def url(self) -> str:
@@ -104,6 +114,7 @@ class EmbeddedGraph(Store):
         rows: Iterable[Assertion],
         entry: Callable[[], LoadEntry] | None = None,
         progress: Callable[[int], None] | None = None,
+        name: str = "",
     ) -> LoadCounts:
         """Add ``rows``, all or nothing; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
@@ -113,10 +124,15 @@ class EmbeddedGraph(Store):
             InputError: a row is not an assertion that a graph can hold.
         """
         refuse_closed(self._engine is None, self.url)
-        counts = load.load(self.path, rows, entry, progress)
+        counts = load.load(self.path, rows, entry, progress, name)
         self._open().close()
         self._engine = Engine(self.path / load.DATABASE)
         return counts
+
+    def unfinished(self) -> list[str]:
+        """Return the name of a load that was killed; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
+        name = load.died(self.path)
+        return [] if name is None else [name]
 
     def close(self) -> None:
         """Let go of the file; closing twice is harmless."""

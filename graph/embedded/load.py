@@ -1,7 +1,8 @@
 """Loading into an embedded graph, so that a load which dies leaves the graph as it was.
 
 New rows wait in a spool, then go into a copy of the database file, which takes the file's place by one rename when all is
-written. Only one process loads at a time; readers keep the file that they opened.
+written. Only one process loads at a time; readers keep the file that they opened. Drafts go when a load ends, however it ends; a
+process that is killed leaves them, which :func:`died` tells, and the next load removes them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +27,7 @@ from ..model import Assertion, LoadCounts, LoadEntry, Manifest
 from ..names import label_of
 from . import schema
 from .engine import LOAD_MEMORY, Engine, OutOfMemory
-from .spool import Spool
+from .spool import Spool, writing
 
 DATABASE = "graph.lbug"
 _LOCK = "graph.lock"
@@ -35,26 +37,66 @@ _DOUBLINGS = 2
 _COPY = 250_000  # rows at a time; more save the engine no time and cost it memory
 
 
-def create(folder: Path) -> None:
-    """Make an empty graph in ``folder`` unless there is one.
+def create(folder: Path) -> tuple[Path, ...]:
+    """Make an empty graph in ``folder`` unless there is one, and return the folders that had to be made, innermost first.
 
     Raises:
         GraphBusy: another process writes there.
         GraphError: nothing can be written there.
     """
+    made = tuple(place for place in (folder, *folder.parents) if not place.exists())
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GraphError(f"{folder} cannot be made ({error.strerror}); give a folder that can be written to") from error
-    with _alone(folder):
-        if not (folder / DATABASE).exists():
-            engine = Engine(folder / _DRAFT, writable=True, memory=LOAD_MEMORY)
-            try:
-                schema.create(engine)
-                engine.rows(query("write_manifest"), properties(Manifest()))
-            finally:
-                engine.close()
-            _put_in_place(folder)
+    try:
+        with _alone(folder), writing(folder):
+            if not (folder / DATABASE).exists():
+                engine = Engine(folder / _DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
+                try:
+                    schema.create(engine)
+                    engine.rows(query("write_manifest"), properties(Manifest()))
+                finally:
+                    engine.close()
+                _put_in_place(folder)
+    except BaseException:
+        discard(folder, made)
+        raise
+    return made
+
+
+def discard(folder: Path, made: Iterable[Path] = ()) -> None:
+    """Remove the graph in ``folder`` if nothing was ever loaded into it, and then the folders ``made`` for it that are empty."""
+    try:
+        with _alone(folder):
+            if (folder / DATABASE).exists():
+                engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
+                try:
+                    empty = from_row(engine.rows(query("manifest"))[0]) == Manifest()
+                finally:
+                    engine.close()
+                if not empty:
+                    return
+                (folder / DATABASE).unlink()
+            (folder / _LOCK).unlink()
+        for place in made:
+            place.rmdir()
+    except (GraphError, OSError):  # somebody else works there
+        return
+
+
+def died(folder: Path) -> str | None:
+    """Return the name of the load into ``folder`` that was killed: its drafts are there, and no process holds the lock."""
+    if next(folder.glob(f"{_DRAFT}*"), None) is None:
+        return None
+    name = ""
+    with suppress(OSError), (folder / _LOCK).open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        name = lock.read().decode(errors="replace")
+    return name or "a load"
 
 
 @rare_cycle_search()
@@ -63,6 +105,7 @@ def load(
     rows: Iterable[Assertion],
     entry: Callable[[], LoadEntry] | None = None,
     progress: Callable[[int], None] | None = None,
+    name: str = "",
 ) -> LoadCounts:
     """Add ``rows`` to the graph in ``folder``, all or nothing; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
@@ -71,14 +114,14 @@ def load(
         GraphError: the engine failed; the graph is as it was.
         InputError: a row is not an assertion that a graph can hold.
     """
-    with _alone(folder):
+    with _alone(folder, name):
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
             before = from_row(engine.rows(query("manifest"))[0])
             known, nodes = _known(engine)
         finally:
             engine.close()
-        with Spool(folder / f"{_DRAFT}.spool") as spool:
+        with Spool(folder / f"{_DRAFT}.spool", folder) as spool:
             manifest, duplicates = _take_in(new_assertions(rows, known, _BATCH, progress), spool, nodes, before)
         new = manifest.assertions - before.assertions
         if entry:
@@ -86,8 +129,8 @@ def load(
         if manifest != before:
             del known, nodes
             pa.default_memory_pool().release_unused()
-            _write(folder, spool, manifest)
-        _sweep(folder)
+            with writing(folder):
+                _write(folder, spool, manifest)
     return LoadCounts(new, duplicates)
 
 
@@ -135,15 +178,13 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
         except OutOfMemory:
             if doubled == _DOUBLINGS:
                 raise
-        except OSError as error:
-            raise GraphError(f"{folder} cannot be written to ({error.strerror}); the graph is as it was") from error
     _put_in_place(folder)
 
 
 def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
     Path(f"{folder / _DRAFT}.wal").unlink(missing_ok=True)
     shutil.copyfile(folder / DATABASE, folder / _DRAFT)
-    engine = Engine(folder / _DRAFT, writable=True, memory=memory)
+    engine = Engine(folder / _DRAFT, writable=True, memory=memory, shown=folder)
     try:
         tables = schema.relation_tables(engine)
         for label, rows in spool.nodes(_COPY):
@@ -161,7 +202,7 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
 def _put_in_place(folder: Path) -> None:
     draft = folder / _DRAFT
     if Path(f"{draft}.wal").exists():
-        raise GraphError(f"the engine left work unfinished in {draft}.wal; the graph is as it was, load again")
+        raise GraphError(f"the engine did not finish writing {folder}; the graph is as it was, load again")
     with draft.open("rb") as file:
         os.fsync(file.fileno())
     draft.replace(folder / DATABASE)
@@ -176,22 +217,55 @@ def _sweep(folder: Path) -> None:
     """Remove what a load leaves behind."""
     for left in folder.glob(f"{_DRAFT}*"):
         if left.is_dir():
-            shutil.rmtree(left)
+            shutil.rmtree(left, ignore_errors=True)
         else:
-            left.unlink()
+            left.unlink(missing_ok=True)
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; what a load that died left behind is removed."""
-    try:
-        file = (folder / _LOCK).open("a")
-    except OSError as error:
-        raise GraphError(f"{folder} cannot be written to ({error.strerror}); check who may write there") from error
-    with file as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise GraphBusy(f"another process is loading into {folder}; try again when it is done") from None
+def _alone(folder: Path, name: str = "") -> Iterator[None]:
+    """Hold the folder's lock, with the name of the load in it.
+
+    Drafts are removed: those of a load that was killed before, and one's own at the end, however it comes.
+    """
+    with _locked(folder) as lock:
         _sweep(folder)
-        yield
+        try:
+            _write_name(lock, name)
+            yield
+        finally:
+            _sweep(folder)
+            _write_name(lock, "")
+
+
+def _write_name(lock: IO[str], name: str) -> None:
+    with suppress(OSError):  # a full disk
+        lock.truncate(0)
+        lock.write(name)
+        lock.flush()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[IO[str]]:
+    path = folder / _LOCK
+    while True:
+        try:
+            lock = path.open("a", encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise GraphError(f"{folder} cannot be written to ({error.strerror}); check who may write there") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise GraphBusy(f"another process is loading into {folder}; try again when it is done") from None
+            if not _is(lock, path):  # removed between opening and locking it, with a graph that was discarded
+                continue
+            yield lock
+            return
+
+
+def _is(file: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -5,7 +5,10 @@ One Arrow file a table; texts that repeat are stored once a batch.
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..errors import GraphError
 from ..intake import Numbered
 from ..names import Label, language_of, text_of
 from .schema import key_of, table_of
@@ -37,16 +41,44 @@ NODES = {
     "Event": pa.schema([("uri", pa.string()), ("text", pa.string())]),
 }
 
+_FULL = "No space left on device"
+
 Key = tuple[str, Label]
 _LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
-class Spool:
-    """Files of new nodes and assertions by table in one folder; a context manager that closes the files."""
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn the failures of writing a graph in ``folder`` into one sentence that names it, also when the engine met a full disk.
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
+    Raises:
+        GraphError: something could not be written.
+    """
+    try:
+        yield
+    except (OSError, GraphError) as error:
+        if isinstance(error, GraphError) and _FULL not in str(error):
+            raise
+        if isinstance(error, GraphError) or error.errno in (errno.ENOSPC, errno.EDQUOT):
+            free = shutil.disk_usage(folder).free
+            raise GraphError(
+                f"the disk of {folder} is full ({free / 1e6:,.0f} MB are free); free some space there and run the load again: "
+                "it needs as much as the graph takes now and twice what is added; the graph is as it was"
+            ) from error
+        raise GraphError(f"{folder} cannot be written to ({error.strerror or error}); the graph is as it was") from error
+
+
+class Spool:
+    """Files of new nodes and assertions by table in one folder; a context manager that closes the files.
+
+    Args:
+        folder: where they stand, made by this; graph: the folder of the graph that they are for, as messages call it.
+    """
+
+    def __init__(self, folder: Path, graph: Path) -> None:
+        with writing(graph):
+            folder.mkdir()
+        self._folder, self._graph = folder, graph
         self._writers: dict[Path, pa.RecordBatchStreamWriter] = {}
         self._edges: dict[Key, Path] = {}
         self._tables: dict[str, str] = {}
@@ -78,14 +110,16 @@ class Spool:
             self._write(path, rows.take(pa.array(np.flatnonzero(codes == code))))
 
     def _write(self, path: Path, rows: pa.RecordBatch) -> None:
-        if path not in self._writers:
-            self._writers[path] = pa.ipc.new_stream(str(path), rows.schema)
-        self._writers[path].write_batch(rows)
+        with writing(self._graph):
+            if path not in self._writers:
+                self._writers[path] = pa.ipc.new_stream(str(path), rows.schema)
+            self._writers[path].write_batch(rows)
 
     def finish(self) -> None:
         """Close the files for writing."""
-        for writer in self._writers.values():
-            writer.close()
+        with writing(self._graph):
+            for writer in self._writers.values():
+                writer.close()
 
     def nodes(self, size: int) -> Iterator[tuple[Label, pa.Table]]:
         """Yield each label's new nodes, about ``size`` at a time."""
@@ -103,7 +137,12 @@ class Spool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.finish()
+        if error is None:
+            self.finish()
+            return
+        with suppress(OSError):  # what went wrong first is what matters
+            for writer in self._writers.values():
+                writer.close()
 
 
 def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:

@@ -81,6 +81,7 @@ class Neo4jGraph(Store):
         rows: Iterable[Assertion],
         entry: Callable[[], LoadEntry] | None = None,
         progress: Callable[[int], None] | None = None,
+        name: str = "",
     ) -> LoadCounts:
         """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
@@ -89,7 +90,11 @@ class Neo4jGraph(Store):
             GraphError: the server refused something.
             InputError: a row is not an assertion that a graph can hold.
         """
-        return load.load(self._open(), rows, entry, progress)
+        return load.load(self._open(), rows, entry, progress, name)
+
+    def unfinished(self) -> list[str]:
+        """Return the names of loads that run or have died; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
+        return [name for (name,) in self._ask("unfinished_loads")]
 
     def close(self) -> None:
         """Close every connection; closing twice is harmless."""

@@ -1,7 +1,8 @@
 """Loading into Neo4j: batches in managed transactions, each of which also brings the manifest up to date.
 
 Assertions are known by the ``id`` of their relationships, so a load that died, on either side, can be run again. The manifest
-node is locked first in every transaction: loads take turns, and count and checksum are true after each.
+node is locked first in every transaction: loads take turns, and count and checksum are true after each. It also keeps the names
+of loads that have begun and are not done.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def load(
     rows: Iterable[Assertion],
     entry: Callable[[], LoadEntry] | None = None,
     progress: Callable[[int], None] | None = None,
+    name: str = "",
 ) -> LoadCounts:
     """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
@@ -38,18 +40,20 @@ def load(
         InputError: a row is not an assertion that a graph can hold.
     """
     constrained: set[str] = set()
-    _constrain(server)
     new = duplicates = 0
-    for batch in new_assertions(rows, Known(), _BATCH, progress):
+    for number, batch in enumerate(new_assertions(rows, Known(), _BATCH, progress)):
+        if number == 0:
+            _constrain(server)
         relations = {row.relation for row in batch.rows} - constrained
         if relations:
             _constrain(server, sorted(relations))
             constrained |= relations
-        added = server.write("loading", partial(_add, batch=batch)) if batch.rows else 0
+        added = server.write("loading", partial(_add, batch=batch, name=name)) if batch.rows else 0
         new += added
         duplicates += batch.duplicates + len(batch.rows) - added
-    if entry:
-        server.write("writing the manifest", partial(_note, entry=entry()))
+    made = entry() if entry else None
+    if made or (name and new):
+        server.write("writing the manifest", partial(_finish, entry=made, name=name))
     return LoadCounts(new, duplicates)
 
 
@@ -77,7 +81,7 @@ def statements(relations: Iterable[str] | None = None) -> list[str]:
     return [*nodes, query("constrain_manifest", "neo4j").text]
 
 
-def _add(transaction: neo4j.ManagedTransaction, batch: Numbered) -> int:
+def _add(transaction: neo4j.ManagedTransaction, batch: Numbered, name: str) -> int:
     """Make what is not there of ``batch`` and return how many assertions that were."""
     manifest = _locked(transaction)
     groups: dict[tuple[str, Label], list[int]] = defaultdict(list)
@@ -99,6 +103,8 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Numbered) -> int:
         if rows:
             transaction.run(asked.text, rows=rows).consume()
     _write_manifest(transaction, with_assertions(manifest, [batch.contents[place] for place in added]))
+    if name:
+        transaction.run(query("begin_load", "neo4j").text, name=name).consume()
     return len(added)
 
 
@@ -111,11 +117,13 @@ def _make_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) ->
             transaction.run(asked.text, rows=nodes).consume()
 
 
-def _note(transaction: neo4j.ManagedTransaction, entry: LoadEntry) -> None:
+def _finish(transaction: neo4j.ManagedTransaction, entry: LoadEntry | None, name: str) -> None:
     manifest = _locked(transaction)
-    noted = with_entry(manifest, entry)
+    noted = with_entry(manifest, entry) if entry else manifest
     if noted != manifest:
         _write_manifest(transaction, noted)
+    if name:
+        transaction.run(query("end_load", "neo4j").text, name=name).consume()
 
 
 def _locked(transaction: neo4j.ManagedTransaction) -> Manifest:

@@ -22,6 +22,7 @@ from tacit.graph import (
 )
 from tacit.graph.embedded import load as embedded_load
 from tacit.graph.embedded.spool import Spool
+from tacit.graph.names import MAX_URI
 
 from .worlds import BONE, DOG, NASTY_ROWS, SMALL, random_rows
 
@@ -68,6 +69,26 @@ def test_numbers_keep_their_kind(new_store: NewStore) -> None:
     assert repr(row.rank) == "1"
     assert repr(row.score) == "0.0"
     assert store.manifest().checksum == checksum([row])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Assertion("/c/en/" + "x" * MAX_URI, "IsA", BONE),
+        Assertion(BONE, "IsA", "/c/en/" + "x" * 70_000),
+        Assertion("/e/" + "ü" * 2100, "xWant", "/e/y"),
+        Assertion(DOG, "IsA", BONE, rank=2**63),
+        Assertion(DOG, "IsA", BONE, score=float("inf")),
+    ],
+    ids=["uri", "long uri", "event", "rank", "score"],
+)
+def test_both_stores_refuse_what_one_of_them_cannot_hold(new_store: NewStore, row: Assertion) -> None:
+    store = new_store()
+    longest = Assertion("/c/en/" + "ü" * ((MAX_URI - 6) // 2), "IsA", BONE, rank=2**63 - 1)
+    store.load([longest])
+    with pytest.raises(InputError, match="cannot be stored"):
+        store.load([Assertion(DOG, "IsA", DOG), row])
+    assert list(store.assertions()) == [longest]
 
 
 def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore) -> None:
