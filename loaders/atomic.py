@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..graph.errors import InputError
 from ..graph.model import Assertion
-from ..graph.names import event_uri, normalise_event
+from ..graph.names import URI_TOO_LONG, event_uri, is_too_long, normalise_event
 from ..graph.relations import ATOMIC_RELATIONS
 from .hashes import HashSet, hash64
 from .lines import decode, lines
@@ -83,6 +83,9 @@ class AtomicReader(Reader[Assertion]):
             if relation is None or head is None:
                 self.reject(line.number, "unknown relation" if relation is None else "empty head", text)
                 continue
+            if is_too_long(head):
+                self.reject(line.number, URI_TOO_LONG, text)
+                continue
             if not tails:
                 self.drop(QUERY)
                 continue
@@ -90,6 +93,8 @@ class AtomicReader(Reader[Assertion]):
                 tail = _uri(tail_text)
                 if tail is None:
                     self.drop(EMPTY_TAIL)
+                elif is_too_long(tail):
+                    self.reject(line.number, URI_TOO_LONG, text)
                 elif tail == "/e/none" and not self._keep_none:
                     self.drop(NONE_TAIL)
                 elif not seen.add(hash64(f"{head}\t{relation}\t{tail}")):

@@ -18,7 +18,7 @@ import orjson
 
 from ..graph.errors import InputError
 from ..graph.model import Assertion
-from ..graph.names import check_relation
+from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
 from .classify import Classified, classify_blocks
 from .lines import NUL_BYTE, blocks
 from .reader import OnReject, Reader
@@ -84,7 +84,7 @@ class ConceptNetReader(Reader[Assertion]):
         """Lines by what is to become of them; in a thread of its own, and compiled, where the file is large."""
         compiled = self._compiled
         if compiled is None:
-            compiled = (self.bytes_total or 0) >= self._compiled_from()
+            compiled = self.bytes_total is None or self.bytes_total >= self._compiled_from()  # what is piped is often large
         if not compiled:
             return classify_blocks(blocks(self.source), self._languages)
         from .scanner import scan_blocks
@@ -139,6 +139,9 @@ class ConceptNetReader(Reader[Assertion]):
             head, head_sense = _fold(head)
         if tail.count("/") != 3:
             tail, tail_sense = _fold(tail)
+        if is_too_long(head) or is_too_long(tail):
+            self.reject(number, URI_TOO_LONG, line)
+            return None
         self.report.read += 1
         self.report.kept += 1
         return Assertion(head, relation, tail, weight, "conceptnet", dataset, license, contributors, head_sense, tail_sense)
@@ -179,7 +182,7 @@ def parse_details(rest: str) -> tuple[float, str, str, str] | str:
         return "unexpected JSON"
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 <= weight < math.inf:
         return "weight is not a finite number >= 0"
-    return float(weight), dataset, license, contributors
+    return abs(float(weight)), dataset, license, contributors  # -0.0 is 0.0
 
 
 def read_conceptnet(

@@ -14,8 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.errors import LoadError
 from .lines import Line, decode, lines
 from .reader import OnReject, Reader
+
+MAX_DIMENSIONS = 10_000
 
 _HEADER = re.compile(rb"\d+ +\d+ *")
 _TWO_DIGITS = re.compile(r"[0-9][0-9]")
@@ -47,10 +50,15 @@ class NumberbatchReader(Reader[Vector]):
     dimensions: int | None = None
 
     def candidates(self) -> Iterator[tuple[Line, str]]:
-        """Yield the lines that have a term and the right number of values, with the term's URI; count the others."""
+        """Yield the lines that have a term and the right number of values, with the term's URI; count the others.
+
+        Raises:
+            LoadError: the file is damaged, or its first line says how long the vectors are and cannot be right.
+        """
+        self.source.check()
         for line in lines(self.source):
-            if line.number == 1 and _HEADER.fullmatch(line.data):
-                self.dimensions = int(line.data.split()[1])
+            if line.number == 1 and line.flaw is None and _HEADER.fullmatch(line.data):
+                self.dimensions = self._header(line.data.split()[1])
                 self.drop("header")
                 continue
             if not line.data.strip():
@@ -63,23 +71,42 @@ class NumberbatchReader(Reader[Vector]):
                 self.reject(line.number, flaw, line.data)
             elif not rest:
                 self.reject(line.number, "no values", line.data)
+            elif self.dimensions is None and count > MAX_DIMENSIONS:
+                self.reject(line.number, f"more than {MAX_DIMENSIONS:,} values", line.data)
             elif self.dimensions is not None and count != self.dimensions:
                 self.reject(line.number, f"not {self.dimensions} values", line.data)
             else:
                 self.dimensions = count
                 yield Line(line.number, rest), text if text.startswith("/c/") else f"/c/en/{text}"
+        self.source.fail_if_damaged()
+
+    def _header(self, digits: bytes) -> int:
+        """Return the length of the vectors that the first line gives."""
+        digits = digits.lstrip(b"0") or b"0"
+        if len(digits) > len(str(MAX_DIMENSIONS)) or not 0 < int(digits) <= MAX_DIMENSIONS:
+            told = digits.decode() if len(digits) <= 20 else f"a number of {len(digits):,} digits"
+            raise LoadError(
+                f"{self.source.name} is no Numberbatch file: its first line says that a vector has {told} values "
+                f"(1 to {MAX_DIMENSIONS:,} are read); check the file"
+            )
+        return int(digits)
 
     def values(self, line: Line) -> NDArray[np.float32] | None:
         """Return the numbers in ``line``, or None after rejecting it."""
         try:
-            values = np.array([float(text) for text in line.data.split()], np.float32)
+            if b"_" in line.data:  # which Python's numbers may hold
+                raise ValueError
+            values = np.array([float(text) for text in line.data.split()], np.float64)
         except ValueError:
             self.reject(line.number, "a value is not a number", line.data)
             return None
         if not bool(np.all(np.abs(values) <= _LARGEST)):
             self.reject(line.number, f"a value is beyond ±{_LARGEST:.0f}", line.data)
             return None
-        return values
+        if len(values) != self.dimensions:
+            self.reject(line.number, f"not {self.dimensions} values", line.data)
+            return None
+        return values.astype(np.float32)
 
     def _rows(self) -> Iterator[Vector]:
         for line, uri in self.candidates():

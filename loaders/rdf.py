@@ -1,19 +1,22 @@
 """RDF files (N-Triples, Turtle, RDF/XML) as assertions: predicates become relations, labels texts, IRIs concepts.
 
 N-Triples stream line by line; labels of foreign IRIs are collected in a pass of their own before. Turtle and RDF/XML documents
-are parsed whole, so they must fit into memory. What :mod:`tacit.loaders.rdf_export` wrote reads back as the very same assertions.
+are parsed whole, so they must fit into memory. A triple that a graph cannot hold (half a Unicode character, a weight, rank or
+score that is no such number, a concept joined to an event, a URI that is too long) is rejected and counted, never altered. What
+:mod:`tacit.loaders.rdf_export` wrote reads back as the very same assertions.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ..graph.errors import InputError
 from ..graph.model import Assertion
-from ..graph.names import check_relation
+from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
 from .hashes import HashSet, hash64
 from .lines import decode, lines
@@ -31,7 +34,18 @@ LITERAL = "literal"
 UNMAPPED = "predicate left out by the mapping"
 UNNAMED = "predicate or node without a name"
 
+NOT_UNICODE = "not well-formed Unicode"
+MIXED = "joins a concept and an event"
+
 _STATEMENT = terms.RDF + "Statement"
+
+
+class _Found(NamedTuple):
+    """A triple and where it stands: line (0: unknown, in a document that is parsed whole) and text."""
+
+    triple: Triple
+    line: int = 0
+    text: str = ""
 
 
 class RdfReader(Reader[Assertion]):
@@ -67,6 +81,11 @@ class RdfReader(Reader[Assertion]):
         super().__init__(path, strict=strict, on_reject=on_reject, options=options)
         self._seen = HashSet()
 
+    @property
+    def kind(self) -> str:
+        """The format of the file."""
+        return self._format
+
     def _rows(self) -> Iterator[Assertion]:
         with quiet_rdflib():
             yield from self._stream() if self._format == "nt" else self._document()
@@ -75,9 +94,9 @@ class RdfReader(Reader[Assertion]):
 
     def _stream(self) -> Iterator[Assertion]:
         parse = LineParser()
-        if self._labels is not None and self.path != "-":
+        if self._labels is not None and self.source.bytes_total is not None:
             self._labels.collect(self.path, parse)
-        statement: list[Triple] = []
+        statement: list[_Found] = []
         for line in lines(self.source):
             text, flaw = decode(line)
             if flaw is not None:
@@ -90,13 +109,17 @@ class RdfReader(Reader[Assertion]):
             if triple is None:
                 self.reject(line.number, "not an N-Triples line", text)
                 continue
-            if statement and triple[0] != statement[0][0]:
+            if not _is_text(triple):
+                self.reject(line.number, NOT_UNICODE, text)
+                continue
+            found = _Found(triple, line.number, text)
+            if statement and triple[0] != statement[0].triple[0]:
                 yield from self._statement(statement)
                 statement = []
             if statement or (str(triple[1]) == terms.RDF + "type" and str(triple[2]) == _STATEMENT):
-                statement.append(triple)
+                statement.append(found)
             else:
-                yield from self._triple(*triple)
+                yield from self._triple(found)
         if statement:
             yield from self._statement(statement)
 
@@ -118,18 +141,22 @@ class RdfReader(Reader[Assertion]):
             for predicate in LABEL_PREDICATES:
                 for triple in graph.triples((None, rdflib.URIRef(predicate), None)):
                     self._labels.remember(*triple)
-        statements = set(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
-        for subject in dict.fromkeys(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement)):
-            yield from self._statement(list(graph.triples((subject, None, None))))
+        statements = dict.fromkeys(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
+        for subject in statements:
+            yield from self._statement([_Found(triple) for triple in graph.triples((subject, None, None))])
         for triple in graph:
             if triple[0] not in statements:
-                yield from self._triple(*triple)
+                yield from self._triple(_Found(triple))
         if problem is not None:
             self.reject(problem[0], problem[1], "what stands before this point was read")
 
     # ---- one triple, one statement
 
-    def _triple(self, head: Any, predicate: Any, tail: Any) -> Iterator[Assertion]:
+    def _triple(self, found: _Found) -> Iterator[Assertion]:
+        head, predicate, tail = found.triple
+        if not _is_text(found.triple):
+            self._refuse(found, NOT_UNICODE)
+            return
         if not self._seen.add(_key(head, predicate, tail)):
             self.drop(DUPLICATE)
             return
@@ -152,49 +179,55 @@ class RdfReader(Reader[Assertion]):
             self.drop(UNNAMED)
             return
         (first, first_sense), (second, second_sense) = ends[0], ends[1]
-        yield self._keep(Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense))
+        yield from self._keep(
+            Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense), found
+        )
 
-    def _statement(self, triples: list[Triple]) -> Iterator[Assertion]:
+    def _statement(self, found: list[_Found]) -> Iterator[Assertion]:
         """Turn a reified statement of tacit's own vocabulary, or any other, into its assertion."""
-        values = {str(predicate): value for _, predicate, value in triples}
-        parts = [values.get(terms.RDF + name) for name in ("subject", "predicate", "object")]
-        self.drop(DETAIL, len(triples) - 1)
-        if any(part is None or is_blank(part) for part in parts):
+        lines = {str(each.triple[1]): each for each in found}
+        values = {name: each.triple[2] for name, each in lines.items()}
+        self.drop(DETAIL, len(found) - 1)
+        for each in found:
+            if not _is_text(each.triple):
+                self._refuse(each, NOT_UNICODE)
+                return
+        head, predicate, tail = (values.get(terms.RDF + name) for name in ("subject", "predicate", "object"))
+        if any(part is None or is_blank(part) for part in (head, predicate, tail)):
             self.drop(BLANK_NODE)
             return
-        head, predicate, tail = parts
         self._seen.add(_key(head, predicate, tail))
         relation = self._relation(str(predicate))
         ends = self._node(head), self._node(tail)
         if not relation or ends[0] is None or ends[1] is None:
             self.drop(UNNAMED if relation is not None else UNMAPPED)
             return
-
-        def told(name: str) -> str:
-            return str(values.get(terms.VOCABULARY + name, ""))
-
-        weight, score = _number(told("weight")), _number(told("score"))
-        rank = _number(told("rank"))
-        fields = {name: told(term) for name, term in terms.TEXT_FIELDS.items()}
+        numbers: dict[str, Any] = {}
+        for name, (read, reason) in _NUMBERS.items():
+            if (term := terms.VOCABULARY + name) in values:
+                numbers[name] = read(str(values[term]))
+                if numbers[name] is None:
+                    self._refuse(lines[term], reason)
+                    return
+        fields: dict[str, Any] = {name: str(values.get(terms.VOCABULARY + term, "")) for name, term in terms.TEXT_FIELDS.items()}
         fields["source"] = fields["source"] or "rdf"
         fields["head_sense"] = fields["head_sense"] or ends[0][1]
         fields["tail_sense"] = fields["tail_sense"] or ends[1][1]
-        yield self._keep(
-            Assertion(
-                ends[0][0],
-                relation,
-                ends[1][0],
-                1.0 if weight is None or weight < 0 else weight,
-                rank=None if rank is None else int(rank),
-                score=score,
-                **fields,
-            )
-        )
+        yield from self._keep(Assertion(ends[0][0], relation, ends[1][0], **numbers, **fields), found[0])
 
-    def _keep(self, row: Assertion) -> Assertion:
-        self.report.read += 1
-        self.report.kept += 1
-        return row
+    def _keep(self, row: Assertion, found: _Found) -> Iterator[Assertion]:
+        """Yield ``row`` if a graph can hold it."""
+        if label_of(row.head) != label_of(row.tail):
+            self._refuse(found, MIXED)
+        elif is_too_long(row.head) or is_too_long(row.tail):
+            self._refuse(found, URI_TOO_LONG)
+        else:
+            self.report.read += 1
+            self.report.kept += 1
+            yield row
+
+    def _refuse(self, found: _Found, reason: str) -> None:
+        self.reject(found.line, reason, found.text or " ".join(map(str, found.triple)))
 
     # ---- names
 
@@ -269,9 +302,35 @@ def _key(head: Any, predicate: Any, tail: Any) -> int:
     return hash64(f"{head}\n{predicate}\n{tail.n3() if is_literal(tail) else tail}")
 
 
-def _number(text: str) -> float | None:
+def _is_text(triple: Triple) -> bool:
+    """Whether all of ``triple`` can be written as UTF-8: an escape such as ``\\uD800`` makes half a character."""
     try:
-        value = float(text)
-    except ValueError:
-        return None
+        for term in triple:
+            str(term).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _finite(text: str) -> float | None:
+    """Return the number that ``text`` is in the notation of XML Schema's decimal and double, None for any other text."""
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
     return value if math.isfinite(value) else None
+
+
+def _weight(text: str) -> float | None:
+    value = _finite(text)
+    return None if value is None or value < 0 else abs(value)  # -0 is 0
+
+
+def _rank(text: str) -> int | None:
+    return int(text) if _COUNT.fullmatch(text) else None
+
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_COUNT = re.compile(r"\+?[0-9]{1,18}")
+_NUMBERS: dict[str, tuple[Callable[[str], float | None], str]] = {
+    "weight": (_weight, "weight is not a finite number >= 0"),
+    "score": (_finite, "score is not a finite number"),
+    "rank": (_rank, "rank is not a whole number >= 0"),
+}

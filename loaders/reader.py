@@ -1,7 +1,8 @@
 """What all readers share: an iterator of typed rows that keeps a report of what it read, kept, dropped and rejected.
 
 A row that a filter leaves out is *dropped*; a line that is not what the format says is *rejected*, shown with file and line, and
-ends the load only under ``strict``. Always: read = kept + dropped + rejected.
+ends the load only under ``strict``. Always: read = kept + dropped + rejected. A compressed file is checked to its end before its
+first row comes out, so that no row of a damaged file is ever handed on.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from ..graph.errors import LoadError
 from ..graph.model import LoadEntry
+from .guess import nothing_kept
 from .lines import excerpt
 from .source import ByteSource
 
@@ -25,7 +28,7 @@ Row = TypeVar("Row")
 
 
 class Reject(NamedTuple):
-    """A line that could not be read: where it stands, why, and how it begins."""
+    """A line that could not be read: where it stands (0 where nobody knows), why, and how it begins."""
 
     file: str
     line: int
@@ -33,7 +36,12 @@ class Reject(NamedTuple):
     excerpt: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.reason}: {self.excerpt}"
+        return f"{self.place}: {self.reason}: {self.excerpt}"
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 OnReject = Callable[[Reject], None]
@@ -88,7 +96,9 @@ class Reader(Generic[Row], Iterator[Row]):
         self.options = options or {}
         self.report = Report()
         self._on_reject = on_reject
-        self._iterator = self._timed()
+        self._generator = self._timed()
+        self._iterator: Iterator[Row] = self._generator
+        self._begun = False
 
     @property
     def path(self) -> str:
@@ -105,13 +115,20 @@ class Reader(Generic[Row], Iterator[Row]):
         """Size of the file on disk; None where it has none, as a pipe."""
         return self.source.bytes_total
 
+    @property
+    def kind(self) -> str:
+        """What :func:`tacit.loaders.guess.guess` calls the files that this reader reads."""
+        return self.loader
+
     def _rows(self) -> Iterator[Row]:
         raise NotImplementedError
 
     def _timed(self) -> Generator[Row, None, None]:
         started = time.perf_counter()
         try:
+            self.source.check()
             yield from self._rows()
+            self.source.fail_if_damaged()
         finally:
             self.report.seconds = time.perf_counter() - started
             self.source.close()
@@ -130,18 +147,36 @@ class Reader(Generic[Row], Iterator[Row]):
 
     def close(self) -> None:
         """Stop reading and close the file; closing twice is harmless."""
-        self._iterator.close()
+        self._generator.close()
         self.source.close()
+
+    def begin(self) -> None:
+        """Check that the file is whole and read up to the first row that is kept, which iterating then begins with.
+
+        Whoever calls this before opening a graph leaves no trace of a file that holds nothing for it. A second call does nothing.
+
+        Raises:
+            LoadError: the file is damaged, or no row of it is kept; the message says what the file looks like.
+        """
+        if self._begun:
+            return
+        self._begun = True
+        for row in self._generator:
+            self._iterator = chain([row], self._generator)
+            return
+        self.entry()
 
     def entry(self) -> LoadEntry:
         """Return what this load was, for the graph's manifest; only once the last row has been read.
 
         Raises:
-            LoadError: rows are left to read, so the file's checksum is not known yet.
+            LoadError: rows are left to read, so the file's checksum is not known yet; or no row was kept.
         """
         sha256 = self.source.sha256
         if sha256 is None:
             raise LoadError(f"{self.path} was not read to its end, so its checksum is not known; read all rows first")
+        if not self.report.kept:
+            raise LoadError(nothing_kept(self.source.name, self.source.head, self.kind, self.report))
         return LoadEntry(
             loader=self.loader,
             version=self.version,

@@ -1,7 +1,8 @@
 """Bytes of an official file as they stream from disk: plain or gzip by magic bytes, hashed, counted, decompressed ahead of use.
 
-A :class:`ByteSource` never raises because of what a file holds: when a gzip stream is cut or damaged, everything before the
-damage comes out and :attr:`ByteSource.damage` says what happened. Only a file that cannot be opened at all is an error.
+:meth:`ByteSource.check` reads a gzip file once to its end, before any of it is used, and raises when a checksum is wrong or the
+stream is cut. :meth:`ByteSource.chunks` raises nothing because of what a file holds: everything before the damage comes out, and
+:attr:`ByteSource.damage` says what happened.
 """
 
 from __future__ import annotations
@@ -11,19 +12,35 @@ import hashlib
 import os
 import queue
 import sys
+import tempfile
 import threading
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from ..graph.errors import InputError
+from ..graph.errors import InputError, LoadError
 
 GZIP_MAGIC = b"\x1f\x8b"
 _READ_BYTES = 1 << 18
 _CHUNK_BYTES = 1 << 19
+HEAD_BYTES = 1 << 16
+
+CORRUPT = "corrupt gzip"
+TRUNCATED = "truncated gzip"
+TRAILING = "data after the end of the gzip stream"
+
+_SENTENCES = {
+    CORRUPT: "its gzip stream is corrupt",
+    TRUNCATED: "its gzip stream ends early",
+    TRAILING: "data that is not gzip follows its gzip stream",
+}
 
 Item = TypeVar("Item")
+
+
+class _Damaged(Exception):
+    """A compressed stream that is not as it was written; the argument says how."""
 
 
 class ByteSource:
@@ -31,9 +48,11 @@ class ByteSource:
 
     Attributes:
         path: as the caller gave it; ``-`` is standard input.
-        bytes_total: size on disk, None for standard input.
+        bytes_total: size on disk, None for standard input and pipes.
         bytes_read: bytes taken from disk so far.
-        damage: None, or why the stream ended before its time (``truncated gzip``, ``corrupt gzip``).
+        bytes_checked: bytes that :meth:`check` has looked at so far.
+        damage: None, or why the stream ended before its time (``CORRUPT``, ``TRUNCATED`` or ``TRAILING``).
+        head: the first 64 KB of the content, as far as it has been read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -44,11 +63,20 @@ class ByteSource:
         """
         self.path = os.fspath(path)
         self.bytes_read = 0
+        self.bytes_checked = 0
         self.bytes_total: int | None = None
         self.damage: str | None = None
+        self.head = b""
         self._hash = hashlib.sha256()
         self._finished = False
+        self._checked = False
+        self._taken = b""
         self._file = self._open()
+
+    @property
+    def name(self) -> str:
+        """What to call the file in a message."""
+        return "standard input" if self.path == "-" else self.path
 
     def _open(self) -> BinaryIO:
         if self.path == "-":
@@ -72,24 +100,114 @@ class ByteSource:
         """Hex digest of the bytes on disk, or None before the file was read to its end."""
         return self._hash.hexdigest() if self._finished else None
 
-    def _read(self) -> bytes:
+    @property
+    def seekable(self) -> bool:
+        """Whether the file can be read a second time; a pipe cannot."""
+        return bool(self._file.seekable())
+
+    def check(self) -> None:
+        """Read a gzip file to its end and verify every checksum and length in it, then go back to its beginning.
+
+        Other files have no checksum and are not read. What comes through a pipe is kept in a temporary file meanwhile. A second
+        call does nothing.
+
+        Raises:
+            LoadError: the stream is corrupt, cut, or followed by something else.
+            InputError: the file cannot be read, or there is no room for the temporary file.
+        """
+        if self._checked:
+            return
+        self._checked = True
+        start = self._file.tell() if self.seekable else None
+        first = self._beginning(self._take)
+        if not first.startswith(GZIP_MAGIC):
+            self._taken = first
+            return
+        copy = self._temporary() if start is None else None
+
+        def keep(data: bytes) -> None:
+            self.bytes_checked += len(data)
+            if copy is not None:
+                with self._room():
+                    copy.write(data)
+
+        def take() -> bytes:
+            data = self._take()
+            keep(data)
+            return data
+
         try:
-            data = self._file.read(_READ_BYTES) or b""
+            keep(first)
+            for _ in _gunzip(first, take):
+                pass
+        except _Damaged as damaged:
+            if copy is not None:
+                copy.close()
+            raise LoadError(self._damaged(str(damaged))) from None
+        except BaseException:
+            if copy is not None:
+                copy.close()
+            raise
+        if copy is not None:
+            with self._room():
+                copy.flush()
+            self._file, start = copy, 0
+        assert start is not None
+        self._file.seek(start)
+
+    def fail_if_damaged(self) -> None:
+        """Raise what :meth:`check` raises, for a file that was damaged after it was checked."""
+        if self.damage is not None:
+            raise LoadError(self._damaged(self.damage))
+
+    def _damaged(self, reason: str) -> str:
+        return f"{self.name} is damaged ({_SENTENCES[reason]}); nothing was taken from it: download or copy it again"
+
+    def _temporary(self) -> BinaryIO:
+        with self._room():
+            return tempfile.TemporaryFile()
+
+    @contextlib.contextmanager
+    def _room(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
-            raise InputError(f"{self.path} cannot be read: {error.strerror or error}") from None
+            raise InputError(
+                f"{self.name} cannot be kept in {tempfile.gettempdir()} while it is checked ({error.strerror or error}); "
+                "free space there, name another folder in TMPDIR, or give a file instead of a pipe"
+            ) from None
+
+    def _take(self) -> bytes:
+        """Return the next bytes of the file, none at its end."""
+        try:
+            return self._file.read(_READ_BYTES) or b""
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error.strerror or error}") from None
+
+    def _read(self) -> bytes:
+        """Return the next bytes, counted and hashed."""
+        data, self._taken = self._taken or self._take(), b""
         self._hash.update(data)
         self.bytes_read += len(data)
         return data
 
+    def _beginning(self, take: Callable[[], bytes]) -> bytes:
+        """Return the first bytes: at least as many as tell what the file is, unless it is shorter."""
+        first = take()
+        while 0 < len(first) < len(GZIP_MAGIC) and (more := take()):
+            first += more
+        return first
+
     def chunks(self) -> Iterator[bytes]:
         """Yield the content, decompressed, in pieces of at most a few MB; call once."""
-        first = self._read()
-        while 0 < len(first) < len(GZIP_MAGIC):
-            more = self._read()
-            if not more:
-                break
-            first += more
-        yield from self._gunzip(first) if first.startswith(GZIP_MAGIC) else self._plain(first)
+        first = self._beginning(self._read)
+        try:
+            for chunk in _gunzip(first, self._read) if first.startswith(GZIP_MAGIC) else self._plain(first):
+                if len(self.head) < HEAD_BYTES:
+                    self.head += chunk[: HEAD_BYTES - len(self.head)]
+                yield chunk
+        except _Damaged as damaged:
+            self.damage = str(damaged)
         while self._read():  # after damage the rest still belongs to the file's checksum
             pass
         self._finished = True
@@ -99,41 +217,47 @@ class ByteSource:
             yield data
             data = self._read()
 
-    def _gunzip(self, data: bytes) -> Iterator[bytes]:
-        """Decompress every member; zero padding after a member is legal, anything else there is damage."""
-        decompressor: Any = None
-        while data or (data := self._read()):
-            if decompressor is None:
-                if not (data := data.lstrip(b"\0")):
-                    continue
-                decompressor = _decompressor()
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self._file is not getattr(sys.stdin, "buffer", None):
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+
+def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Decompress every member of a gzip file that begins with ``data`` and goes on with ``read()``, until that returns nothing.
+
+    Zero padding after a member is legal, anything else there is damage.
+
+    Raises:
+        _Damaged: a checksum or length is wrong, the stream cannot be decompressed, ends early, or something follows it.
+    """
+    decompressor: Any = None
+    members = 0
+    while data or (data := read()):
+        if decompressor is None:
+            if not (data := data.lstrip(b"\0")):
+                continue
+            while len(data) < len(GZIP_MAGIC) and (more := read()):
+                data += more
+            if members and not data.startswith(GZIP_MAGIC):
+                raise _Damaged(TRAILING)
+            decompressor = _decompressor()
+        done = False
+        while not done:
             try:
                 out = decompressor.decompress(data, _CHUNK_BYTES)
             except Exception:  # IsalError and zlib.error have no common base below Exception
-                self.damage = "corrupt gzip"
-                return
+                raise _Damaged(CORRUPT) from None
             if out:
                 yield out
-            data, done = _rest(decompressor)
-            while not done and not data and not decompressor.needs_input:
-                try:
-                    out = decompressor.decompress(b"", _CHUNK_BYTES)
-                except Exception:
-                    self.damage = "corrupt gzip"
-                    return
-                if out:
-                    yield out
-                data, done = _rest(decompressor)
-            if done:
+            data, ended = _rest(decompressor)
+            done = ended or decompressor.needs_input
+            if ended:
                 decompressor = None
-        if decompressor is not None:
-            self.damage = "truncated gzip"
-
-    def close(self) -> None:
-        """Close the file; standard input stays open."""
-        if self.path != "-":
-            with contextlib.suppress(OSError):
-                self._file.close()
+                members += 1
+    if decompressor is not None:
+        raise _Damaged(TRUNCATED)
 
 
 def _rest(decompressor: Any) -> tuple[bytes, bool]:

@@ -14,6 +14,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, LoadError
+from .guess import nothing_kept
 from .hashes import hash64
 from .numberbatch import NumberbatchReader, masked, read_numberbatch
 
@@ -80,19 +81,23 @@ def build_vectors(
 
     Raises:
         InputError: the file cannot be opened or ``out_dir`` not written.
-        LoadError: the file holds no vector at all, or, under ``strict``, a broken line.
+        LoadError: the file is damaged, or holds no vector for any of ``uris``, or, under ``strict``, a broken line. The vectors
+            that were there before stay.
     """
     reader = read_numberbatch(path, strict=strict)
     folder = Path(out_dir)
-    part = folder / f"vectors-{os.getpid()}.part"
+    part = folder / _draft("matrix")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _fill(reader, uris, part, folder, progress or (lambda *_: None))
     except OSError as error:
-        raise InputError(f"vectors cannot be written to {folder}: {error.strerror or error}") from None
+        raise InputError(
+            f"vectors cannot be written to {folder} ({error.strerror or error}); free some space there or give another folder"
+        ) from None
     finally:
         reader.close()
-        part.unlink(missing_ok=True)
+        for draft in folder.glob(f"*{_draft('')}"):
+            draft.unlink(missing_ok=True)
     return reader
 
 
@@ -142,19 +147,29 @@ def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Pa
             for row, level in targets:
                 matrix[row] = values
                 found[row] = level
-    if matrix is None:
-        raise LoadError(f"{reader.path} holds no vector; give a Numberbatch text file")
+    if matrix is None or (len(uris) and not reader.report.kept):
+        raise LoadError(nothing_kept(reader.source.name, reader.source.head, reader.kind, reader.report))
     progress(number % _TOLD, reader.bytes_read, reader.bytes_total)
     if isinstance(matrix, np.memmap):
         matrix.flush()
     _publish(reader, uris, matrix.shape, found > 0, part, folder)
 
 
+def _draft(what: str) -> str:
+    """The name of a file that is being written by this process."""
+    return f"{what}-{os.getpid()}.part"
+
+
 def _matrix(part: Path, rows: int, dimensions: int) -> NDArray[np.float16]:
     if rows == 0:
         part.touch()
         return np.zeros((0, dimensions), np.float16)
-    return np.memmap(part, np.float16, "w+", shape=(rows, dimensions))
+    with part.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error now and not a crash while the map is written to
+            os.posix_fallocate(file.fileno(), 0, rows * dimensions * 2)
+        else:
+            file.truncate(rows * dimensions * 2)
+    return np.memmap(part, np.float16, "r+", shape=(rows, dimensions))
 
 
 def _publish(
@@ -169,16 +184,17 @@ def _publish(
     digest = uris_digest(uris)
     sha256 = reader.source.sha256 or ""
     name = hashlib.sha256(f"{_VERSION} {sha256} {digest}".encode()).hexdigest()[:16]
-    meta = {
+    meta: dict[str, Any] = {
         "version": _VERSION, "rows": shape[0], "dimensions": shape[1], "found": int(present.sum()),
         "file": Path(reader.path).name, "sha256": sha256, "uris_digest": digest,
         "matrix": f"vectors-{name}.f16", "present": f"vectors-{name}.bits",
     }  # fmt: skip
-    part.replace(folder / f"vectors-{name}.f16")
-    np.packbits(present).tofile(folder / f"vectors-{name}.bits")
-    draft = folder / f"{_META}.{os.getpid()}.part"
-    draft.write_bytes(orjson.dumps(meta, option=orjson.OPT_INDENT_2))
-    draft.replace(folder / _META)
+    bits, facts = folder / _draft("bits"), folder / _draft("facts")
+    bits.write_bytes(np.packbits(present).tobytes())
+    facts.write_bytes(orjson.dumps(meta, option=orjson.OPT_INDENT_2))
+    part.replace(folder / meta["matrix"])
+    bits.replace(folder / meta["present"])
+    facts.replace(folder / _META)
     for old in folder.glob("vectors-*"):
         if old.suffix in {".f16", ".bits"} and name not in old.name:
             old.unlink(missing_ok=True)

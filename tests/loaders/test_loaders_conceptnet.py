@@ -43,7 +43,7 @@ def read(path: Path, **options: Any) -> tuple[list[Assertion], ConceptNetReader]
         assert report.kept == len(rows)
         assert len(heard) == sum(report.rejected.values())
         assert heard[:20] == report.rejects
-        outcomes.append((rows, report.dropped, report.rejected, heard, reader.entry()))
+        outcomes.append((rows, report.dropped, report.rejected, heard, reader.source.sha256))
     assert outcomes[0] == outcomes[1]
     return rows, reader
 

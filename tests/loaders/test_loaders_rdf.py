@@ -204,11 +204,12 @@ def _named(make: Any) -> st.SearchStrategy[str]:
     return _names.map(attempt).filter(lambda uri: uri is not None)
 
 
+_concepts = _named(concept_uri) | st.sampled_from(["/c/en/silo\\", "/c/ja/犬", "/c/en/100%"])
+_ends = st.tuples(_concepts, _concepts) | st.tuples(_named(event_uri), _named(event_uri))
 _assertions = st.builds(
-    Assertion,
-    head=_named(concept_uri) | _named(event_uri) | st.sampled_from(["/c/en/silo\\", "/c/ja/犬", "/c/en/100%"]),
+    lambda ends, **fields: Assertion(head=ends[0], tail=ends[1], **fields),
+    ends=_ends,
     relation=st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True),
-    tail=_named(concept_uri) | _named(event_uri),
     weight=st.floats(0, 1e6) | st.sampled_from([0.1, 1.5849625007211562, 1e-300]),
     source=st.sampled_from(["conceptnet", "comet:bart"]),
     dataset=_texts | st.just(""),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +117,46 @@ def test_a_failed_build_leaves_the_old_vectors(tmp_path: Path) -> None:
     build_vectors(good, ["/c/en/cat", "/c/en/dog"], folder)
     assert len(list(folder.iterdir())) == 3
     assert open_vectors(folder).take([1]).tolist() == [[1, 0.5, -0.25]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("3 " + "9" * 5000 + "\n", "a vector has a number of 5,000 digits values"),
+        ("3 10001\n", "a vector has 10001 values"),
+        ("3 0\n", "a vector has 0 values"),
+        ("PersonX eats\txWant\tto rest\n" * 3, "looks like ATOMIC-2020 .* tacit load atomic2020"),
+        ("zebra 1 2 3\n", r"left out \(term outside the graph 1\)"),
+        ("dog 1 2 1_0\n", "a value is not a number"),
+        ("dog 1 2 nan\n", "a value is beyond"),
+        ("dog 1 2 1e39\n", "a value is beyond"),
+    ],
+)
+def test_a_file_without_a_vector_for_the_graph_changes_nothing(tmp_path: Path, text: str, words: str) -> None:
+    folder = tmp_path / "vectors"
+    build_vectors(write(tmp_path / "v.txt", TEXT), ["/c/en/dog"], folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(LoadError, match=words):
+        build_vectors(write(tmp_path / "bad.txt", text), ["/c/en/dog"], folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_values_are_as_many_as_the_first_line_says(tmp_path: Path) -> None:
+    reader = read_numberbatch(write(tmp_path / "v.txt", "2 2\ndog  0.5\ncat 1 2\n"))
+    assert [row.uri for row in reader] == ["/c/en/cat"]
+    assert reader.report.rejected == {"not 2 values": 1}
+
+
+@pytest.mark.parametrize("where", ["posix_fallocate", "write_bytes"])
+def test_a_full_disk_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    source = write(tmp_path / "v.txt", TEXT)
+    monkeypatch.setattr(*((os, where) if where == "posix_fallocate" else (Path, where)), full)
+    with pytest.raises(InputError, match=r"cannot be written to .*vectors \(No space left on device\); free some space there"):
+        build_vectors(source, ["/c/en/dog"], tmp_path / "vectors")
+    assert list((tmp_path / "vectors").iterdir()) == []
 
 
 def test_no_nodes(tmp_path: Path) -> None:

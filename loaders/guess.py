@@ -1,0 +1,202 @@
+"""What a file is, going by its first bytes: for the message that a file which holds nothing for a loader deserves."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from ..graph.relations import ATOMIC_RELATIONS
+from .source import HEAD_BYTES
+
+if TYPE_CHECKING:
+    from .reader import Report
+
+_LINES = 40
+_MOST = 0.6  # share of the lines that have to look alike
+_NUMBERS = 20  # a line with so many numbers after a word is a vector
+
+
+class Guess(NamedTuple):
+    """What a file looks like.
+
+    Attributes:
+        kind: ``conceptnet``, ``atomic2020``, ``numberbatch``, ``nt``, ``turtle``, ``xml`` (RDF/XML), ``dialogues``, ``text`` (any
+            other), or ``other``.
+        what: the same in words, with an article.
+        advice: what to do with it, ``{file}`` for its path; empty when nothing helps.
+    """
+
+    kind: str
+    what: str
+    advice: str = ""
+
+
+_ATOMIC_NAMES = frozenset(name.lower() for name in ATOMIC_RELATIONS)
+
+_MAGIC: tuple[tuple[bytes, str, str], ...] = (
+    (b"\x1f\x8b", "a gzip file inside a gzip file", "unpack it once: gunzip {file}"),
+    (b"PK\x03\x04", "a zip archive", "unpack it and load what is in it: unzip {file}"),
+    (b"BZh", "a file compressed with bzip2, and plain files and gzip are read", "unpack it: bunzip2 {file}"),
+    (b"\xfd7zXZ\x00", "a file compressed with xz, and plain files and gzip are read", "unpack it: unxz {file}"),
+    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd, and plain files and gzip are read", "unpack it: unzstd {file}"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it and load what is in it: 7z x {file}"),
+    (b"PAR1", "a Parquet file", "write it as text first"),
+    (b"SQLite format 3\0", "an SQLite database", "write its table as text first"),
+    (b"%PDF-", "a PDF document", ""),
+    (b"\xff\xfe", "text in UTF-16, and UTF-8 is read", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
+    (b"\xfe\xff", "text in UTF-16, and UTF-8 is read", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
+)  # fmt: skip
+_HTML = re.compile(rb"(?i)<(?:!doctype html|html|head|body)\b")
+_S3_ERROR = re.compile(rb"<Error>\s*<Code>")
+_RDF_XML = re.compile(rb"<(?:\w+:)?RDF\b")
+_TURTLE = re.compile(rb"(?im)^\s*(?:@prefix|@base|prefix|base)\s+[^\n]*<[^\n]*>")
+_NT_LINE = re.compile(rb"(?:<[^<>\s]+>|_:\S+) <[^<>\s]+> \S.*\.\s*")
+_VECTOR_HEADER = re.compile(rb"\d+ +\d+ *")
+
+CONCEPTNET = Guess(
+    "conceptnet",
+    "ConceptNet 5.7 assertions (five tab-separated columns)",
+    "load it with: tacit load conceptnet {file} --into GRAPH",
+)
+ATOMIC = Guess(
+    "atomic2020", "ATOMIC-2020 (three tab-separated columns)", "load it with: tacit load atomic2020 {file} --into GRAPH"
+)
+QUERIES = Guess("other", "a file of questions to a model (head @@ relation), which holds no tails")
+NUMBERBATCH = Guess("numberbatch", "word vectors (a term and its numbers)", "use it with: tacit index GRAPH --vectors {file}")
+DIALOGUES = Guess("dialogues", "dialogues (JSON)", "score it with: tacit score {file}")
+
+
+def guess(head: bytes) -> Guess | None:
+    """Return what a file that begins with ``head`` (decompressed, 64 KB are enough) looks like, None when nobody can tell."""
+    for magic, what, advice in _MAGIC:
+        if head.startswith(magic):
+            return Guess("other", what, advice)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"version https://git-lfs.github.com/spec/"):
+        return Guess("other", "a Git LFS pointer, not the file itself", "get the file with: git lfs pull")
+    if text.startswith(b"<") and (found := _markup(text)) is not None:
+        return found
+    if b"\0" in head or _garbled(head):
+        return Guess("other", "a binary file")
+    lines = [line.rstrip(b"\r") for line in text.split(b"\n") if line.strip()]
+    if len(head) >= HEAD_BYTES and len(lines) > 1:
+        lines.pop()  # it may be cut
+    lines = lines[:_LINES]
+    if not lines:
+        return None
+    if (found := _json(text, lines) or _columns(lines)) is not None:
+        return found
+    return _rdf("turtle", "Turtle") if _TURTLE.search(text) else _table(lines)
+
+
+def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
+    """Return the sentence for a file of which no row was kept.
+
+    Args:
+        name: the file; head: how it begins; kind: what its reader reads, as :class:`Guess` calls it.
+        report: what became of its rows.
+    """
+    if not head.strip():
+        return f"{name} is empty, so there is nothing to load; check the path and the download"
+    rejected, dropped = sum(report.rejected.values()), sum(report.dropped.values())
+    found = guess(head)
+    alike = found is not None and (found.kind == kind or (found.kind == "text" and rejected < dropped))
+    if rejected >= dropped or (found is not None and not alike):
+        reason = f" (line {report.rejects[0].line}: {report.rejects[0].reason})" if report.rejects else ""
+        told = f"{name} holds nothing that can be loaded: none of its {report.read:,} lines is what was expected{reason}"
+    else:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in report.dropped.most_common(3))
+        told = f"nothing of {name} is kept: {dropped:,} of its {report.read:,} rows were left out ({reasons}); check the options"
+    if found is None or alike:
+        return told
+    advice = f"; {found.advice.format(file='-' if name == 'standard input' else shlex.quote(name))}" if found.advice else ""
+    return f"{told}; this looks like {found.what}{advice}"
+
+
+def _rdf(format: str, what: str) -> Guess:
+    return Guess(format, f"RDF ({what})", f"load it with: tacit load rdf {{file}} --format {format} --into GRAPH")
+
+
+def _markup(text: bytes) -> Guess | None:
+    if _S3_ERROR.search(text[:2000]):
+        return Guess("other", "the error message of a download server", "download it again")
+    if _RDF_XML.search(text[:4000]):
+        return _rdf("xml", "RDF/XML")
+    if _HTML.search(text[:2000]):
+        return Guess("other", "an HTML page, such as a server sends instead of a file", "download it again")
+    lines = text.split(b"\n")[:_LINES]
+    if _share(lines, _NT_LINE.fullmatch):
+        return _rdf("nt", "N-Triples")
+    return Guess("other", "XML") if text.startswith(b"<?xml") else None
+
+
+def _garbled(head: bytes) -> bool:
+    """Whether ``head`` is hardly text: bad UTF-8, or many control characters."""
+    sample = head[:4096]
+    try:
+        sample[:-3].decode() if len(sample) > 3 else sample.decode()
+    except UnicodeDecodeError as error:
+        if len(sample[: error.start]) < len(sample) - 8:
+            return True
+    return sum(byte < 9 or 13 < byte < 32 for byte in sample) > len(sample) // 20
+
+
+def _share(lines: Sequence[bytes], fits: Callable[[bytes], object]) -> bool:
+    """Whether most of ``lines``, leaving out comments, fit."""
+    full = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    return bool(full) and sum(bool(fits(line)) for line in full) >= _MOST * len(full)
+
+
+def _json(text: bytes, lines: Sequence[bytes]) -> Guess | None:
+    if text[:1] not in (b"{", b"["):
+        return None
+    try:
+        first = orjson.loads(lines[0])
+    except orjson.JSONDecodeError:
+        return Guess("other", "JSON") if text[:1] == b"{" or re.match(rb'\[\s*[\[{"\d-]', text) else None
+    one = first[0] if isinstance(first, list) and first else first
+    if isinstance(one, dict) and {"turns", "history", "context", "response", "messages"} & set(one):
+        return DIALOGUES
+    return Guess("other", "JSON lines" if len(lines) > 1 else "JSON")
+
+
+def _columns(lines: Sequence[bytes]) -> Guess | None:
+    """Which of the known formats of one record a line this is."""
+    if _share(lines, lambda line: line.count(b"\t") == 4 and line.startswith(b"/a/")):
+        return CONCEPTNET
+    if _share(lines, _is_question):
+        return ATOMIC if any(b"\t" in line for line in lines) else QUERIES
+    if _share(lines, lambda line: line.count(b"\t") == 2 and _lower(line.split(b"\t")[1]) in _ATOMIC_NAMES):
+        return ATOMIC
+    if _VECTOR_HEADER.fullmatch(lines[0]) or _share(lines, _is_vector):
+        return NUMBERBATCH
+    if _share(lines, _NT_LINE.fullmatch):
+        return _rdf("nt", "N-Triples")
+    return None
+
+
+def _table(lines: Sequence[bytes]) -> Guess:
+    """Any other text, of columns or not."""
+    for separator, what in ((b"\t", "a table of {} tab-separated columns"), (b",", "a CSV table of {} columns")):
+        counts = [line.count(separator) for line in lines]
+        if counts[0] and counts.count(counts[0]) >= _MOST * len(counts):
+            return Guess("text", what.format(counts[0] + 1))
+    return Guess("text", "plain text")
+
+
+def _is_question(line: bytes) -> bool:
+    _, separator, rest = line.partition(b"@@")
+    return bool(separator) and _lower(re.split(rb"\t|@@|\[GEN\]", rest)[0]) in _ATOMIC_NAMES
+
+
+def _lower(data: bytes) -> str:
+    return data.decode(errors="replace").strip().lower()
+
+
+def _is_vector(line: bytes) -> bool:
+    numbers = line.split()[1:]
+    return len(numbers) >= _NUMBERS and all(re.fullmatch(rb"[-+.\deE]+", number) for number in numbers[:_NUMBERS])

@@ -1,0 +1,90 @@
+"""What a wrong file is taken for, and what its reader says when nothing of it is kept."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.graph.errors import LoadError
+from tacit.loaders import read_atomic, read_conceptnet, read_rdf
+from tacit.loaders.guess import guess
+
+CONCEPTNET = '/a/[/r/IsA/,/c/en/a/,/c/en/b/]\t/r/IsA\t/c/en/a\t/c/en/b\t{"weight": 1.0}\n'
+ATOMIC = "PersonX eats\txWant\tto rest\nPersonX eats\txReact\tnone\n"
+NT = "# a comment\n<http://a/x> <http://a/y> <http://a/z> .\n"
+
+
+def archive() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr("a", "b")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (CONCEPTNET.encode(), "ConceptNet 5.7"),
+        (b"\xef\xbb\xbf" + CONCEPTNET.encode(), "ConceptNet 5.7"),
+        (ATOMIC.encode(), "ATOMIC-2020"),
+        (b"head\trelation\ttail\n" + ATOMIC.encode(), "ATOMIC-2020"),
+        (b"PersonX eats @@ xWant\tto rest| to sleep|\n", "ATOMIC-2020"),
+        (b"PersonX eats @@ xWant [GEN]\n", "questions to a model"),
+        (b"516782 300\n", "word vectors"),
+        (b"dog " + b"0.5 -1e-3 " * 30 + b"\n", "word vectors"),
+        (NT.encode(), "N-Triples"),
+        (b"@prefix e: <http://e/> .\ne:a e:b e:c .\n", "Turtle"),
+        (b'<?xml version="1.0"?><rdf:RDF xmlns:rdf="x"></rdf:RDF>', "RDF/XML"),
+        (b"<!DOCTYPE html>\n<html><body>Not found</body></html>", "HTML page"),
+        (b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>', "error message of a download server"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 5\n", "git lfs pull"),
+        (b'{"turns": ["hello", "hi"]}\n{"turns": []}\n', "dialogues"),
+        (b'{"a": 1}\n{"a": 2}\n', "JSON lines"),
+        (b'[\n  {"a": 1}\n]\n', "JSON"),
+        (b"head,relation,tail\na,b,c\n", "CSV table of 3 columns"),
+        (b"a\tb\nc\td\n", "2 tab-separated columns"),
+        (b"Once upon a time\nthere was a dog.\n", "plain text"),
+        (gzip.compress(b"x"), "gzip file inside"),
+        (archive(), "zip archive"),
+        (b"BZh91AY&SY", "bunzip2"),
+        ("hello".encode("utf-16"), "UTF-16"),
+        (bytes(range(256)) * 4, "binary"),
+        (b"\x7fELF" + b"\0" * 100, "binary"),
+    ],
+)
+def test_a_file_is_told_by_its_beginning(head: bytes, words: str) -> None:
+    found = guess(head)
+    assert found is not None
+    assert words in f"{found.what}; {found.advice}"
+
+
+def test_nothing_is_told_of_nothing() -> None:
+    assert guess(b"") is None
+    assert guess(b" \n\n") is None
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "words"),
+    [
+        (read_conceptnet, ATOMIC, r"none of its 2 lines .*this looks like ATOMIC-2020 .*: tacit load atomic2020 \S*file --into"),
+        (read_atomic, CONCEPTNET, "looks like ConceptNet 5.7 .*: tacit load conceptnet"),
+        (read_conceptnet, CONCEPTNET.replace("/en/", "/de/"), r"is kept: 1 of its 1 rows were left out \(language 1\)"),
+        (read_conceptnet, "", "is empty"),
+        (read_atomic, "PersonX eats\txReact\tnone\n", r"left out \(none tail 1\); check the options$"),
+        (lambda path: read_rdf(path, format="nt"), "@prefix a: <http://a/> .\na:b a:c a:d .\n", "--format turtle"),
+        (lambda path: read_rdf(path, format="turtle"), '{"a": 1}', "syntax error.*looks like JSON$"),
+    ],
+)
+def test_a_file_of_which_nothing_is_kept_is_an_error(
+    tmp_path: Path, read: Callable[[Path], Any], content: str, words: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    with read(path) as reader, pytest.raises(LoadError, match=words) as caught:
+        reader.begin()
+    assert "\n" not in str(caught.value)
