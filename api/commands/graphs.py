@@ -20,17 +20,30 @@ def info(graph: Graph, json: Json = False, user: User = None, password: Password
     """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
     from ...graph.index import index_home
     from ..terminal.rows import counts_row, load_row
-    from ..terminal.screen import print_json
+    from ..terminal.screen import note, print_json
 
     with open_store(Address(graph, user, password, database)) as store:
-        counts, manifest = store.counts(), store.manifest()
+        counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
         url, folder = store.url, index_home(store) / manifest.digest
     index = {"path": str(folder), "bytes": _bytes(folder)} if folder.is_dir() else None
     if json:
         loads = [load_row(entry) for entry in manifest.loads]
-        print_json({"graph": url, "digest": manifest.digest, **counts_row(counts), "loads": loads, "index": index})
+        told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **counts_row(counts), "loads": loads, "index": index}
+        print_json({**told, "unfinished": unfinished})
     else:
         _show(url, counts, manifest, index)
+        for name in unfinished:
+            note(_half_loaded(url, name))
+
+
+def _half_loaded(url: str, name: str) -> str:
+    """What an unfinished load means and how to go on."""
+    if "://" in url:
+        return (
+            f"{name}: this load is running at the moment or was broken off, and a part of its rows is in the graph; "
+            "if it is not running, run it again: that adds the rest, and nothing is stored twice"
+        )
+    return f"{name}: this load was killed and left nothing in the graph; run it again"
 
 
 def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, Any] | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ...loaders.reader import Reader
 
 _SHOWN_REJECTS = 10
+_OPEN_FILES = 64  # of more than these, the others are opened again when it is their turn
 
 load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; several loads add up.")
 
@@ -156,22 +158,78 @@ def check_relations(names: Collection[str], known: Collection[str] = ()) -> None
 
 
 def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:
-    """Load every file into one graph and print what became of the rows."""
+    """Load every file into one graph and print what became of the rows.
+
+    All files are checked, up to the first row that is kept, before the graph is opened: a wrong or damaged one changes nothing.
+    """
+    from ...graph.errors import InputError
+
     for path in files:
         readable(path)
+    if files.count("-") > 1:
+        raise InputError("standard input (-) can be read once; give it once")
     results: list[dict[str, Any]] = []
-    with open_store(into, create=True) as graph:
-        for path in files:
-            with open_reader(path) as reader, Meter(path, reader.bytes_total, watch=_watch(reader), quiet=quiet) as meter:
-                counts = graph.load(reader, entry=reader.entry)
-                results.append(_result(path, reader, counts, meter.seconds))
-        summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
+    with ExitStack() as stack:
+        try:
+            readers: list[Reader[Assertion] | None] = []
+            for path in files:
+                reader = _begin(path, open_reader, quiet)
+                if len(readers) < _OPEN_FILES or path == "-":
+                    readers.append(stack.enter_context(reader))
+                else:
+                    reader.close()
+                    readers.append(None)
+            with open_store(into, create=True) as graph:
+                for path, begun in zip(files, readers, strict=True):
+                    with (
+                        begun or open_reader(path) as reader,
+                        Meter(path, reader.bytes_total, watch=_watch(reader), quiet=quiet) as meter,
+                    ):
+                        counts = graph.load(reader, entry=reader.entry, name=f"{reader.loader} {path}")
+                        results.append(_result(path, reader, counts, meter.seconds))
+                summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
+        except KeyboardInterrupt:
+            _tell_how_to_go_on(into.url)
+            raise
     if json:
         from ..terminal.screen import print_json
 
         print_json({**summary, "files": results})
     else:
         _show(results, summary)
+
+
+def _begin(path: str, open_reader: Callable[[str], Reader[Assertion]], quiet: bool) -> Reader[Assertion]:
+    """Open a file, check that it is whole and read up to the first row that is kept."""
+    reader = open_reader(path)
+    try:
+        with Meter(f"checking {path}", reader.bytes_total, noun="bytes", watch=_check_watch(reader), quiet=quiet):
+            reader.begin()
+    except BaseException:
+        reader.close()
+        raise
+    return reader
+
+
+def _tell_how_to_go_on(url: str) -> None:
+    """Say after an interrupt what the graph holds now and what to do."""
+    from ..terminal.screen import note
+
+    if "://" in url:
+        told = f"stopped; {url} holds the rows that were sent so far, and running the same command again adds the rest"
+    else:
+        told = f"stopped; the file that was being loaded left nothing in {url}, and running the same command again loads it"
+    note(f"{told} (nothing is stored twice)")
+
+
+def _check_watch(reader: Reader[Assertion]) -> Watch:
+    """Bytes that were looked at, while a compressed file is checked or read up to its first row."""
+
+    def watch() -> tuple[int, float, float | None]:
+        checked = max(reader.source.bytes_checked, reader.bytes_read)
+        return checked, checked, reader.bytes_total
+
+    return watch
 
 
 def _watch(reader: Reader[Assertion]) -> Watch:
@@ -214,6 +272,7 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
         total = sum(sum(result["rejected"].values()) for result in results)
         note(f"rejected lines{'' if total == len(rejects) else f', the first {len(rejects)} of {count(total)}'}:")
         for reject in rejects:
-            note(f"  {reject['file']}:{reject['line']}: {reject['reason']}: {reject['excerpt']}")
+            place = f"{reject['file']}:{reject['line']}" if reject["line"] else reject["file"]
+            note(f"  {place}: {reject['reason']}: {reject['excerpt']}")
     print()
     show(facts([("graph", summary["graph"]), ("assertions", summary["assertions"]), ("digest", summary["digest"])]))

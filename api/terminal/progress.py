@@ -1,6 +1,7 @@
 """Progress of long work, on stderr: a bar with rate and time left on a terminal, a plain line now and then elsewhere.
 
-Short work (under two seconds) off a terminal says nothing, so that scripts and logs stay clean.
+Short work (under two seconds) off a terminal says nothing, so that scripts and logs stay clean. How long the rest will take is
+not said in the first five seconds: what is opened, compiled or warmed up then makes any estimate many times too long.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _SILENT_SECONDS = 2.0
 _LINE_SECONDS = 10.0
+_ESTIMATE_SECONDS = 5.0
 _REDRAW_SECONDS = 0.1
 _LOOK_SECONDS = 0.25
 
@@ -117,7 +119,7 @@ class Meter:
         parts = [f"{count(self.number)} {self.noun}", f"{rate(self.number / max(self.seconds, 1e-9))}/s"]
         if self.total and self.done >= self.total:
             parts.append("finishing")
-        elif self.total and self.done > self._behind:
+        elif self.total and self.done > self._behind and self.seconds >= _ESTIMATE_SECONDS:
             parts.append(f"{duration(self.seconds * (self.total - self.done) / (self.done - self._behind))} left")
         return ", ".join(parts)
 

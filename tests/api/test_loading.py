@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tacit.api.terminal import progress
-from tacit.graph import open_graph
+from tacit.cypher import Query
+from tacit.graph import GraphError, open_graph
+from tacit.graph.embedded.engine import Engine
 from tacit.loaders import read_rdf
+from tacit.loaders.conceptnet import ConceptNetReader
 
 Tacit = Callable[..., Any]
 
@@ -123,6 +130,102 @@ def test_info(tacit: Tacit, sample_graph: str) -> None:
     assert info["digest"] in text
     assert f"{info['assertions']:,}" in text
     assert "conceptnet.csv" in text
+
+
+def test_info_names_a_load_that_was_killed(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "g"
+    command = ("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
+    assert tacit(*command).status == 0
+    assert tacit("info", graph, "--json").json["unfinished"] == []
+    (graph / "graph.lbug.loading.spool").mkdir()  # what a killed load leaves
+    (graph / "graph.lock").write_text("conceptnet other.csv")
+    assert tacit("info", graph, "--json").json["unfinished"] == ["conceptnet other.csv"]
+    assert "conceptnet other.csv: this load was killed and left nothing in the graph; run it again" in tacit("info", graph).err
+    with (graph / "graph.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert tacit("info", graph, "--json").json["unfinished"] == [], "it is running"
+    assert tacit(*command).status == 0
+    assert tacit("info", graph, "--json").json["unfinished"] == []
+    assert sorted(path.name for path in graph.iterdir()) == ["graph.lbug", "graph.lock"]
+
+
+@pytest.mark.neo4j
+def test_info_names_a_load_that_stopped_halfway_on_neo4j(
+    tacit: Tacit, sample: Path, neo4j_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("load", "conceptnet", sample / "conceptnet.csv", "--into", neo4j_url)
+    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", 100)
+    begun = ConceptNetReader.__next__
+
+    def interrupted(self: ConceptNetReader) -> Any:
+        if self.report.kept > 250:
+            raise KeyboardInterrupt
+        return begun(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ConceptNetReader, "__next__", interrupted)
+        patch.setattr(ConceptNetReader, "__iter__", lambda self: self)
+        stopped = tacit(*command)
+    assert stopped.status == 130
+    assert f"stopped; {neo4j_url} holds the rows that were sent so far, and running the same command again adds" in stopped.err
+    told = tacit("info", neo4j_url, "--json").json
+    assert told["unfinished"] == [f"conceptnet {sample / 'conceptnet.csv'}"]
+    assert told["assertions"] > 0
+    assert "broken off, and a part of its rows is in the graph" in tacit("info", neo4j_url).err
+    assert tacit(*command).status == 0
+    assert tacit("info", neo4j_url, "--json").json["unfinished"] == []
+
+
+def test_an_interrupted_load_leaves_nothing_and_says_how_to_go_on(
+    tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tacit.graph.embedded.load._write", interrupt)
+    graph = tmp_path / "new" / "g"
+    outcome = tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
+    assert outcome.status == 130
+    assert f"stopped; the file that was being loaded left nothing in {graph}, and running the same command again" in outcome.err
+    assert not graph.parent.exists()
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_draft(
+    tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = tmp_path / "g"
+    assert tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph).status == 0
+    before = (graph / "graph.lbug").read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def engine_is_full(self: Engine, *_: object) -> None:
+        raise GraphError(f"the query copy_nodes failed in {self.shown} (IO exception: No space left on device)")
+
+    for target, name, failure in ((pa.ipc, "new_stream", full), (shutil, "copyfile", full), (Engine, "append", engine_is_full)):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, failure)
+            outcome = tacit("load", "atomic2020", sample / "atomic2020.tsv", "--into", graph)
+        assert outcome.status == 1
+        assert outcome.err.startswith(f"tacit: the disk of {graph} is full (")
+        assert "free some space there and run the load again" in outcome.err
+        assert "loading" not in outcome.err
+        assert outcome.err.count("\n") == 1
+        assert sorted(path.name for path in graph.iterdir()) == ["graph.lbug", "graph.lock"]
+        assert (graph / "graph.lbug").read_bytes() == before
+
+
+def test_no_error_names_a_draft(tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Engine, *_: object) -> None:
+        self.rows(Query("copy_nodes", f"COPY Concept FROM '{self.file}'", "", ()))
+
+    monkeypatch.setattr(Engine, "append", fail)
+    outcome = tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", tmp_path / "g")
+    assert outcome.status == 1
+    assert str(tmp_path / "g") in outcome.err
+    assert ".loading" not in outcome.err
+    assert not (tmp_path / "g").exists()
 
 
 def test_index_is_built_once(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
