@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .check import check
 from .embedded import close_workers, run_embedded
+from .validator import check
 
 if TYPE_CHECKING:
     from .neo4j import run_neo4j

@@ -1,19 +1,21 @@
-"""What Neo4j cannot stop: it ends a transaction only between rows, so no single expression may run for minutes.
+"""Cost limits for Neo4j, which stops a transaction only between rows: no single expression may run for minutes.
 
-Measured on Neo4j 5.26: ``reduce`` over a long ``range``, a list walked inside another, a backtracking regular expression, and the
-planning of some shapes (twenty XOR, 300 nested CASE, 1,900 NOT) run past the transaction's time limit and hold a core. The worker
-of the embedded engine is killed instead, so this does not concern it.
+Measured on Neo4j 5.26, these hold a core long after the transaction's time limit: work on one list for each item of another
+(``IN``, ``=``, a walk inside a walk), a ``reduce`` that builds a text or a list, a long ``range``, a backtracking regular
+expression, and the planning of some shapes (twenty XOR, twenty nested EXISTS, 900 times ``+``). The embedded engine runs queries
+in a worker process that is killed at its time limit, so these limits do not apply there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from .tokens import Token, refused
-from .words import CLAUSES, SUBQUERIES
+from .vocabulary import CLAUSES, SUBQUERIES
 
 MAX_RANGE = 100_000
 MAX_REPEATS = 3
@@ -21,6 +23,14 @@ MAX_CHOICES = 16
 MAX_PATTERN = 1_000
 """Most characters of a regular expression, and of a text in the query or its parameters beside one with two repeats."""
 MAX_GROWTH = 1_000_000
+MAX_SHORT = 1_000
+"""Most items or characters of a parameter or literal that may be read once for each item of a list."""
+MAX_NESTED = 100
+"""The same for a list that is itself walked once for each item of another list."""
+MAX_WALK_DEPTH = 3
+MAX_SUBQUERY_DEPTH = 5
+MAX_SHORTEST = 20
+"""Most paths, or groups of paths, that ``SHORTEST k`` may ask for."""
 
 _LITERAL_ESCAPE = re.compile(r"\\u+([0-9A-Fa-f]{4})|\\(.)", re.DOTALL)
 _PIECE = re.compile(
@@ -30,23 +40,71 @@ _PIECE = re.compile(
 _REPEAT = re.compile(r"[*+}]")
 _STEPS = {"WITH", "UNWIND", "RETURN", "MATCH", "CALL"}
 _JOINS = {"+", "||"}
-_SHORT = ("nodes", "relationships", "keys", "labels")
-"""Functions whose lists are short, so that they may be walked inside another walk."""
+_COMPARISONS = {"=", "<>", "<", ">", "<=", ">="}
+_ITERATIONS = {"all", "any", "none", "single", "reduce"}
+"""Functions that read a list item by item within one expression."""
+_SHORT_LISTS = {"nodes", "relationships", "keys", "labels"}
+"""Functions whose lists are short, so that each item may be compared with a whole list."""
+_CONSTANT_TIME = {
+    "size", "length", "type", "id", "elementid", "labels", "keys", "startnode", "endnode", "exists", "head", "properties",
+    "coalesce", "tointeger", "tofloat", "abs",
+}  # fmt: skip
+"""Functions that take the same time whatever the size of their argument."""
+_NUMERIC = {"size", "length", "tointeger", "tofloat", "abs", "sign", "floor", "ceil", "round", "sqrt", "log", "log10", "id"}
+_NUMERIC_PROPERTIES = {"weight", "score", "rank"}
+_WHOLE_LIST = {"reverse", "tail", "tostringlist", "tointegerlist", "tofloatlist", "tobooleanlist", "range", "split", "replace"}
+"""Functions that read, or give, the whole of a list or text."""
+_VALUES = {"TRUE", "FALSE", "NULL", "AND", "OR", "XOR", "NOT", "IN", "IS", "WHERE", "CASE", "WHEN", "THEN", "ELSE", "END"} | {
+    "STARTS", "ENDS", "WITH", "CONTAINS", "DISTINCT", "TYPED", "NAN", "INF",
+}  # fmt: skip
+"""Words in an expression that are not names of variables."""
 
-_SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25}
+_SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25, "+": 150, "||": 150, "OR": 150}
+
+
+def check_costs(query: str, tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> None:
+    """Refuse a query, whose brackets are balanced, that Neo4j could not stop at its time limit.
+
+    Raises:
+        QueryRefused: one sentence with the place and another way to write it.
+    """
+    check_shape(query, tokens)
+    check_growth(query, tokens)
+    check_walks(query, tokens, parameters)
 
 
 def check_shape(query: str, tokens: Sequence[Token]) -> None:
-    """Refuse more than so many of what the planner takes exponential time for, each counted over the whole query."""
+    """Refuse more of an operator or of nested subqueries than the planner can handle in a second, counted over the query."""
     counts = dict.fromkeys(_SHAPES, 0)
-    for token, following in pairwise(tokens):
-        kind = "relationships" if token.text == "-" and following.text in ("-", "[") else token.upper
-        if kind in counts:
+    subqueries, depth = [False], 0
+    for index, (token, following) in enumerate(pairwise(tokens)):
+        kind = "relationships" if token.text == "-" and following.text in ("-", "[") else token.upper or token.text
+        if kind in counts and token.kind in ("word", "symbol"):
             counts[kind] += 1
             if counts[kind] > _SHAPES[kind]:
                 raise refused(
                     query, token.start, f"a query with more than {_SHAPES[kind]} {kind}", "split it into several queries"
                 )
+        if token.kind == "symbol" and token.text in "([{":
+            subqueries.append(token.text == "{" and _opens_subquery(tokens, index))
+            depth += subqueries[-1]
+            if depth > MAX_SUBQUERY_DEPTH:
+                raise refused(query, token.start, f"a subquery inside {MAX_SUBQUERY_DEPTH} others", "nest less deeply")
+        elif token.kind == "symbol" and token.text in ")]}" and len(subqueries) > 1:
+            depth -= subqueries.pop()
+        if token.upper == "SHORTEST" and following.kind == "number" and not _small_number(following, MAX_SHORTEST):
+            raise refused(query, following.start, "SHORTEST with so many paths", f"ask for {MAX_SHORTEST} at most")
+
+
+def _opens_subquery(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether the brace at ``index`` begins EXISTS, COUNT, COLLECT or CALL {…}."""
+    if index and tokens[index - 1].upper in SUBQUERIES | {"CALL"}:
+        return True
+    return bool(index) and tokens[index - 1].text == ")" and tokens[index + 1].upper in CLAUSES
+
+
+def _small_number(token: Token, most: int) -> bool:
+    return token.kind == "number" and token.text.isdecimal() and len(token.text) < 10 and int(token.text) <= most
 
 
 def check_growth(query: str, tokens: Sequence[Token]) -> None:
@@ -65,12 +123,27 @@ def check_growth(query: str, tokens: Sequence[Token]) -> None:
                 _check_reduce(query, tokens, index)
         elif token.text in (")", "]", "}") and token.kind == "symbol" and len(opened) > 1:
             opened.pop()
+        elif token.text.lower() == "replace" and after == "(" and token.kind == "word":
+            growth *= _replacement(tokens, index + 1)
         elif token.upper in _STEPS:
             growth, uses, makes = growth * max(uses, 1), 0, token.upper not in ("MATCH", "CALL")
         elif token.kind in ("word", "quoted") and (opened[-1] in ("[", "{") or {before, after} & _JOINS):
             uses += makes
         if growth * max(uses, 1) > MAX_GROWTH:
             raise refused(query, token.start, "a value that grows with every WITH", "split the query into several")
+
+
+def _replacement(tokens: Sequence[Token], opening: int) -> int:
+    """Return how many times longer the ``replace(…)`` whose bracket is ``tokens[opening]`` can make a text."""
+    depth, index = 1, opening + 1
+    while depth and tokens[index].kind != "end":
+        depth += (tokens[index].text in "([{") - (tokens[index].text in ")]}") if tokens[index].kind == "symbol" else 0
+        index += 1
+    with_what, what = tokens[index - 2], tokens[index - 4]
+    if with_what.kind != "string" or tokens[index - 3].text != ",":
+        return 100
+    found = len(what.text) - 2 if what.kind == "string" else 1
+    return max(1, -(-(len(with_what.text) - 2) // max(found, 1)))
 
 
 def _check_reduce(query: str, tokens: Sequence[Token], opening: int) -> None:
@@ -83,6 +156,8 @@ def _check_reduce(query: str, tokens: Sequence[Token], opening: int) -> None:
             end = index + 1
             while tokens[end].text == "." and tokens[end + 1].kind in ("word", "quoted"):
                 end += 2
+            if tokens[index - 1].text == "(" and tokens[index - 2].text.lower() == "replace":
+                raise refused(query, token.start, "a reduce that replaces in its result", "replace once, after the reduce")
             chain = ".".join(part.name for part in tokens[index:end:2])
             held = tokens[index - 1].text in ("[", ",", ":") and tokens[end].text in ("]", ",", "}") and depth > 1
             if {tokens[index - 1].text, tokens[end].text} & _JOINS or held:
@@ -94,23 +169,208 @@ def _check_reduce(query: str, tokens: Sequence[Token], opening: int) -> None:
         index += 1
 
 
-def check_iteration(query: str, tokens: Sequence[Token], position: int, nested: bool) -> None:
-    """Refuse a list that is walked inside the walk over another one, unless it is the nodes or the like of one thing.
+@dataclass(frozen=True)
+class _Walk:
+    """An expression that reads a list item by item: a list comprehension, all/any/none/single(…), or reduce(…).
 
-    Args:
-        query: the text; tokens: all of its tokens.
-        position: place of the bracket or of the function that walks; nested: it is within what another walk does with each item.
+    Attributes:
+        opening, closing: indices of its brackets.
+        names: the names it binds: the item's, and a reduce's accumulator.
+        start: of a reduce, the tokens of the accumulator's first value, as a range of indices; empty otherwise.
+        source: the tokens of the list, as a range of indices.
+        body: the tokens evaluated for each item, as a range of indices.
     """
-    inner = [token.text.lower() for token in tokens[position : position + 8]]
-    start = inner.index("in") + 1 if "in" in inner else len(inner)
-    short = inner[start : start + 1] in ([word] for word in _SHORT) and inner[start + 1 : start + 4 : 2] == ["(", ")"]
-    if nested and not short:
-        raise refused(
-            query,
-            tokens[position].start,
-            "a list walked inside the walk over another",
-            "use UNWIND, which can be stopped, for one of them",
-        )
+
+    opening: int
+    closing: int
+    names: frozenset[str]
+    start: range
+    source: range
+    body: range
+
+    @property
+    def reduces(self) -> bool:
+        """Whether it is a ``reduce(…)``."""
+        return len(self.start) > 0
+
+
+def check_walks(query: str, tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> None:
+    """Refuse work on a whole list or text for each item of a list, unless the list is known to be short.
+
+    Short are literals, ``nodes(p)`` and the like, ranges up to ``MAX_SHORT``, and parameters known to hold no more.
+    """
+    closing = _matching(tokens)
+    walks = list(_walks(tokens, closing))
+    for walk in walks:
+        depth = sum(walk.opening in outer.body for outer in walks)
+        if _short(tokens, walk.source, closing, parameters, MAX_NESTED if depth else MAX_SHORT) and depth < MAX_WALK_DEPTH:
+            continue
+        if depth:
+            raise refused(
+                query, tokens[walk.opening].start, "a list walked inside the walk over another",
+                "use UNWIND, which can be stopped, for one of them",
+            )  # fmt: skip
+        fault = _fault(tokens, walk, walks, closing, parameters)
+        if fault:
+            index, what = fault
+            raise refused(
+                query, tokens[index].start, f"{what} for each item of a list that may be long",
+                "use UNWIND list AS item, which can be stopped, with WHERE, count, sum or collect",
+            )  # fmt: skip
+
+
+def _matching(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return the index of the closing bracket for each opening one."""
+    opened: list[int] = []
+    found = {}
+    for index, token in enumerate(tokens):
+        if token.kind == "symbol" and token.text in "([{":
+            opened.append(index)
+        elif token.kind == "symbol" and token.text in ")]}" and opened:
+            found[opened.pop()] = index
+    return found
+
+
+def _walks(tokens: Sequence[Token], closing: Mapping[int, int]) -> Iterator[_Walk]:
+    """Yield the expressions that read a list item by item."""
+    for opening, end in closing.items():
+        token, before = tokens[opening], tokens[opening - 1].text.lower() if opening else ""
+        first = opening + 1
+        names, start = [tokens[first].name], range(0)
+        if token.text == "(" and before == "reduce" and tokens[opening - 1].kind == "word":
+            comma = next((i for i in _level(closing, first, end) if tokens[i].text == ","), None)
+            if comma is None:
+                continue
+            start = range(first + 2, comma)
+            first = comma + 1
+            names.append(tokens[first].name)
+        elif not (token.text == "[" or (token.text == "(" and before in _ITERATIONS and tokens[opening - 1].kind == "word")):
+            continue
+        if tokens[first].kind not in ("word", "quoted") or tokens[first + 1].upper != "IN":
+            continue
+        body = next((i for i in _level(closing, first + 2, end) if tokens[i].upper == "WHERE" or tokens[i].text == "|"), end)
+        yield _Walk(opening, end, frozenset(names), start, range(first + 2, body), range(body, end))
+
+
+def _level(closing: Mapping[int, int], start: int, end: int) -> Iterator[int]:
+    """Yield the indices from ``start`` to before ``end``, leaving out what is inside brackets."""
+    index = start
+    while index < end:
+        yield index
+        index = closing.get(index, index) + 1
+
+
+def _short(
+    tokens: Sequence[Token], source: range, closing: Mapping[int, int], parameters: Mapping[str, Any] | None, most: int
+) -> bool:
+    """Return whether the list in ``source`` is known to hold ``most`` items at most, or a literal."""
+    if not source:
+        return False
+    first, last = tokens[source[0]], source[-1]
+    if first.kind == "parameter" and len(source) == 1:
+        return parameters is not None and not _long_value(parameters.get(first.name), most)
+    if first.text == "[" and first.kind == "symbol" and closing.get(source[0]) == last:
+        inner = range(source[0] + 1, last)
+        if len(inner) > 2 and tokens[inner[0]].kind in ("word", "quoted") and tokens[inner[1]].upper == "IN":
+            end = next((i for i in _level(closing, inner[2], last) if tokens[i].upper == "WHERE" or tokens[i].text == "|"), last)
+            return _short(tokens, range(inner[2], end), closing, parameters, most)
+        return True
+    name = first.text.lower() if first.kind == "word" else ""
+    if closing.get(source[0] + 1) != last:
+        return False
+    arguments = tokens[source[0] + 2 : last]
+    if name == "range":
+        return all(token.text in (",", "-") or _small_number(token, most) for token in arguments)
+    return name in _SHORT_LISTS and len(arguments) == 1
+
+
+def _long_value(value: object, most: int = MAX_SHORT) -> bool:
+    return isinstance(value, (str, list, tuple, Mapping)) and len(value) > most
+
+
+def _fault(
+    tokens: Sequence[Token],
+    walk: _Walk,
+    walks: Sequence[_Walk],
+    closing: Mapping[int, int],
+    parameters: Mapping[str, Any] | None,
+) -> tuple[int, str] | None:
+    """Return the index and a description of what in the walk's body takes longer than a moment; None when nothing does."""
+    inner = [other for other in walks if other.opening in walk.body]
+    local = walk.names.union(*(other.names for other in inner))
+    headers = {other.source[0] - 1 for other in inner if other.source}
+    if walk.reduces and any(_variable(tokens, index) for index in walk.start):
+        return walk.start[0], "a reduce that begins with a variable"
+    numeric = walk.reduces and len(walk.start) == 1 and tokens[walk.start[0]].kind == "number"
+    for index in walk.body:
+        token, before, after = tokens[index], tokens[index - 1], tokens[index + 1]
+        if token.upper == "IN" and index not in headers and before.text != ".":
+            end = closing.get(index + 1)
+            listed = after.text == "[" and end is not None and tokens[end + 1].text not in _JOINS
+            if not (listed or (after.text.lower() in _SHORT_LISTS and tokens[index + 2].text == "(")):
+                return index, "IN with a list that may be long"
+        elif token.kind == "word" and after.text == "(" and token.text.lower() in _WHOLE_LIST:
+            return index, f"the function {token.text}"
+        elif token.text == ".." and token.kind == "symbol":
+            return index, "a slice"
+        elif token.kind == "parameter" and parameters is not None and _long_value(parameters.get(token.name)):
+            return index, f"the long parameter {token.text}"
+        elif token.kind == "string" and len(token.text) > MAX_SHORT:
+            return index, "a long text"
+        elif walk.reduces and token.text in _JOINS and token.kind == "symbol":
+            if not (numeric and _is_number(tokens, index - 1, closing, walk) and _is_number(tokens, index + 1, closing, walk)):
+                return index, f"a {token.text} that may build a long text or list"
+        elif walk.reduces and _variable(tokens, index) and token.name in walk.names and before.text in ("[", "{", ",", ":"):
+            return index, "a list or map that holds the result so far"
+        elif _variable(tokens, index) and token.name not in local and not _harmless(tokens, index, local):
+            return index, f"the variable {token.text[:40]}"
+    return None
+
+
+def _variable(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether the token is a variable used as a whole: no property, label, function, key of a map, keyword."""
+    token, before, after = tokens[index], tokens[index - 1].text, tokens[index + 1].text
+    return (
+        token.kind in ("word", "quoted")
+        and token.upper not in _VALUES
+        and before not in (".", ":", "::", "AS")
+        and after not in (".", "(", ":")
+    )
+
+
+def _harmless(tokens: Sequence[Token], index: int, local: frozenset[str]) -> bool:
+    """Return whether a variable from outside the walk is used in a way that takes the same time whatever it holds."""
+    before, after = tokens[index - 1], tokens[index + 1]
+    arithmetic = {"-", "*", "/", "%", "^"}
+    if before.text == "(" and tokens[index - 2].text.lower() in _CONSTANT_TIME:
+        return True
+    if before.text in arithmetic or after.text in arithmetic or after.text == "[" or (before.text == "[" and after.text == "]"):
+        return True
+    for sign, other in ((before, index - 2), (after, index + 2)):
+        if sign.kind == "symbol" and sign.text in _COMPARISONS:
+            beside = tokens[other]
+            return beside.kind in ("number", "string") or not _variable(tokens, other) or beside.name in local
+    return {before.upper, after.upper} & {"AND", "OR", "NOT", "IS"} != set()
+
+
+def _is_number(tokens: Sequence[Token], index: int, closing: Mapping[int, int], walk: _Walk) -> bool:
+    """Return whether the operand whose first or last token stands at ``index`` is a number, as far as the text tells."""
+    token = tokens[index]
+    if token.kind == "number":
+        return True
+    if token.text == ")":
+        opening = next((start for start, end in closing.items() if end == index), 0)
+        return tokens[opening - 1].text.lower() in _NUMERIC
+    if token.kind in ("word", "quoted"):
+        if tokens[index + 1].text == "(":
+            return token.text.lower() in _NUMERIC
+        end = index
+        while tokens[end + 1].text == ".":
+            end += 2
+        if end > index or tokens[index - 1].text == ".":
+            return tokens[end].name in _NUMERIC_PROPERTIES
+        return token.name == tokens[walk.opening + 1].name  # the accumulator, which begins as a number
+    return False
 
 
 def check_range(query: str, tokens: Sequence[Token], opening: int, back: int, parameters: Mapping[str, Any] | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -17,8 +18,9 @@ from typing import Any
 from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
 from .arguments import MAX_BYTES, check_limits, check_parameters, uniform
-from .check import Checker
 from .process import Worker
+from .rewrite import rewrite
+from .validator import Checker, check
 
 DATABASE = "graph.lbug"
 MAX_WORKERS = 2
@@ -90,7 +92,8 @@ def run_embedded(
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
-    checker = Checker(cypher, "embedded", values)
+    check(cypher, "embedded", values)
+    checker = Checker(rewrite(cypher), "embedded", values)
     checker.run()
     file = Path(path).resolve() / DATABASE
     if not file.exists():
@@ -132,9 +135,34 @@ def _late(timeout: float) -> QueryTimeout:
     return QueryTimeout(f"the query took longer than {timeout:g} seconds and was stopped; narrow it down or allow it more time")
 
 
+_DIFFERENCES = (
+    (
+        re.compile(r"Table (\S+) does not exist"),
+        "the graph has no node label or relation {}, where Neo4j would find no rows; tacit info GRAPH lists what it holds",
+    ),
+    (
+        re.compile(r"Lambda paramName (\S+) cannot"),
+        "a list comprehension inside another cannot use the outer one's variable {} on the embedded engine; use UNWIND for one",
+    ),
+    (
+        re.compile(r"In WITH clause, (ORDER BY) must be followed"),
+        "{} in a WITH needs a LIMIT on the embedded engine, and collect after it keeps no order; use list_sort(collect(x))",
+    ),
+    (
+        re.compile(r"Cannot find property (\S+) for"),
+        "no node or relationship of the graph has the property {}, where Neo4j would give null; "
+        "nodes have uri, text and language, relationships weight, source, dataset and license",
+    ),
+)
+"""Messages of the engine about what Neo4j answers without an error, and the sentence instead."""
+
+
 def _failure(kind: str, message: str, timeout: float) -> Exception:
     """Return the error for what a worker reports."""
     line = " ".join(message.split("\n", 1)[0].partition(" expecting {")[0].split())[:500]
+    for pattern, sentence in _DIFFERENCES:
+        if found := pattern.search(line):
+            return QueryInvalid(sentence.format(found[1].strip(".,")))
     if kind == "timeout":
         return _late(timeout)
     if kind == "memory":

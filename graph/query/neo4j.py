@@ -1,4 +1,8 @@
-"""A user's query over a Neo4j server: checked here, run in a transaction that may only read and that the server ends in time."""
+"""A user's query over a Neo4j server: validated here, run in a read transaction with a time limit.
+
+The server stops a transaction only between rows. A query that it does not stop in time is reported as timed out, and counts as
+running until the server really ends it, so that no more than ``MAX_RUNNING`` of one driver's queries load the server at once.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import logging
 import math
 import queue
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, time, timedelta
 from typing import Any
@@ -16,16 +21,53 @@ import neo4j.graph
 import neo4j.spatial
 import neo4j.time
 
-from ..errors import GraphError, GraphUnavailable, QueryInvalid, QueryRefused, QueryTimeout
+from ..errors import GraphBusy, GraphError, GraphUnavailable, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
 from .arguments import MAX_BYTES, check_limits, check_parameters
-from .check import check
+from .validator import Checker
 
 logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # else hints about unknown labels go to stderr
 
 GRACE = 5.0
-"""Seconds after the time limit in which the server is to end the query; after that nobody waits for it any longer."""
+"""Seconds after the time limit in which the server is to end the query; after that the caller gets QueryTimeout."""
+MAX_RUNNING = 4
+"""Queries of one driver that may run in the server at once, those included that it has not ended in time."""
 _FETCH = 1000
+
+
+class _Slots:
+    """Counts the queries that run in the server for one driver."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.running = 0
+        self.late = 0
+
+    def take(self, seconds: float) -> None:
+        """Wait for a free slot, at most ``seconds``, and not at all when no slot can become free soon.
+
+        Raises:
+            GraphBusy: there is none.
+        """
+        with self.changed:
+            self.changed.wait_for(lambda: self.running < MAX_RUNNING or self.late >= MAX_RUNNING, seconds)
+            if self.running >= MAX_RUNNING:
+                raise GraphBusy(
+                    f"{self.running} queries still run in the Neo4j server, {self.late} of them past their time limit; "
+                    "try again later, or end them there (SHOW TRANSACTIONS, TERMINATE TRANSACTIONS)"
+                )
+            self.running += 1
+
+    def free(self, late: bool) -> None:
+        """Give a slot back, from a query that was ``late`` or in time."""
+        with self.changed:
+            self.running -= 1
+            self.late -= late
+            self.changed.notify_all()
+
+
+_slots: weakref.WeakKeyDictionary[neo4j.Driver, _Slots] = weakref.WeakKeyDictionary()
+_slots_lock = threading.Lock()
 
 
 def run_neo4j(
@@ -47,10 +89,12 @@ def run_neo4j(
 
     Raises:
         GraphUnavailable: the server does not answer, refuses the credentials, or went away.
+        GraphBusy: ``MAX_RUNNING`` queries of this driver run in the server.
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
-    check(cypher, "neo4j", values)
+    checker = Checker(cypher, "neo4j", values)
+    checker.run()
 
     def ask() -> QueryResult:
         with driver.session(
@@ -58,7 +102,8 @@ def run_neo4j(
         ) as session:
             transaction = session.begin_transaction(timeout=timeout)
             try:
-                return _collect(transaction.run(cypher, values), limit)
+                result = transaction.run(cypher, values)
+                return _plan(result) if checker.explains else _collect(result, limit)
             finally:
                 transaction.close()
 
@@ -69,7 +114,7 @@ def run_neo4j(
             return ask()  # the connection may have been an old one, from before the server was started anew
 
     try:
-        return _within(ask_again, timeout + GRACE)
+        return _within(driver, ask_again, timeout)
     except neo4j.exceptions.Neo4jError as error:
         raise _server_error(error, timeout) from error
     except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired) as error:
@@ -97,25 +142,58 @@ def _collect(result: neo4j.Result, limit: int) -> QueryResult:
     return QueryResult(columns, tuple(rows))
 
 
-def _within(ask: Callable[[], QueryResult], seconds: float) -> QueryResult:
-    """Return what ``ask`` returns, or raise what it raises, but wait ``seconds`` at most.
+def _plan(result: neo4j.Result) -> QueryResult:
+    """Return the plan of an EXPLAIN, a row an operator, those that feed an operator indented below it."""
+    rows: list[tuple[Any, ...]] = []
 
-    A server that is stuck within one expression does not end the transaction; its connection is left to a thread that nobody
-    waits for.
+    def add(operator: Mapping[str, Any], depth: int) -> None:
+        arguments = operator.get("args", {})
+        name = str(operator.get("operatorType", "")).partition("@")[0]
+        rows.append(("  " * depth + name, arguments.get("Details", ""), arguments.get("EstimatedRows")))
+        for child in operator.get("children", ()):
+            add(child, depth + 1)
+
+    plan: Any = result.consume().plan
+    if plan is not None:
+        add(plan, 0)
+    return QueryResult(("operator", "details", "estimated_rows"), tuple(rows))
+
+
+def _within(driver: neo4j.Driver, ask: Callable[[], QueryResult], timeout: float) -> QueryResult:
+    """Return what ``ask`` returns, or raise what it raises, but wait at most ``timeout`` plus ``GRACE`` seconds.
+
+    A server that is stuck within one expression does not end the transaction; the connection then stays with its thread, and its
+    slot is taken, until the server answers.
     """
+    with _slots_lock:
+        slots = _slots.setdefault(driver, _Slots())
+    slots.take(timeout)
     answers: queue.SimpleQueue[tuple[QueryResult | None, BaseException | None]] = queue.SimpleQueue()
+    state = threading.Lock()
+    late = ended = False
 
     def work() -> None:
+        nonlocal ended
         try:
             answers.put((ask(), None))
         except BaseException as error:
             answers.put((None, error))
+        finally:
+            with state:
+                ended = True
+                slots.free(late)
 
     threading.Thread(target=work, name="tacit-query", daemon=True).start()
     try:
-        result, error = answers.get(timeout=seconds)
+        result, error = answers.get(timeout=timeout + GRACE)
     except queue.Empty:
-        raise _late(seconds - GRACE) from None
+        with state:
+            if not ended:
+                late = True
+                with slots.changed:
+                    slots.late += 1
+                    slots.changed.notify_all()
+        raise _late(timeout) from None
     if error is not None:
         raise error
     assert result is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from ..errors import QueryRefused
+from ..errors import QueryInvalid, QueryRefused
 
 Kind = Literal["word", "quoted", "string", "number", "parameter", "symbol", "end"]
 
@@ -60,6 +60,13 @@ def refused(query: str, position: int, what: str, allowed: str) -> QueryRefused:
     line = query.count("\n", 0, position) + 1
     column = position - query.rfind("\n", 0, position)
     return QueryRefused(f"{what} at line {line}, column {column} is refused; {allowed}")
+
+
+def invalid(query: str, position: int, what: str, fault: str) -> QueryInvalid:
+    """Return the error for a syntax error: ``what`` at character ``position`` (from 0) of ``query``, and its ``fault``."""
+    line = query.count("\n", 0, position) + 1
+    column = position - query.rfind("\n", 0, position)
+    return QueryInvalid(f"the query has a syntax error: {what} at line {line}, column {column} {fault}")
 
 
 def tokenize(query: str) -> list[Token]:

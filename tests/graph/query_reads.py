@@ -111,6 +111,20 @@ ONLY_NEO4J: dict[str, str] = {
     " RETURN [p IN ps | [n IN nodes(p) | n.text]] AS words",
     "walk over what was walked": "RETURN [y IN [x IN [1, 2, 3] WHERE x > 1] | y * 2] AS l,"
     " reduce(s = 0, w IN [x IN [1, 2] | x + 1] | s + w) AS s",
+    "items of a list by number": "MATCH (c:Concept) WITH collect(c.text) AS l"
+    " RETURN [i IN range(0, size(l) - 1) | l[i]][..1] AS t",
+    "items that differ": "MATCH (c:Concept {text: 'dog'})-->(k) WITH c, collect(k) AS ks"
+    " RETURN [k IN ks WHERE k <> c | k.text] AS t",
+    "items above a limit": "MATCH ()-[r:IsA]->() WITH collect(r) AS rs, avg(r.weight) AS mean"
+    " RETURN size([r IN rs WHERE r.weight > mean]) AS n",
+    "sum of weights": "MATCH ()-[r:IsA]->() WITH collect(r) AS rs RETURN reduce(s = 0.0, r IN rs | s + r.weight) AS s",
+    "scaled items": "MATCH ()-[r:IsA]->() WITH collect(r.weight) AS ws, 2 AS f RETURN [w IN ws | w * f] AS l",
+    "words of nodes of a path": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..2]->() WITH p, ['dog', 'pet'] AS l"
+    " RETURN all(n IN nodes(p) WHERE n.text IN l OR n.text = 'puppy') AS b",
+    "items among words": "MATCH (c:Concept) WITH collect(c.text) AS l"
+    " RETURN [t IN l WHERE t IN ['dog', 'pet'] AND NOT t STARTS WITH 'p'] AS t",
+    "nodes of each path that begin well": "MATCH p = (:Concept)-[:IsA*1..2]->() WITH collect(p) AS ps"
+    " RETURN [p IN ps WHERE any(n IN nodes(p) WHERE n.text = 'dog') | [n IN nodes(p) | n.text]] AS words",
     "reduce to text": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..2]->() RETURN reduce(s = '', n IN nodes(p) |"
     " CASE WHEN s = '' THEN n.text ELSE s + ' > ' + n.text END) AS t ORDER BY t",
     "reduce to a list and a map": "RETURN reduce(l = [], x IN [1, 2] | l + [x]) AS l,"

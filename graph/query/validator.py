@@ -1,25 +1,26 @@
-"""The first wall: a query is let through only when every clause, function and procedure in it is on the list of reading ones.
+"""Allow-list validator: a query passes only when every clause, function and procedure in it is a known reading one.
 
-The checker walks the tokens with a stack of brackets and one question in mind: does the engine expect an operand, an operator or
-a clause here? A word where a clause or an operator belongs must be a known one; a word where an operand belongs is a name, and
-may be any. Inside round, square and curly brackets no clause can begin, except in the braces of a subquery, which are told apart.
+It walks the tokens with a stack of open brackets and tracks whether the engine expects an operand, an operator or a clause next.
+A word where a clause or an operator belongs must be a known one; a word where an operand belongs is a name and may be any.
+Clauses can begin only at the top level and in the braces of a subquery.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from ..errors import QueryRefused
-from .costs import check_growth, check_range, check_regex, check_shape
-from .cursor import Cursor, Frame
-from .tokens import Token
-from .words import (
+from ..errors import QueryInvalid, QueryRefused
+from .costs import check_costs, check_range, check_regex
+from .tokens import Token, invalid, refused, tokenize
+from .vocabulary import (
+    ALLOWED,
     CLAUSES,
     ENDINGS,
     FUNCTIONS,
     HARD,
-    ITERATIONS,
+    INSTEAD,
     OPERATORS,
     PATHS,
     PREFIXES,
@@ -28,11 +29,32 @@ from .words import (
     Dialect,
 )
 
+MAX_DEPTH = 40
 MAX_TOKENS = 2_000
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _ENDERS = {"+", "*", "%", ">"}
 """Signs that mostly ask for an operand but can end a pattern, a label expression or a type."""
+
+
+@dataclass
+class Frame:
+    """An open bracket, or the statement itself.
+
+    Attributes:
+        opener: the bracket that began it; empty for the statement.
+        query: clauses may stand in it; procedure: it is the subquery of a ``CALL``.
+        state: what the engine expects next.
+        clause: the clause that it is in.
+        start: index of the bracket's token.
+    """
+
+    opener: str = ""
+    query: bool = False
+    procedure: bool = False
+    state: Literal["clause", "operand", "operator"] = "operand"
+    clause: str = ""
+    start: int = 0
 
 
 def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any] | None = None) -> None:
@@ -49,8 +71,68 @@ def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any]
     Checker(cypher, dialect, parameters).run()
 
 
-class Checker(Cursor):
-    """One walk over the tokens of one query; after :meth:`run`, ``tokens`` and ``top`` tell its shape."""
+class Checker:
+    """One walk over the tokens of one query.
+
+    Attributes:
+        tokens: of the query.
+        top: clause words of the statement itself, each with its token's index; complete after :meth:`run`.
+    """
+
+    def __init__(self, query: str, dialect: Dialect, parameters: Mapping[str, Any] | None = None) -> None:
+        self.query, self.dialect, self.parameters = query, dialect, parameters
+        self.tokens = tokenize(query)
+        self.position = 0
+        self.frames = [Frame(query=True, state="clause")]
+        self.top: list[tuple[str, int]] = []
+
+    @property
+    def explains(self) -> bool:
+        """Whether the query begins with EXPLAIN: it is planned and not run."""
+        return self.tokens[0].upper == "EXPLAIN" and len(self.tokens) > 2
+
+    @property
+    def here(self) -> Token:
+        """The token to look at."""
+        return self.tokens[self.position]
+
+    def ahead(self, distance: int = 1) -> Token:
+        """Return the token ``distance`` after the one to look at."""
+        return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
+
+    @property
+    def before(self) -> str:
+        """Text of the token before the one to look at; empty at the start."""
+        return self.tokens[self.position - 1].text if self.position else ""
+
+    def refuse(self, token: Token, what: str, allowed: str = ALLOWED) -> QueryRefused:
+        """Return the error that refuses ``token``."""
+        return refused(self.query, token.start, what, allowed)
+
+    def take(self, count: int, state: Literal["clause", "operand", "operator"]) -> None:
+        """Go ``count`` tokens on, after which the innermost frame expects ``state``."""
+        self.position += count
+        self.frames[-1].state = state
+
+    def describe(self, token: Token) -> str:
+        """Return what to call ``token`` in an error."""
+        return token.upper if token.upper in HARD else f"the {token.kind} {token.text[:40]!a}"
+
+    def enter(self, frame: Frame, count: int) -> None:
+        """Enter ``frame``, whose bracket is the last of the next ``count`` tokens."""
+        if len(self.frames) > MAX_DEPTH:
+            raise self.refuse(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
+        self.position += count
+        frame.start = self.position - 1
+        self.frames.append(frame)
+
+    def dotted(self) -> tuple[str, int]:
+        """Return the name, with its points, that stands here and the number of its tokens."""
+        names, count = [self.here.name], 1
+        while self.ahead(count).text == "." and self.ahead(count + 1).kind in ("word", "quoted"):
+            names.append(self.ahead(count + 1).name)
+            count += 2
+        return ".".join(names), count
 
     def run(self) -> None:
         """Walk over all tokens; raise :class:`QueryRefused` at the first that may not stand where it does."""
@@ -58,9 +140,8 @@ class Checker(Cursor):
             raise QueryRefused("the query is empty; write one such as MATCH (c:Concept) RETURN c.text LIMIT 10")
         if len(self.tokens) > MAX_TOKENS:
             raise QueryRefused(f"the query has {len(self.tokens):,} words and signs; keep it to {MAX_TOKENS:,}")
-        if self.dialect == "neo4j":
-            check_shape(self.query, self.tokens)
-            check_growth(self.query, self.tokens)
+        if self.explains:
+            self.position += 1
         while self.position < len(self.tokens) - 1:
             token, frame = self.here, self.frames[-1]
             if token.kind == "symbol":
@@ -74,7 +155,13 @@ class Checker(Cursor):
             else:
                 self.take(1, "operator")
         if len(self.frames) > 1:
-            raise self.refuse(self.here, f"an open {self.frames[-1].opener}", "close every bracket")
+            raise self._unclosed(self.frames[-1], "the query ends")
+        if self.dialect == "neo4j":
+            check_costs(self.query, self.tokens, self.parameters)
+
+    def _unclosed(self, frame: Frame, where: str) -> QueryInvalid:
+        """Return the error for a bracket that is still open ``where``."""
+        return invalid(self.query, self.tokens[frame.start].start, f"the bracket {frame.opener}", f"is not closed before {where}")
 
     def _symbol(self, token: Token, frame: Frame) -> None:
         sign = token.text
@@ -87,16 +174,12 @@ class Checker(Cursor):
                 raise self.refuse(token, self.describe(token))
             frame.state, frame.clause = "operand", "MATCH"  # EXISTS and COUNT take a bare pattern
         elif sign in "([{":
-            walks = (
-                sign == "["
-                and frame.state == "operand"
-                and self.ahead().kind in ("word", "quoted")
-                and self.ahead(2).upper == "IN"
-            )
-            self.enter(Frame(sign, walks=walks), 1)
+            self.enter(Frame(sign), 1)
         elif sign in _CLOSERS:
             if frame.opener != _CLOSERS[sign]:
-                raise self.refuse(token, f"an unmatched {sign}", "close every bracket")
+                if frame.opener:
+                    raise self._unclosed(frame, f"the {sign} that follows it")
+                raise invalid(self.query, token.start, f"the bracket {sign}", "closes none that is open")
             self.frames.pop()
             self.take(1, "clause" if frame.procedure else "operator")
         elif sign == ".":
@@ -106,7 +189,6 @@ class Checker(Cursor):
         else:
             if sign == "=~" and self.dialect == "neo4j":
                 check_regex(self.query, self.tokens, self.position, self.parameters)
-            frame.body = frame.body or sign == "|"
             self.take(1, "operand")
 
     def _dot(self, token: Token, frame: Frame) -> None:
@@ -124,7 +206,6 @@ class Checker(Cursor):
     def _keyword(self, token: Token, frame: Frame) -> bool:
         """Take ``token`` as the keyword that it is where it stands; False when it is a name."""
         word = token.upper
-        frame.body = frame.body or word == "WHERE"
         if frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":":
             self.take(2, "operand")  # the key of a map
             return True
@@ -183,6 +264,8 @@ class Checker(Cursor):
             self.take(1, "operator")
         elif (word in OPERATORS - {"AS", "STARTS", "ENDS"}) or (word in PATHS and frame.state == "operator"):
             self.take(1, "operand")
+        elif frame.opener and not frame.query and word in CLAUSES:
+            raise self._unclosed(frame, word)
         else:
             raise self.refuse(token, self.describe(token))
         return True
@@ -234,16 +317,16 @@ class Checker(Cursor):
         name, count = self.dotted()
         if self.ahead(count).text == "(":
             if name.lower() not in FUNCTIONS[self.dialect]:
-                raise self.refuse(
-                    token, f"the function {name[:60]}", f"it is not among the reading functions of the {self.dialect} engine"
-                )
+                instead = INSTEAD[self.dialect].get(name.lower())
+                allowed = f"it is not among the reading functions of the {self.dialect} engine"
+                raise self.refuse(token, f"the function {name[:60]}", f"write {instead} on this engine" if instead else allowed)
             self.position += count
             if name.lower() == "wshortest" and self.ahead(2).text == ")" and self.ahead(3).kind == "number":
                 self.take(3, "operand")  # [* WSHORTEST(weight) 1..3]
                 return
             if name.lower() == "range" and self.dialect == "neo4j":
                 check_range(self.query, self.tokens, self.position, count, self.parameters)
-            self.enter(Frame("(", walks=name.lower() in ITERATIONS), 1)
+            self.enter(Frame("("), 1)
             return
         label = self.before in (":", "|", "&", "!") and frame.opener in ("(", "[")
         if not label and count == 1:
@@ -257,3 +340,21 @@ class Checker(Cursor):
         ended = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
         if token.upper in HARD and (self.before in _ENDERS or not (joined or ended)):
             raise self.refuse(token, token.upper)
+
+    def limited(self, rows: int) -> str:
+        """Return the query with ``LIMIT rows`` at its end, where that changes nothing but the number of its rows."""
+        words = [word for word, _ in self.top]
+        if self.explains or "UNION" in words or "RETURN" not in words[words.index("CALL") if "CALL" in words else 0 :]:
+            return self.query
+        word, position = self.top[-1]
+        if word == "LIMIT":
+            own = self.tokens[position + 1]
+            bounded = (
+                own.kind != "number"
+                or not own.text.isdecimal()
+                or int(own.text) <= rows
+                or self.tokens[position + 2].text not in ("", ";")
+            )
+            return self.query if bounded else f"{self.query[: own.start]}{rows}{self.query[own.end :]}"
+        end = self.tokens[-3 if self.tokens[-2].text == ";" else -2].end
+        return f"{self.query[:end]}\nLIMIT {rows}"

@@ -20,7 +20,7 @@ CLAUSES: Final = _words("MATCH OPTIONAL WHERE WITH UNWIND RETURN ORDER SKIP OFFS
 
 ALLOWED: Final = (
     "a query reads with MATCH, OPTIONAL MATCH, WHERE, WITH, UNWIND, RETURN, ORDER BY, SKIP, LIMIT, UNION, CASE, "
-    "EXISTS, COUNT and COLLECT; put names that look like keywords in backticks"
+    "EXISTS, COUNT and COLLECT, or explains one with EXPLAIN; put names that look like keywords in backticks"
 )
 
 HARD: Final = _words(
@@ -48,9 +48,6 @@ PATHS: Final = _words("ANY ALL SHORTEST WSHORTEST TRAIL ACYCLIC WALK GROUP GROUP
 SUBQUERIES: Final = _words("EXISTS COUNT COLLECT")
 """Words that a subquery in braces follows."""
 
-ITERATIONS: Final = _words("all any none single reduce")
-"""Functions that walk a list within one expression, which Neo4j does not interrupt."""
-
 _SHARED: Final = _words(
     """
         abs acos all any asin atan atan2 avg ceil coalesce collect cos cot count date degrees duration exists floor id
@@ -77,6 +74,7 @@ FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
         """
     ),
     "embedded": _SHARED
+    | _words("allshortestpaths endnode head isempty last rand reduce shortestpath split startnode tail")  # see rewrite.py
     | _words(
         """
         array_append array_cat array_concat array_contains array_cosine_similarity array_cross_product array_distance
@@ -111,3 +109,19 @@ PROCEDURES: Final[dict[Dialect, frozenset[str]]] = {
     "embedded": _words("show_tables show_connection table_info"),
 }
 """Procedures by dialect, in lower case: all of them tell what kinds of things the graph holds."""
+
+INSTEAD: Final[dict[Dialect, dict[str, str]]] = {
+    "neo4j": {
+        "array_contains": "x IN list", "cast": "toInteger, toFloat or toString", "current_timestamp": "datetime()",
+        "end_node": "endNode", "label": "labels(n)[0] or type(r)", "list_contains": "x IN list",
+        "list_filter": "[x IN list WHERE …]", "list_reverse": "reverse", "list_slice": "list[from..to]",
+        "list_sum": "reduce(s = 0, x IN list | s + x)", "list_transform": "[x IN list | …]", "random": "rand()",
+        "rels": "relationships(path)", "start_node": "startNode", "string_split": "split",
+    },
+    "embedded": {
+        "datetime": "current_timestamp()", "elementid": "id(n)", "exp": "pow(2.718281828459045, x)",
+        "toboolean": "cast(x AS BOOL)", "tofloat": "cast(x AS DOUBLE)", "tointeger": "cast(x AS INT64)",
+        "tostring": "cast(x AS STRING)", "stdev": "sqrt(avg(x * x) - avg(x) * avg(x))",
+    },
+}  # fmt: skip
+"""Functions of the other engine, and what to write on this one."""

@@ -1,0 +1,278 @@
+"""openCypher that the embedded engine words differently, rewritten so that one query gives the same rows on both engines.
+
+Neo4j's wording is the standard: lists count from 0, ``labels(n)`` is a list, ``shortestPath((a)-[*..4]-(b))`` is a pattern. Each
+form below is compared with a Neo4j server by the tests. A query is validated before it is rewritten and again afterwards; forms
+that are not listed here reach the engine as they are.
+
+- ``shortestPath((a)-[*..k]-(b))`` and ``allShortestPaths(…)``: ``(a)-[* SHORTEST 1..k]-(b)``, ``* ALL SHORTEST``; 30 hops at most
+- ``EXISTS { (a)-->() }``, ``COUNT { (a)-->() }``: the same with ``MATCH``
+- ``[x IN l WHERE p | e]``: ``list_transform(list_filter(l, x -> p), x -> e)``
+- ``l[0]``, ``l[-1]``, ``l[i]``, ``l[1..3]``: positions that count from 1
+- ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``rand``, ``labels``,
+  ``startNode``, ``endNode``: the engine's functions
+- ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces have no equal
+- ``m['key']``: ``m.key``
+- ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..errors import QueryInvalid
+from .tokens import Token, invalid, tokenize
+from .vocabulary import CLAUSES, OPERATORS, PREFIXES
+
+LONGEST_PATH = 30
+"""Hops of a shortest path without an upper bound, which is as far as the embedded engine goes by default."""
+
+_LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels", "list_transform", "list_filter", "split"}
+"""Functions that give a list, as far as ``reverse`` needs to know."""
+
+
+def rewrite(query: str) -> str:
+    """Return ``query``, which passed the validator, in the wording of the embedded engine.
+
+    Raises:
+        QueryInvalid: it holds a form that the embedded engine would answer wrongly without an error.
+    """
+    return _Rewriter(query).whole()
+
+
+class _Rewriter:
+    """Renders ranges of tokens, each replaced form from its parts, everything else as it stands."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.tokens = tokenize(query)
+        self.closing: dict[int, int] = {}
+        opened: list[int] = []
+        for index, token in enumerate(self.tokens):
+            if token.kind == "symbol" and token.text in "([{":
+                opened.append(index)
+            elif token.kind == "symbol" and token.text in ")]}" and opened:
+                self.closing[opened.pop()] = index
+        self.functions: dict[str, Callable[[list[str], int], str]] = {
+            "head": lambda parts, _: f"list_extract({parts[0]}, 1)",
+            "last": lambda parts, _: f"list_extract({parts[0]}, -1)",
+            "tail": lambda parts, _: f"list_slice({parts[0]}, 2, size({parts[0]}))",
+            "isempty": lambda parts, _: f"(size({parts[0]}) = 0)",
+            "split": lambda parts, _: f"string_split({', '.join(parts)})",
+            "startnode": lambda parts, _: f"start_node({parts[0]})",
+            "endnode": lambda parts, _: f"end_node({parts[0]})",
+            "rand": lambda _, __: "random()",
+            "round": lambda parts, _: f"round({', '.join(parts if len(parts) > 1 else [*parts, '0'])})",
+            "labels": lambda parts, _: f"[label({parts[0]})]",
+            "substring": self._substring,
+            "reverse": self._reverse,
+        }
+
+    def whole(self) -> str:
+        """The query, rewritten."""
+        return self._render(0, len(self.tokens) - 1)
+
+    def _render(self, start: int, end: int) -> str:
+        """Return the text of the tokens from ``start`` to before ``end``."""
+        parts: list[str] = []
+        index = start
+        while index < end:
+            found = self._replaced(index)
+            text, following = found or (self.tokens[index].text, index + 1)
+            if index > start and parts:
+                parts.append(self.query[self.tokens[index - 1].end : self.tokens[index].start])
+            parts.append(text)
+            index = following
+        return "".join(parts)
+
+    def _replaced(self, index: int) -> tuple[str, int] | None:
+        """Return what the form that begins at ``index`` becomes, and the index after it; None when none begins there."""
+        token, after = self.tokens[index], self.tokens[index + 1]
+        before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
+        name = token.text.lower() if token.kind == "word" and before.text not in (".", ":", "|") else ""
+        if name and after.text == "(" and after.kind == "symbol":
+            end = self.closing[index + 1]
+            if name in ("shortestpath", "allshortestpaths"):
+                return self._shortest(index + 2, end, "ALL SHORTEST" if name.startswith("all") else "SHORTEST"), end + 1
+            if name == "size" and self._pattern(index + 2):
+                raise invalid(self.query, token.start, "size of a pattern", "is no longer Cypher; write COUNT { pattern }")
+            if name in self.functions:
+                return self.functions[name](self._arguments(index + 1), index), end + 1
+            if name == "reduce":
+                return self._reduce(index, end), end + 1
+        if token.upper in ("EXISTS", "COUNT") and after.text == "{" and self.tokens[index + 2].upper not in CLAUSES:
+            end = self.closing[index + 1]
+            return f"{token.text} {{ MATCH {self._render(index + 2, end)} }}", end + 1
+        if (
+            token.upper == "OFFSET"
+            and after.kind in ("number", "parameter")
+            and before.text not in (".", ",")
+            and before.upper not in PREFIXES
+        ):
+            return "SKIP", index + 1
+        if token.text == "[" and token.kind == "symbol":
+            return self._bracket(index, before, after)
+        if token.kind in ("word", "quoted") and after.text == "{" and self.tokens[index + 2].text == ".":
+            return self._projection(index)
+        if self._label_test(index, before):
+            return f"label({token.text}) = '{self.tokens[index + 2].name}'", index + 3
+        return None
+
+    def _arguments(self, opening: int) -> list[str]:
+        """Return the arguments inside the bracket at ``opening``, rewritten."""
+        end = self.closing[opening]
+        parts, start, index = [], opening + 1, opening + 1
+        while index < end:
+            if self.tokens[index].text == "," and self.tokens[index].kind == "symbol":
+                parts.append(self._render(start, index))
+                start = index + 1
+            index = self.closing.get(index, index) + 1
+        return [*parts, self._render(start, end)] if end > opening + 1 else []
+
+    def _shortest(self, start: int, end: int, kind: str) -> str:
+        """Return the pattern of a ``shortestPath(…)`` in the engine's form."""
+        stars = [index for index in range(start, end) if self.tokens[index].text == "*"]
+        if len(stars) != 1:
+            raise invalid(
+                self.query, self.tokens[start].start, "shortestPath", "takes one relationship with a *, e.g. (a)-[*..4]-(b)"
+            )
+        star, most, last = stars[0], str(LONGEST_PATH), stars[0] + 1
+        bounds = []
+        while self.tokens[last].kind == "number" or self.tokens[last].text == "..":
+            bounds.append(self.tokens[last].text)
+            last += 1
+        if bounds[:1] not in ([], [".."], ["1"]) or (bounds and ".." not in bounds and bounds != ["1"]):
+            raise invalid(self.query, self.tokens[star].start, "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
+        if bounds and bounds[-1] != "..":
+            most = bounds[-1]
+        before, after = self._render(start, star), self._render(last, end)
+        return f"{before}* {kind} 1..{most}{after}"
+
+    def _reduce(self, index: int, end: int) -> str:
+        """Return a ``reduce`` that adds up numbers as a sum over a list."""
+        name, first = self.tokens[index + 2].text, self.tokens[index + 4]
+        item, bar = index + 6, index + 8
+        while bar < end and self.tokens[bar].text != "|":
+            bar = self.closing.get(bar, bar) + 1
+        body = self.tokens[bar + 1 : end]
+        adds = (
+            first.kind == "number"
+            and self.tokens[index + 5].text == ","
+            and self.tokens[item + 1].upper == "IN"
+            and [token.text for token in body[:2]] == [name, "+"]
+            and name not in [token.text for token in body[2:]]
+        )
+        if not adds:
+            raise invalid(
+                self.query, self.tokens[index].start, "reduce",
+                "runs on the embedded engine as a sum alone, reduce(s = 0, x IN list | s + …); else use UNWIND or list_reduce",
+            )  # fmt: skip
+        values = f"list_transform({self._render(item + 2, bar)}, {self.tokens[item].text} -> ({self._render(bar + 3, end)}))"
+        return f"({first.text} + coalesce(list_sum({values}), 0))"
+
+    def _bracket(self, index: int, before: Token, after: Token) -> tuple[str, int] | None:
+        """A list comprehension, a position in a list, or a slice of it."""
+        end = self.closing[index]
+        if self._continues(before, index):
+            return self._position(index, end)
+        if after.kind in ("word", "quoted") and self.tokens[index + 2].upper == "IN":
+            return self._comprehension(index, end), end + 1
+        return None
+
+    def _continues(self, before: Token, index: int) -> bool:
+        """Return whether the bracket at ``index`` picks from the value before it, not a relationship or a list of its own."""
+        if before.kind in ("word", "quoted"):
+            keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
+            return not keyword or (index > 1 and self.tokens[index - 2].text == ".")
+        return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
+
+    def _position(self, index: int, end: int) -> tuple[str, int] | None:
+        """Return ``[…]`` after a value with positions that count from 1."""
+        inner = self.tokens[index + 1 : end]
+        dots = [place for place, token in enumerate(inner) if token.text == ".."]
+        if len(inner) == 1 and inner[0].kind == "string" and inner[0].text[1:-1].isidentifier():
+            return f".`{inner[0].text[1:-1]}`", end + 1
+        if any(token.text == ":" for token in inner) or (len(inner) == 1 and inner[0].kind in ("string", "parameter")):
+            return None
+        if dots:
+            low, high = self._number(inner[: dots[0]]), self._number(inner[dots[0] + 1 :])
+            if low is None or high is None or min(low or 0, high or 0) < 0:
+                raise invalid(
+                    self.query, self.tokens[index].start, "a slice",
+                    "needs whole numbers >= 0 on the embedded engine, e.g. [0..3]; else use list_slice(list, from 1, to)",
+                )  # fmt: skip
+            return f"[{low + 1}:{high if inner[dots[0] + 1 :] else ''}]", end + 1
+        number = self._number(inner)
+        if number is not None:
+            return f"[{number + 1 if number >= 0 else number}]", end + 1
+        text = self._render(index + 1, end)
+        return f"[CASE WHEN ({text}) < 0 THEN ({text}) ELSE ({text}) + 1 END]", end + 1
+
+    @staticmethod
+    def _number(tokens: Sequence[Token]) -> int | None:
+        """Return the whole number that the tokens write out, 0 for none, None for anything else."""
+        text = "".join(token.text for token in tokens)
+        return int(text) if text.removeprefix("-").isdecimal() else None if text else 0
+
+    def _comprehension(self, index: int, end: int) -> str:
+        """Return ``[x IN list WHERE test | value]`` as the engine's functions over lambdas."""
+        name, where, bar, place = self.tokens[index + 1].text, end, end, index + 3
+        while place < end:
+            if self.tokens[place].upper == "WHERE" and where == end and bar == end:
+                where = place
+            elif self.tokens[place].text == "|" and bar == end:
+                bar = place
+            place = self.closing.get(place, place) + 1
+        found = self._render(index + 3, min(where, bar))
+        if where < end:
+            found = f"list_filter({found}, {name} -> ({self._render(where + 1, bar)}))"
+        return f"list_transform({found}, {name} -> ({self._render(bar + 1, end)}))" if bar < end else found
+
+    def _projection(self, index: int) -> tuple[str, int] | None:
+        """Return ``n {.a, b: 1}`` as a map; None when it holds more than properties and pairs."""
+        end, name = self.closing[index + 1], self.tokens[index].text
+        parts, start, place = [], index + 2, index + 2
+        while place <= end:
+            if place == end or self.tokens[place].text == ",":
+                item = self.tokens[start:place]
+                if len(item) == 2 and item[0].text == "." and item[1].text != "*":
+                    parts.append(f"{item[1].text}: {name}.{item[1].text}")
+                elif len(item) > 2 and item[1].text == ":":
+                    parts.append(self._render(start, place))
+                else:
+                    return None
+                start = place + 1
+            place = self.closing.get(place, place) + 1
+        return "{" + ", ".join(parts) + "}", end + 1
+
+    def _label_test(self, index: int, before: Token) -> bool:
+        """Return whether ``n:Label`` stands at ``index`` as a condition."""
+        token = self.tokens[index]
+        return (
+            token.kind in ("word", "quoted")
+            and before.upper in ("WHERE", "AND", "OR", "XOR", "NOT")
+            and self.tokens[index + 1].text == ":"
+            and self.tokens[index + 2].kind in ("word", "quoted")
+            and self.tokens[min(index + 3, len(self.tokens) - 1)].text not in (":", "|", "&")
+        )
+
+    def _pattern(self, index: int) -> bool:
+        """Return whether a pattern of nodes and relationships begins at ``index``."""
+        if self.tokens[index].text != "(":
+            return False
+        following = self.tokens[self.closing[index] + 1 : self.closing[index] + 3]
+        return following[0].text in ("-", "<") and following[1].text in ("-", "[")
+
+    def _substring(self, parts: list[str], _: int) -> str:
+        length = parts[2] if len(parts) > 2 else f"size({parts[0]})"
+        return f"substring({parts[0]}, ({parts[1]}) + 1, {length})"
+
+    def _reverse(self, parts: list[str], index: int) -> str:
+        first = self.tokens[index + 2]
+        if first.text == "[" or (first.text.lower() in _LISTS and self.tokens[index + 3].text == "("):
+            return f"list_reverse({parts[0]})"
+        if first.kind == "string" or self.tokens[index + 3].text == ".":
+            return f"reverse({parts[0]})"
+        raise QueryInvalid(
+            "the query cannot be run on the embedded engine: reverse of a variable may be a text or a list there; "
+            "write list_reverse(list) for a list"
+        )

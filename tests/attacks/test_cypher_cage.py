@@ -1,0 +1,198 @@
+"""Attacks on the Cypher cage: any text gets a verdict, and nothing that passes runs on in a server after its time limit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.graph.errors import GraphBusy, QueryInvalid, QueryRefused, QueryTimeout, TacitError
+from tacit.graph.query import check, run_neo4j
+from tacit.graph.query import neo4j as engine
+from tacit.graph.query.rewrite import rewrite
+from tacit.graph.query.validator import Checker
+
+from ..graph.query_cases import COSTLY, HOSTILE
+from ..graph.query_reads import BENIGN, ONLY_NEO4J, ROWS
+from ..graph.query_textbook import EQUAL, TEXTBOOK
+from ..graph.stores import opened
+
+VOCABULARY = """
+    ( ) [ ] { } , . .. : | - > < = <> + * / % ^ ; -> || =~ $x `n` 'a' 1 0.5
+    MATCH WHERE RETURN WITH UNWIND AS IN AND NOT CASE WHEN THEN END EXISTS COUNT COLLECT CALL UNION ORDER BY LIMIT SKIP
+    reduce all any size range shortestPath labels head tail reverse substring round split replace n x l p r IsA Concept
+    EXPLAIN PROFILE CREATE SET DELETE LOAD SHORTEST GROUPS
+"""
+WORDS = VOCABULARY.split()
+QUERIES = sorted({*BENIGN.values(), *ONLY_NEO4J.values(), *TEXTBOOK.values(), *EQUAL.values(), *COSTLY.values()}, key=len)[:200]
+
+LIST = "UNWIND range(1, 20000) AS i WITH collect(i) AS l "
+ITEMS = ["x", "l", "[x]", "x + 1", "l + x", "tail(l)", "l[1..]", "toString(x)", "size(l)", "l[x]", "[y IN l | y]", "'b'", "$big"]
+TESTS = [
+    "{} IN l",
+    "{} = l",
+    "{} = x",
+    "l = {}",
+    "size({}) > 0",
+    "any(y IN l WHERE y = {})",
+    "{} > 0",
+    "l[{}] = 1",
+    "$big CONTAINS 'z'",
+]
+WALKS = [
+    "size([x IN l WHERE {test}])",
+    "size([x IN l | {item}])",
+    "all(x IN l WHERE {test})",
+    "reduce(s = {item}, x IN l | {item})",
+    "reduce(s = 0, x IN l | s + {item})",
+    "reduce(s = '', x IN l | s + {item})",
+    "[x IN l | {item}] = [x IN l | {item}]",
+]
+
+
+def verdict(text: str) -> None:
+    """Check ``text`` for both engines; anything but a verdict fails the test."""
+    for dialect in ("neo4j", "embedded"):
+        with suppress(QueryRefused, QueryInvalid):
+            check(text, dialect, {"x": [1]})  # type: ignore[arg-type]
+            if dialect == "embedded":
+                Checker(rewrite(text), "embedded").run()
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30))
+def test_any_words_get_a_verdict(words: list[str]) -> None:
+    verdict(" ".join(words))
+
+
+@given(st.sampled_from(QUERIES), st.integers(min_value=0, max_value=400), st.sampled_from(["", *WORDS]))
+def test_any_beginning_of_a_query_gets_a_verdict(query: str, length: int, added: str) -> None:
+    verdict(query[:length] + added)
+    verdict(query[:length] + added + query[length + 1 :])
+
+
+@pytest.mark.parametrize("text", ["reduce(", "reduce(s", "reduce(s =", "all(", "[x IN", "l[", "l[0..", "{a", "EXISTS {"])
+def test_what_breaks_off_is_a_syntax_error_or_refused(text: str) -> None:
+    for dialect in ("neo4j", "embedded"):
+        with pytest.raises((QueryInvalid, QueryRefused)):
+            check(f"RETURN {text}", dialect)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    import neo4j
+
+    with opened("neo4j", ROWS, tmp_path_factory.mktemp("cage")):
+        auth = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", "tacit-test"))
+        with neo4j.GraphDatabase.driver(os.environ["TACIT_TEST_NEO4J"], auth=auth) as driver:
+            yield driver
+
+
+def running(driver: Any) -> list[str]:
+    """The queries that run in the server now, this one left out."""
+    with driver.session() as session:
+        return [
+            row["currentQuery"]
+            for row in session.run("SHOW TRANSACTIONS YIELD currentQuery")
+            if "SHOW" not in row["currentQuery"]
+        ]
+
+
+def generated() -> list[str]:
+    """Statements that do something with each item of a long list, in every combination of the parts above."""
+    found = []
+    for walk in WALKS:
+        for item, test in itertools.product(ITEMS, TESTS) if "{test}" in walk else ((item, "") for item in ITEMS):
+            found.append(f"{LIST}RETURN {walk.format(item=item, test=test.format(item))} AS x")
+    return sorted(set(found))
+
+
+def attack(driver: Any, queries: list[str], limit: float) -> list[str]:
+    """Run each of the statements that pass the check; return those that the server did not end in time."""
+    kept = []
+    for query in queries:
+        started = time.monotonic()
+        with suppress(TacitError):
+            run_neo4j(driver, None, query, {"big": "a" * 100_000, "l": list(range(1_000))}, limit=5, timeout=limit)
+        if time.monotonic() - started > limit + engine.GRACE - 0.5:
+            kept.append(query)
+    return kept
+
+
+@pytest.mark.neo4j
+def test_nothing_runs_on_after_its_limit(server: Any) -> None:
+    passed = []
+    for query in generated():
+        with suppress(QueryRefused, QueryInvalid):
+            check(query, "neo4j", {"big": "a" * 100_000})
+            passed.append(query)
+    assert 10 < len(passed) < len(generated()) / 2
+    assert attack(server, random.Random(0).sample(passed, 8), 3.0) == []
+    assert running(server) == []
+
+
+@pytest.mark.neo4j
+@pytest.mark.long
+def test_nothing_of_all_that_is_generated_runs_on_after_its_limit(server: Any) -> None:
+    assert attack(server, generated(), 3.0) == []
+    assert running(server) == []
+
+
+@pytest.mark.neo4j
+def test_what_the_server_does_not_end_counts_until_it_ends(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "GRACE", 0.1)
+    monkeypatch.setattr(engine, "MAX_RUNNING", 1)
+    with monkeypatch.context() as unchecked:
+        unchecked.setattr(Checker, "run", lambda _: None)
+        with pytest.raises(QueryTimeout):
+            run_neo4j(
+                server,
+                None,
+                "UNWIND range(1, 12000) AS i WITH collect(i) AS l RETURN size([x IN l WHERE l = l]) AS n",
+                timeout=0.5,
+            )
+    with pytest.raises(GraphBusy, match="1 queries still run in the Neo4j server, 1 of them past their time limit"):
+        run_neo4j(server, None, "RETURN 1 AS x", timeout=5)
+    ended = time.monotonic() + 60
+    while time.monotonic() < ended:
+        with suppress(GraphBusy):
+            assert run_neo4j(server, None, "RETURN 1 AS x", timeout=1).rows == ((1,),)
+            break
+        time.sleep(0.2)
+    else:
+        pytest.fail("the slot was not given back")
+
+
+@pytest.mark.neo4j
+def test_more_queries_than_slots_wait_for_their_turn(server: Any) -> None:
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(run_neo4j(server, None, "RETURN 1 AS x").rows)) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [((1,),)] * 12
+
+
+@pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE)
+def test_nothing_hostile_is_made_by_rewriting(query: str) -> None:
+    with pytest.raises(QueryRefused):
+        check(query, "embedded")
+
+
+def test_the_cookbook_passes_on_both_engines() -> None:
+    texts = [
+        path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parents[2] / "cypher" / "explore").glob("*.cypher"))
+    ]
+    assert len(texts) >= 30
+    for text in texts:
+        check(text, "neo4j")
+        check(rewrite(text), "embedded")
