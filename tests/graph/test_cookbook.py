@@ -156,9 +156,9 @@ compares them. `tacit cypher GRAPH NAME --param key=value` runs one, `tacit cyph
 
 Concepts are given as English texts (`hot dog`), events as ATOMIC writes them (`PersonX cooks dinner for PersonY`).
 
-**Writing your own.** [Cypher on both engines](cypher.md) says what may run and where the engines differ. For equal rows in equal order
-on both, give every column a name that no variable has, order by those names until no two rows can tie, and take `count`, `min` and
-`max` rather than sums of weights (the last digit of a sum depends on the order of its terms).
+**Writing your own.** [Cypher on both engines](cypher.md) says what may run and where the engines differ. For equal rows in equal
+order on both, give every column a name that no variable has, order by those names until no two rows can tie, and take `count`,
+`min` and `max` rather than sums of weights (the last digit of a sum depends on the order of its terms).
 """
 
 
