@@ -24,6 +24,7 @@ _CONNECTIVES = {"cause": "because", "cuz": "because", "since": "because", "as": 
                 "however": "but", "yet": "but", "till": "until", "once": "when", "whenever": "when", "plus": "and",
                 "therefore": "so", "thus": "so", "afterwards": "then", "later": "then", "now": "then"}  # fmt: skip
 _LINKING = frozenset(("so", "then", "therefore", "thus", "afterwards", "later", "otherwise", "however", "though"))
+_QUESTION_TAGS = frozenset(("WP", "WRB", "WDT"))
 _ADVERBIAL = frozenset(("when", "while", "before", "after", "until", "once", "whenever"))
 _WEAK = frozenset(("", "and", "to", "that"))
 
@@ -134,6 +135,8 @@ def _is_predicate(tree: Tree, place: int) -> bool:
         return (governor in ATTITUDES or governor in FEELINGS) and tree.child(place, *SUBJECTS) is not None
     if word.relation == "acl":
         return word.tag == "VB" and tree.marked(place, "to")
+    if word.tag in _QUESTION_TAGS and tree.child(place, "cop") is None and tree.child(place, *SUBJECTS) is not None:
+        return False  # "You what?" asks for a repetition and tells of no event
     if word.pos in ("VERB", "AUX") or tree.child(place, "cop", *SUBJECTS) is not None:
         return True
     if is_time(word):

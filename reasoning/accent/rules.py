@@ -24,7 +24,7 @@ from .phrases import Words
 from .third_persons import resolved
 from .tuples import EventTuple, Kind, Where, in_order
 
-VERSION = 2
+VERSION = 3
 CUES = ("default", "marked", "all")
 
 _OTHER: Speaker = 0

@@ -43,7 +43,7 @@ def test_a_table_for_people(tacit: Tacit, deco: Path) -> None:
     intent = next(line.split() for line in lines if line.startswith("xIntent"))
     assert intent[1:6] == ["1", "1", "1", "1.000", "1.000"]
     assert "3 dialogues; 2 human tuples" in done.out
-    assert "extractor rules-2" in done.err
+    assert "extractor rules-3" in done.err
 
 
 def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) 
     done = tacit(
         "evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "-O", "cues=marked", "--kind", "pair"
     )
-    assert done.json["extractor"].startswith("rules-2;cues=marked")
+    assert done.json["extractor"].startswith("rules-3;cues=marked")
     assert done.json["relations"][0]["relation"] == "micro"
     assert done.json["relations"][0]["human"] == 1
     assert done.err == ""

@@ -150,7 +150,7 @@ def test_fewer_cues_give_fewer_tuples(rules: RuleExtractor, data_dir: Path) -> N
 
 
 def test_signatures_name_what_moves_the_tuples(rules: RuleExtractor) -> None:
-    assert rules.signature.startswith("rules-2;pipeline=")
+    assert rules.signature.startswith("rules-3;pipeline=")
     assert "cues=marked" in RuleExtractor(rules.parser, cues="marked").signature
 
 
@@ -187,11 +187,13 @@ def test_tuples_of_real_dialogues_suit_their_relations(rules: RuleExtractor, dat
             _check(one, item)
 
 
-def test_questions_without_a_verb_are_read(rules: RuleExtractor) -> None:
-    for question in ("What ?", "Who ?", "Why not ?", "You what ?", "And him ?", "How about you ?"):
-        rules.extract_batch(
-            [check_item([question], "I like dogs because they are nice."), check_item(["I like dogs."], question)]
-        )
+@pytest.mark.parametrize("question", ["What ?", "Who ?", "Why not ?", "You what ?", "And him ?", "How about you ?"])
+def test_a_question_without_a_verb_tells_of_no_event(rules: RuleExtractor, question: str) -> None:
+    response = "I like dogs because they are nice."
+    assert (
+        triples(rules, response, question) == triples(rules, response) == {("PersonX is nice", "oEffect", "PersonY likes dogs")}
+    )
+    assert triples(rules, question, "I like dogs.") == set()
 
 
 def test_a_thousand_real_responses_are_read(rules: RuleExtractor, data_dir: Path) -> None:

@@ -6,7 +6,6 @@ A few dozen cases of each operation in every run; TACIT_SCHEMA_CASES=800 asks fo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -47,7 +46,6 @@ OPERATIONS = [
     ("GET", "/readyz"),
     ("GET", "/metrics"),
 ]
-asked: list[str] = []
 CHECKS: list[Any] = [
     not_a_server_error,
     status_code_conformance,
@@ -69,6 +67,8 @@ def test_every_case_is_answered_as_the_document_says(document: Any, method: str,
     if mode is GenerationMode.NEGATIVE and not (operation.body or operation.query or operation.path_parameters):
         pytest.skip("nothing can be wrong about this request")
 
+    asked = 0
+
     @settings(
         max_examples=CASES,
         deadline=None,
@@ -79,13 +79,9 @@ def test_every_case_is_answered_as_the_document_says(document: Any, method: str,
     )
     @given(operation.as_strategy(generation_mode=mode))
     def answered(case: Any) -> None:
-        asked.append(case.method)
+        nonlocal asked
+        asked += 1
         case.call_and_validate(timeout=60, checks=CHECKS)
 
     answered()
-
-
-def test_so_many_cases_were_tried(record_property: Callable[[str, object], None]) -> None:
-    record_property("cases", len(asked))
-    print(f"{len(asked):,} cases")
-    assert len(asked) >= 12 * CASES
+    assert asked >= (CASES if operation.body or operation.query or operation.path_parameters else 1)
