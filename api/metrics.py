@@ -25,6 +25,37 @@ GraphOption = Annotated[
         "--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL; most metrics need it."
     ),
 ]
+
+
+def complete_metrics(incomplete: str) -> list[str]:
+    """Names of metrics for the shell: what may follow the last comma of what was typed."""
+    from ..reasoning.registry import METRICS
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in METRICS if name.startswith(begun) and name not in before.split(",")]
+
+
+def complete_options(incomplete: str) -> list[str]:
+    """``METRIC.NAME=`` for the shell."""
+    from ..reasoning.registry import METRICS
+    from ..reasoning.registry import metric_options as known_options
+
+    metric, dot, _ = incomplete.partition(".")
+    if not dot:
+        return [f"{name}." for name in METRICS if name.startswith(metric)]
+    if metric not in METRICS:
+        return []
+    return [text for name in known_options(metric) if (text := f"{metric}.{name}=").startswith(incomplete)]
+
+
+def metrics_option(help: str) -> Any:
+    """The option that names metrics, the same on every command: ``--metrics a,b``, ``-m a -m b``; ``--metric`` is ``-m``."""
+    return typer.Option(
+        "--metrics", "--metric", "-m", metavar="NAME,...", show_default=False, help=help, autocompletion=complete_metrics
+    )  # fmt: skip
+
+
+Metrics = Annotated[list[str] | None, metrics_option("Which metrics, separated by commas or repeated; grounding if left out.")]
 OptionOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -33,6 +64,7 @@ OptionOption = Annotated[
         metavar="METRIC.NAME=VALUE",
         show_default=False,
         help="An option of a metric: JSON, else text; repeatable.",
+        autocompletion=complete_options,
     ),
 ]
 Pipeline = Annotated[
@@ -48,21 +80,21 @@ BatchSize = Annotated[
 ]  # fmt: skip
 
 
-def metric_names(named: Sequence[str], option: str) -> list[str]:
-    """Return the metrics in ``named``, each of which may hold several separated by commas.
+def metric_names(named: Sequence[str] | None) -> list[str]:
+    """Return the metrics in ``named``, each of which may hold several separated by commas; ``grounding`` when nothing is given.
 
     Raises:
-        InputError: there is none, one is unknown, or one is named twice; the sentence names ``option``.
+        InputError: there is none, one is unknown, or one is named twice.
     """
     from ..reasoning.registry import METRICS, metric_kind
 
-    names = [name.strip() for text in named for name in text.split(",") if name.strip()]
+    names = [name.strip() for text in (named or ["grounding"]) for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError(f"{option} names none; choose from {', '.join(METRICS)}")
+        raise InputError(f"--metrics names none; choose from {', '.join(METRICS)}")
     for name in names:
         metric_kind(name)
         if names.count(name) > 1:
-            raise InputError(f"{option} names {name} twice; name it once")
+            raise InputError(f"--metrics names {name} twice; name it once")
     return names
 
 
@@ -70,8 +102,11 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
     """Return the options of each metric from ``METRIC.NAME=VALUE`` texts; ``pipeline`` goes to those that take one.
 
     Raises:
-        InputError: a text has another form, names a metric that is not asked for, or an option that it does not have.
+        InputError: a text has another form, names a metric that is not asked for or an option that it does not have, or the
+            value has another type than the option takes or is out of its range.
     """
+    from ..reasoning.options import check_option
+    from ..reasoning.registry import metric_kind
     from ..reasoning.registry import metric_options as known_options
 
     options: Options = {name: {} for name in names}
@@ -85,7 +120,10 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
         known = known_options(metric)
         if option not in known:
             raise InputError(f"the metric {metric} has no option {option!r}; it has {', '.join(known) or 'none'}")
-        options[metric][option] = _value(value)
+        meant = _value(value)
+        if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
+            check_option(metric, option, meant, metric_kind(metric).maker())
+        options[metric][option] = meant
     if pipeline is not None:
         for name in names:
             if "pipeline" in known_options(name):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError
+from .options import check_option
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
@@ -202,8 +203,8 @@ def load_metric(name: str, graph: KnowledgeGraph | None = None, **options: Any) 
     :func:`metric_options` lists them.
 
     Raises:
-        InputError: there is no such metric, it needs a graph and has none, it has no such option, or the option's value makes no
-            sense.
+        InputError: there is no such metric, it needs a graph and has none, it has no such option, or the option's value has
+            another type than the option takes or is out of its range.
         ModelError: a pipeline or model cannot be opened.
     """
     kind = metric_kind(name)
@@ -214,4 +215,5 @@ def load_metric(name: str, graph: KnowledgeGraph | None = None, **options: Any) 
         if option not in known:
             some = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(f"the metric {name} has no option {option!r}; {some}")
+        check_option(name, option, options[option], kind.maker())
     return kind.maker()(graph, **options)

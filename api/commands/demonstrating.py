@@ -28,41 +28,86 @@ def demo(
     directory: Annotated[
         Path, typer.Option("--directory", metavar="FOLDER", help="Where the sample and its graph go; made when it is missing.")
     ] = Path("demo-graph"),
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Show the rest too: every dialogue, more queries, more metrics."),
+    ] = False,
 ) -> None:
-    """Load the sample graph, ask it, score the sample dialogues and explain the scores."""
-    from ...reasoning.registry import KINDS
+    """Load the sample graph, ask it, score the sample dialogues and explain the scores: twenty commands with what they print."""
     from ..terminal.text import duration
 
     started = time.monotonic()
     copy_sample(directory)
     graph = str(directory / "graph")
     conceptnet, atomic, dialogues = (str(directory / name) for name in _FILES[:3])
+    _best(directory, graph, conceptnet, atomic, dialogues)
+    if everything:
+        _rest(graph, dialogues)
+    print(
+        f"Done in {duration(time.monotonic() - started)}. The sample, its graph, the picture and the report are in {directory}."
+    )
+    more = "" if everything else "tacit demo --all shows the rest; "
+    print(f"Type any of the commands again, or change them; {more}tacit --help lists all commands.")
 
-    _tell("1. Load", "Assertions about everyday things, and events with their causes and effects, into one graph on disk.")
+
+def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str) -> None:
+    """Twenty commands, each of which shows one thing."""
+    _tell("1. Load", "599 assertions about everyday things and 215 about events, in official formats, into one graph on disk.")
     _step("load", "conceptnet", conceptnet, "--into", graph)
     _step("load", "atomic2020", atomic, "--into", graph)
 
-    _tell("2. Ask", "What is near a concept, how two are related, what follows from an event.")
+    _tell("2. Ask", "What is near a concept, how far two are apart and through what, and what follows from an event.")
     _step("neighbours", graph, "dog", "--limit", "5")
     _step("hops", graph, "dog", "bone", "doctor", "piano")
     _step("paths", graph, "dog", "doctor", "--limit", "3")
+    _step("triples", graph, "--between", "dog", "--and", "walk", "bone", "umbrella")
     _step("tails", graph, "PersonX cooks dinner for PersonY", "xWant")
+    _step("tails", graph, "PersonX cooks dinner for PersonY", "xNeed")
 
-    _tell("3. Explore", "Any read-only Cypher, or one of the queries that come with tacit (tacit cypher --list).")
+    _tell("3. Explore", "Any read-only Cypher, or one of thirty queries that come with tacit (tacit cypher --list).")
     _step("cypher", graph, "MATCH (tool:Concept)-[r:UsedFor]->(aim:Concept {text: $aim}) "
           "RETURN tool.text AS thing, r.weight AS weight "
           "ORDER BY weight DESC, thing LIMIT 5", "--param", "aim=cook")  # fmt: skip
-    _step("cypher", graph, "contradictions", "--limit", "10")
+    _step("cypher", graph, "contradictions", "--limit", "5")
+    _step("cypher", graph, "where_found", "--param", "concept=book", "--limit", "5")
 
-    _tell("4. Score and explain", "How well each response is grounded in what was said before it, and through which knowledge.")
+    _tell("4. Score and explain", "A response that fits and one that does not, by what joins them to the history in the graph.")
+    explain = ("explain", dialogues, "--graph", graph, "--item")
+    _step(*explain, "dog/good")
+    _step(*explain, "dog/bad")
+    _step(*explain, "dog/good", "--metrics", "commonsense", "-O", "commonsense.evidence=3")
+    _step(*explain, "rain/good", "--metrics", "association,repetition,length")
+    _step("explain", "--history", "I am so hungry.", "--response", "Let's cook a soup.", "--graph", graph)
+
+    _tell(
+        "5. Whole files",
+        "Every response of a file as a row, with signatures that make scores repeatable, and a report.",
+    )
+    _step("score", dialogues, "--graph", graph, "--metrics", "grounding,commonsense,association",
+          "--output", str(directory / "scores.jsonl"), "--html", str(directory / "report.html"))  # fmt: skip
+
+    _tell("6. Evidence", "A score as a picture, its claims with the Cypher that finds each in the graph, and who said so.")
+    _step(*explain, "dog/good", "--output", str(directory / "dog.svg"))
+    _step(*explain, "dog/good", "--cypher")
+    _step("cypher", graph, "provenance", "--param", "head=dog", "--param", "tail=walk")
+
+
+def _rest(graph: str, dialogues: str) -> None:
+    """What ``--all`` adds."""
+    from ...reasoning.registry import KINDS
+
+    _tell("7. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
     metrics = [name for name, kind in KINDS.items() if not (kind.model or kind.reference)]
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")
 
-    _tell("5. See it", "One score as a picture, and each of its claims with the Cypher that finds it in the graph.")
-    _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--output", str(directory / "dog.svg"))
-    _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--cypher")
+    _tell("8. More queries", "Some of the cookbook; docs/cookbook.md has all of it.")
+    for query, *parameters in (
+        ("effects_of", "concept=rain"), ("similar", "concept=dog"), ("kinds_above", "concept=puppy"),
+        ("wants_after", "event=PersonX cooks dinner for PersonY"), ("hubs",),
+    ):  # fmt: skip
+        _step("cypher", graph, query, *(word for parameter in parameters for word in ("--param", parameter)), "--limit", "5")
 
-    _tell("6. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
+    _tell("9. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
     for extra, packages, names in _MORE:
         if all(find_spec(package) for package in packages):
             _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(names))
@@ -71,8 +116,6 @@ def demo(
     print(
         "left out: grade, bertscore, fed; they need a model of yours or a hub in reach, see docs/grade.md and docs/baselines.md\n"
     )
-
-    print(f"Done in {duration(time.monotonic() - started)}. The sample and its graph are in {directory}; see tacit --help.")
 
 
 def copy_sample(directory: Path) -> None:

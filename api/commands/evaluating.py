@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import DamagedInput, InputError
-from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_metrics
+from ..metrics import (
+    BatchSize,
+    GraphOption,
+    OptionOption,
+    Pipeline,
+    address_of,
+    metric_names,
+    metric_options,
+    metrics_option,
+    open_metrics,
+)
 from ..opening import readable
 from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ..terminal.output import check_output, write_whole
@@ -43,13 +53,7 @@ def evaluate(
     ],
     metric: Annotated[
         list[str],
-        typer.Option(
-            "--metric",
-            "-m",
-            metavar="NAME",
-            show_default=False,
-            help="A metric; repeatable. Later ones are compared with the first.",
-        ),
+        metrics_option("Which metrics, separated by commas or repeated. Later ones are compared with the first."),
     ],
     graph: GraphOption = None,
     plot: Annotated[
@@ -77,7 +81,7 @@ def evaluate(
     JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV with these columns, or
     dialogues with "turns" and "turn_ratings".
     """
-    names = metric_names(metric, "--metric")
+    names = metric_names(metric)
     options = metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating.value, by_file, strict)

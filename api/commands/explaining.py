@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import DamagedInput, InputError
-from ..metrics import GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_reasoner
+from ..metrics import GraphOption, Metrics, OptionOption, Pipeline, address_of, metric_names, metric_options, open_reasoner
 from ..opening import readable
 from ..terminal.options import Database, Engine, EngineOption, Password, Quiet, User
 from ..terminal.output import check_output, lines_to, write_whole
@@ -32,7 +32,7 @@ def explain(
         typer.Argument(metavar="[FILE]", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin."),
     ] = None,
     graph: GraphOption = None,
-    metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
+    metrics: Metrics = None,
     item: Annotated[
         str | None,
         typer.Option("--item", metavar="ID", show_default="the first", help="Which item: its id, else its number from 1."),
@@ -67,7 +67,7 @@ def explain(
     The response is an item of FILE (lines as for tacit score), or given by --response and --history. A picture (.svg) shows one
     item by one metric; the other forms take any number.
     """
-    names = metric_names([metrics], "--metrics")
+    names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
     form = _form(output, json)
     items = _items(file, item, first, response, history)

@@ -7,7 +7,7 @@ What goes to a terminal or a pipe streams; what goes from a file to a file is sc
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...graph.errors import DamagedInput, InputError
-from ..metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options
+from ..metrics import BatchSize, GraphOption, Metrics, OptionOption, Pipeline, address_of, metric_names, metric_options
 from ..opening import Address, readable
 from ..scale import LINES
 from ..terminal.options import Database, Engine, Password, Quiet, User
@@ -26,6 +26,7 @@ from ..terminal.telling import in_json, in_words
 if TYPE_CHECKING:
     from ..scale.plan import Form, Observe, Plan
     from ..scale.running import Done
+    from ..tally import Tally
 
 
 class RunEngine(Enum):
@@ -49,7 +50,7 @@ def score(
         str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
     ],
     graph: GraphOption = None,
-    metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
+    metrics: Metrics = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give the evidence; on a terminal in words.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
@@ -107,7 +108,7 @@ def score(
 
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
-    names = metric_names([metrics], "--metrics")
+    names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
     readable(file)
     target = None if output is None else check_output(output, file)
@@ -242,6 +243,13 @@ def _total(file: str, watched: bool) -> int | None:
     return sum(1 for _ in read_items(file)) or None
 
 
+def without_references(names: Sequence[str], tally: Tally) -> list[str]:
+    """The metrics that compare with references and judged none of the items that were scored: no item had any."""
+    from ...reasoning.registry import KINDS
+
+    return [name for name in names if name in KINDS and KINDS[name].reference and tally.scored and not tally.judged.get(name)]
+
+
 def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
     from ..terminal.screen import note, show, table
@@ -272,6 +280,8 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
         for name in plan.names
     ]
     show(table(("metric", ">n", ">mean", ">mean percentile", ">errors", ">time", ">items/s"), rows), sys.stderr)
+    for name in without_references(plan.names, tally):
+        note(f"{name} judged none: it compares with references, and no record has any; add reference or references to each")
     for signature in done.signatures.values():
         note(f"signature {signature}")
     if output is not None:

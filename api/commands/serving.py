@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...graph.errors import InputError, MissingExtra
-from ..metrics import OptionOption, Pipeline, metric_names, metric_options
+from ..metrics import Metrics, OptionOption, Pipeline, metric_names, metric_options
 from ..opening import Address, open_engine
 from ..terminal.options import Database, Engine, EngineOption, Graph, Password, User
 
@@ -24,7 +24,7 @@ def serve(
     graph: Graph,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Listen at this address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Listen at this port; 0: any free one.")] = 8000,
-    metrics: Annotated[str, typer.Option(metavar="NAME,...", help="Which metrics, separated by commas.")] = "grounding",
+    metrics: Metrics = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     keys: Annotated[
@@ -58,7 +58,7 @@ def serve(
         raise InputError(f"at {host} others can ask this service; name their keys with --keys, or say --no-auth")
     if keys is not None and no_auth:
         raise InputError("--keys and --no-auth exclude each other; give one of them")
-    names = metric_names([metrics], "--metrics")
+    names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
     try:
         from ..service.app import create_app

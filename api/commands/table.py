@@ -81,9 +81,7 @@ def _root(
 
 def command() -> Any:
     """Return the whole command line as one callable command."""
-    app = typer.Typer(
-        cls=_Sections, add_completion=False, rich_markup_mode=None, callback=_root, context_settings={"max_content_width": 110}
-    )
+    app = typer.Typer(cls=_Sections, rich_markup_mode=None, callback=_root, context_settings={"max_content_width": 110})
     for commands in _COMMANDS.values():
         for name, function in commands.items():
             if isinstance(function, typer.Typer):

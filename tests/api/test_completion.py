@@ -1,0 +1,48 @@
+"""Completion in the shell: bash, zsh and fish get names of metrics and their options, and leave files to the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Tacit = Callable[..., Any]
+
+
+@pytest.fixture
+def complete(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], set[str]]:
+    """What a shell is offered for the last word of a line."""
+
+    def ask(shell: str, line: str) -> set[str]:
+        words = line.split(" ")
+        monkeypatch.setenv("_TACIT_COMPLETE", f"complete_{shell}")
+        monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+        monkeypatch.setenv("_TYPER_COMPLETE_WORD_TO_COMPLETE", words[-1])
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        outcome = tacit("complete")
+        return set(outcome.out.replace('"', " ").split())
+
+    return ask
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_metrics_and_their_options(complete: Callable[[str, str], set[str]], shell: str) -> None:
+    assert {"grounding", "grade"} <= complete(shell, "tacit score f.jsonl --metrics gr")
+    assert "length" not in complete(shell, "tacit score f.jsonl --metrics gr")
+    for command in ("evaluate f.jsonl -m", "explain f.jsonl --metric", "serve graph --metrics"):
+        assert "length,grade" in complete(shell, f"tacit {command} length,gr")
+    assert "length,length" not in complete(shell, "tacit score f.jsonl -m length,le")
+    assert "grounding.max_hops=" in complete(shell, "tacit score f.jsonl -O grounding.ma")
+    assert "evaluate" in complete(shell, "tacit eva")
+
+
+def test_files_are_left_to_the_shell(complete: Callable[[str, str], set[str]]) -> None:
+    assert complete("bash", "tacit score dia") == set()  # with "complete -o default" bash then offers files
+    assert complete("zsh", "tacit score dia") == {"_files"}
+
+
+def test_the_help_names_it(tacit: Tacit) -> None:
+    assert "--install-completion" in tacit("--help").out

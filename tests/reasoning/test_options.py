@@ -1,0 +1,59 @@
+"""Options of metrics: a value of another type or out of range is one sentence, for every option of every metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tacit.graph.errors import InputError
+from tacit.reasoning import METRICS, load_metric, metric_kind, metric_options
+from tacit.reasoning.options import RANGES, check_option, option_types
+
+OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(metric)]
+
+
+@pytest.mark.parametrize(("metric", "option"), OPTIONS, ids=".".join)
+def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) -> None:
+    make = metric_kind(metric).maker()
+    kinds = option_types(make, option)
+    if {"int", "float"} & set(kinds):
+        low, high = RANGES[option]
+        for value in ([] if low is None else [low - 1]) + ([] if high is None else [high + 1]):
+            with pytest.raises(InputError, match=rf"the option {option} of {metric} must be .* not -?\d"):
+                check_option(metric, option, value, make)
+    wrong: dict[str, list[Any]] = {
+        "int": ["abc", 2.5, True], "float": ["abc", float("nan"), False], "bool": ["yes", 1], "str": [3, 0.5, True],
+        "Sequence[str]": [[1]], "None": [], "object": [],
+    }  # fmt: skip
+    right: dict[str, list[Any]] = {
+        "int": [3],
+        "float": [0.5, 1],
+        "bool": [True],
+        "str": ["x"],
+        "Sequence[str]": [["x"]],
+        "None": [None],
+    }
+    allowed = [repr(value) for kind in kinds for value in right.get(kind, [])]
+    for kind in kinds:
+        for value in wrong[kind]:
+            if (
+                repr(value) not in allowed
+                and not ("str" in kinds and isinstance(value, str))
+                and not ({"int", "float"} & set(kinds) and type(value) in (int, float))
+            ):
+                with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
+                    check_option(metric, option, value, make)
+    with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
+        check_option(metric, option, {"a": 1}, make)
+    check_option(metric, option, metric_options(metric)[option], make)
+
+
+def test_the_sentence() -> None:
+    for value, said in (("abc", "'abc'"), (99, "99"), (None, "None")):
+        with pytest.raises(InputError) as caught:
+            check_option("grounding", "max_hops", value, metric_kind("grounding").maker())
+        assert str(caught.value) == f"the option max_hops of grounding must be a whole number from 0 to 6, not {said}"
+    with pytest.raises(InputError, match="the option lowercase of bleu must be true or false, not 'yes'"):
+        load_metric("bleu", lowercase="yes")
+    with pytest.raises(InputError, match="must be a text or a list of texts or null, not 3"):
+        load_metric("coherence", parts=3)
