@@ -210,9 +210,9 @@ def test_evidence_tells_what_the_value_is_made_of(metric: Metric) -> None:
     ("name", "options", "sentence"),
     [
         ("bleu", {"smoothing": "much"}, "no smoothing 'much'; choose from exp, floor"),
-        ("bleu", {"lowercase": "no"}, "lowercase of bleu is 'no'; give true or false"),
-        ("chrf", {"word_order": 7}, "no runs of 7 words; give 0 to 6"),
-        ("rouge_l", {"stemmer": 1}, "stemmer of rouge_l is 1"),
+        ("bleu", {"lowercase": "no"}, "lowercase of bleu must be true or false, not 'no'"),
+        ("chrf", {"word_order": 7}, "word_order of chrf must be a whole number from 0 to 6, not 7"),
+        ("rouge_l", {"stemmer": 1}, "stemmer of rouge_l must be true or false, not 1"),
         ("length", {"unit": "signs"}, "no option 'unit'"),
         ("fed", {"quality": "great"}, "no quality 'great'; choose from interesting, engaging"),
     ],

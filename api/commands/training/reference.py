@@ -7,7 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from ...metrics import BatchSize, GraphOption, OptionOption, Pipeline, address_of, metric_names, metric_options, open_reasoner
+from ...metrics import (
+    BatchSize,
+    GraphOption,
+    OptionOption,
+    Pipeline,
+    address_of,
+    metric_names,
+    metric_options,
+    metrics_option,
+    open_reasoner,
+)
 from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ...terminal.progress import Meter
 from .dialogues import DialogueFiles, read_corpora
@@ -15,9 +25,7 @@ from .dialogues import DialogueFiles, read_corpora
 
 def reference(
     dialogues: DialogueFiles,
-    metrics: Annotated[
-        str, typer.Option("--metrics", metavar="NAME,...", show_default=False, help="For which metrics, separated by commas.")
-    ],
+    metrics: Annotated[list[str], metrics_option("For which metrics, separated by commas or repeated.")],
     graph: GraphOption = None,
     output: Annotated[
         Path | None,
@@ -47,7 +55,7 @@ def reference(
     from ....reasoning.training.reference import draw, make_reference
     from ...terminal.screen import print_json, show, table
 
-    names = metric_names([metrics], "--metrics")
+    names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
     corpora, left, files = read_corpora(dialogues, (), strict)
     drawn = draw(corpora, responses, seed)
