@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from asyncio import Task, create_task, gather, sleep
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import httpx
 
 from ...cypher import Query
-from ...graph.errors import InputError
+from ...graph.errors import InputError, TacitError
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...reasoning.explanation import Explanation
 from ...reasoning.score import Score
 from ...reasoning.scoring import ItemScores, StreamItem
 from . import calls
-from .batches import BATCH_SIZE, Batch, at_least_one, batches, body_of, items_of
+from .batches import Batch, Pace, at_least_one, batches, body_of, items_of
 from .details import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, settings
-from .problems import TooMuch
+from .problems import TooMuch, TooSlow
 from .retrying import Patience
 
 T = TypeVar("T")
@@ -65,11 +65,11 @@ class AsyncClient:
         *,
         metrics: Sequence[str] | None = None,
         explain: bool = False,
-        batch_size: int = BATCH_SIZE,
+        batch_size: int | None = None,
         concurrency: int = CONCURRENCY,
     ) -> AsyncIterator[ItemScores]:
         """Yield as :meth:`Client.score_items` does, from up to ``concurrency`` requests at a time; so many batches are held."""
-        return self._stream(batches(items, batch_size), metrics, explain, at_least_one(concurrency))
+        return self._stream(items, metrics, explain, at_least_one(concurrency), self._pace(batch_size))
 
     def score_file(
         self,
@@ -77,12 +77,12 @@ class AsyncClient:
         *,
         metrics: Sequence[str] | None = None,
         explain: bool = False,
-        batch_size: int = BATCH_SIZE,
+        batch_size: int | None = None,
         concurrency: int = CONCURRENCY,
         strict: bool = False,
     ) -> AsyncIterator[ItemScores]:
         """Yield as :meth:`Client.score_file` does, from up to ``concurrency`` requests at a time; so many batches are held."""
-        return self._stream(batches(items_of(path, strict), batch_size), metrics, explain, at_least_one(concurrency))
+        return self._stream(items_of(path, strict), metrics, explain, at_least_one(concurrency), self._pace(batch_size))
 
     async def explain(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
@@ -164,14 +164,23 @@ class AsyncClient:
         except httpx.TransportError:
             return False
 
+    def _pace(self, batch_size: int | None) -> Pace:
+        return Pace(batch_size, self._http.timeout.read or TIMEOUT)
+
     async def _stream(
-        self, source: Iterator[Batch], metrics: Sequence[str] | None, explain: bool, concurrency: int
+        self,
+        items: Iterable[StreamItem | ItemScores],
+        metrics: Sequence[str] | None,
+        explain: bool,
+        concurrency: int,
+        pace: Pace,
     ) -> AsyncIterator[ItemScores]:
         """Rows in order, from at most ``concurrency`` requests at a time; those under way end when nobody reads on."""
         waiting: deque[tuple[Batch, Task[list[ItemScores]]]] = deque()
+        await self._learn_limits(pace, concurrency)
         try:
-            for batch in source:
-                waiting.append((batch, create_task(self._rows(batch.items, metrics, explain))))
+            for batch in batches(items, pace):
+                waiting.append((batch, create_task(self._rows(batch.items, metrics, explain, pace))))
                 if len(waiting) >= concurrency:
                     first, task = waiting.popleft()
                     for row in first.filled(await task):
@@ -185,14 +194,29 @@ class AsyncClient:
                 task.cancel()
             await gather(*(task for _, task in waiting), return_exceptions=True)
 
-    async def _rows(self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool) -> list[ItemScores]:
+    async def _rows(
+        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, pace: Pace
+    ) -> list[ItemScores]:
         """Rows in order; where the service takes less at a time, halves are sent, down to one item that is too much by itself."""
         if not items:
             return []
         try:
-            return await self._send(calls.score(items, metrics, explain))
-        except TooMuch as error:
+            return await self._send(calls.score(items, metrics, explain, pace))
+        except (TooMuch, TooSlow) as error:
+            pace.refused()
             if len(items) == 1:
+                if isinstance(error, TooSlow):
+                    raise
                 return [ItemScores(None, error=str(error))]
         middle = len(items) // 2
-        return await self._rows(items[:middle], metrics, explain) + await self._rows(items[middle:], metrics, explain)
+        first = await self._rows(items[:middle], metrics, explain, pace)
+        return first + await self._rows(items[middle:], metrics, explain, pace)
+
+    async def _learn_limits(self, pace: Pace, requests: int = 1) -> None:
+        """Ask the service for its limits, once; what it does not tell is found out by what it refuses."""
+        try:
+            response = await self._http.get(calls.info().path)
+            details = Exchange(calls.info(), self._patience).answer(response)
+        except (httpx.TransportError, TacitError):
+            return
+        pace.keep_within(details.limits, requests)

@@ -1,9 +1,12 @@
-"""A stream of items cut into requests: what cannot be sent keeps its place as a row with an error, as in the library."""
+"""A stream of items cut into requests, whose size follows the pace and the limits of the service.
+
+An item that cannot be sent keeps its place as a row with an error, as in the library.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +14,62 @@ from ...graph.errors import InputError
 from ...reasoning.score import check_item
 from ...reasoning.scoring import ItemScores, StreamItem
 
-BATCH_SIZE = 128
+LARGEST_BATCH = 1_000
 LONGEST_BATCH = 500_000  # characters, about half a megabyte of JSON
+
+_FIRST = 8
+_SECONDS = 5.0
+_NEW = 0.5  # the weight of the last answer in the average
+
+
+class Pace:
+    """How many items to send in a request, so that each is answered in about five seconds.
+
+    Metrics differ in speed by a factor of a thousand, and a service may be busy. The first request holds few items; each answer
+    gives the seconds an item, and the next request holds as many as fit, at most twice as many as before.
+
+    Args:
+        most: items a request at most; None: what the service takes.
+        timeout: seconds that a request may go without an answer; one of many items may go longer.
+
+    Attributes:
+        size: items for the next request. characters: of a request at most.
+
+    Raises:
+        InputError: ``most`` is below 1.
+    """
+
+    def __init__(self, most: int | None = None, timeout: float = 60.0) -> None:
+        if most is not None and most < 1:
+            raise InputError(f"batch_size must be >= 1, not {most}")
+        self._most = most or LARGEST_BATCH
+        self._timeout = timeout
+        self._aim = min(_SECONDS, timeout / 6)
+        self._each = 0.0
+        self.size = min(_FIRST, self._most)
+        self.characters = LONGEST_BATCH
+
+    def keep_within(self, limits: Mapping[str, Any], requests: int = 1) -> None:
+        """Keep within the ``limits`` of ``/v1/info``, with ``requests`` on their way at a time; limits may be missing."""
+        largest = [self._most, limits.get("items", LARGEST_BATCH), limits.get("waiting_items", 1 << 30) // (2 * requests)]
+        self._most = max(1, min(largest))
+        self._aim = min(self._aim, limits.get("request_seconds", 60.0) / 6)
+        self.characters = max(1, min(LONGEST_BATCH, limits.get("body_bytes", 1 << 30) // 8))
+        self.size = min(self.size, self._most)
+
+    def answered(self, items: int, seconds: float) -> None:
+        """Learn from a request of ``items`` that was answered within ``seconds``."""
+        each = max(seconds, 1e-6) / items
+        self._each = each if not self._each else _NEW * each + (1 - _NEW) * self._each
+        self.size = max(1, min(self._most, 2 * items, 2 * self.size, int(self._aim / self._each)))
+
+    def refused(self) -> None:
+        """Send fewer: the service is busy, or cannot take so many."""
+        self.size = max(1, self.size // 2)
+
+    def timeout(self, items: int) -> float:
+        """Return the seconds that a request of ``items`` may go without an answer: three times what it should take, and more."""
+        return self._timeout + 3 * items * self._each
 
 
 @dataclass(slots=True)
@@ -37,17 +94,6 @@ class Batch:
             yield row
 
 
-def batches(items: Iterable[StreamItem | ItemScores], size: int) -> Iterator[Batch]:
-    """Yield the items in batches of ``size``, or fewer where they are long; a row among them is handed through in its place.
-
-    Raises:
-        InputError: ``size`` is below 1.
-    """
-    if size < 1:
-        raise InputError(f"a batch of {size} items makes no sense; give 1 or more")
-    return _cut(items, size)
-
-
 def at_least_one(concurrency: int) -> int:
     """Return ``concurrency``.
 
@@ -55,11 +101,12 @@ def at_least_one(concurrency: int) -> int:
         InputError: it is below 1.
     """
     if concurrency < 1:
-        raise InputError(f"{concurrency} requests at a time make no sense; give 1 or more")
+        raise InputError(f"concurrency must be >= 1, not {concurrency}")
     return concurrency
 
 
-def _cut(items: Iterable[StreamItem | ItemScores], size: int) -> Iterator[Batch]:
+def batches(items: Iterable[StreamItem | ItemScores], pace: Pace) -> Iterator[Batch]:
+    """Yield the items in batches of ``pace.size``, or fewer where they are long; a row among them keeps its place."""
     batch, length = Batch(), 0
     for item in items:
         if isinstance(item, ItemScores):
@@ -72,14 +119,14 @@ def _cut(items: Iterable[StreamItem | ItemScores], size: int) -> Iterator[Batch]
                 batch.rows.append(ItemScores(identity, error=str(error)))
             else:
                 long = len(body["response"]) + sum(map(len, body["history"])) + sum(map(len, body.get("references", ())))
-                if batch.items and length + long > LONGEST_BATCH:
+                if batch.items and length + long > pace.characters:
                     yield batch
                     batch, length = Batch(), 0
                 length += long
                 batch.rows.append(None)
                 batch.ids.append(identity)
                 batch.items.append(body)
-        if len(batch.rows) >= size:
+        if len(batch.rows) >= pace.size:
             yield batch
             batch, length = Batch(), 0
     if batch.rows:

@@ -10,16 +10,16 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from ...cypher import Query
-from ...graph.errors import InputError
+from ...graph.errors import InputError, TacitError
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...reasoning.explanation import Explanation
 from ...reasoning.score import Score
 from ...reasoning.scoring import ItemScores, StreamItem
 from . import calls
-from .batches import BATCH_SIZE, Batch, batches, body_of, items_of
+from .batches import Pace, batches, body_of, items_of
 from .details import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, settings
-from .problems import TooMuch
+from .problems import TooMuch, TooSlow
 from .retrying import Patience
 
 T = TypeVar("T")
@@ -79,13 +79,20 @@ class Client:
         *,
         metrics: Sequence[str] | None = None,
         explain: bool = False,
-        batch_size: int = BATCH_SIZE,
+        batch_size: int | None = None,
     ) -> Iterator[ItemScores]:
         """Yield the scores of each ``(id, history, response[, references])``, in order; see :meth:`Reasoner.stream`.
 
         One batch is held in memory. An item that cannot be scored gives a row with ``error``.
+
+        Args:
+            items: what to score; metrics, explain: as for :meth:`score`.
+            batch_size: items a request at most; by default as many as the service takes and answers in about five seconds.
+
+        Raises:
+            InputError: ``batch_size`` is below 1.
         """
-        return self._stream(batches(items, batch_size), metrics, explain)
+        return self._stream(items, metrics, explain, self._pace(batch_size))
 
     def score_file(
         self,
@@ -93,14 +100,14 @@ class Client:
         *,
         metrics: Sequence[str] | None = None,
         explain: bool = False,
-        batch_size: int = BATCH_SIZE,
+        batch_size: int | None = None,
         strict: bool = False,
     ) -> Iterator[ItemScores]:
         """Yield the scores of a dialogue file's items (JSON lines, plain or gzip), in order, in constant memory.
 
         A line that holds no item gives a row without id whose error names the line; ``strict`` ends there.
         """
-        return self._stream(batches(items_of(path, strict), batch_size), metrics, explain)
+        return self._stream(items_of(path, strict), metrics, explain, self._pace(batch_size))
 
     def explain(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
@@ -182,18 +189,39 @@ class Client:
         except httpx.TransportError:
             return False
 
-    def _stream(self, source: Iterator[Batch], metrics: Sequence[str] | None, explain: bool) -> Iterator[ItemScores]:
-        for batch in source:
-            yield from batch.filled(self._rows(batch.items, metrics, explain))
+    def _pace(self, batch_size: int | None) -> Pace:
+        return Pace(batch_size, self._http.timeout.read or TIMEOUT)
 
-    def _rows(self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool) -> list[ItemScores]:
+    def _stream(
+        self, items: Iterable[StreamItem | ItemScores], metrics: Sequence[str] | None, explain: bool, pace: Pace
+    ) -> Iterator[ItemScores]:
+        self._learn_limits(pace)
+        for batch in batches(items, pace):
+            yield from batch.filled(self._rows(batch.items, metrics, explain, pace))
+
+    def _rows(
+        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, pace: Pace
+    ) -> list[ItemScores]:
         """Rows in order; where the service takes less at a time, halves are sent, down to one item that is too much by itself."""
         if not items:
             return []
         try:
-            return self._send(calls.score(items, metrics, explain))
-        except TooMuch as error:
+            return self._send(calls.score(items, metrics, explain, pace))
+        except (TooMuch, TooSlow) as error:
+            pace.refused()
             if len(items) == 1:
+                if isinstance(error, TooSlow):
+                    raise
                 return [ItemScores(None, error=str(error))]
         middle = len(items) // 2
-        return self._rows(items[:middle], metrics, explain) + self._rows(items[middle:], metrics, explain)
+        first = self._rows(items[:middle], metrics, explain, pace)
+        return first + self._rows(items[middle:], metrics, explain, pace)
+
+    def _learn_limits(self, pace: Pace, requests: int = 1) -> None:
+        """Ask the service for its limits, once; what it does not tell is found out by what it refuses."""
+        try:
+            response = self._http.get(calls.info().path)
+            details = Exchange(calls.info(), self._patience).answer(response)
+        except (httpx.TransportError, TacitError):
+            return
+        pace.keep_within(details.limits, requests)

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from ...cypher import Query
 from ...graph.model import Assertion, GraphCounts, Neighbour, Path, QueryResult
 from ...reasoning.explanation import Explanation
-from ...reasoning.score import Score, path_from_dict
+from ...reasoning.score import Score
 from ...reasoning.scoring import ItemScores
-from .batches import body_of
+from .batches import Pace, body_of
 from .details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 
 T = TypeVar("T")
@@ -20,15 +20,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request: ``read`` makes the typed answer of the JSON that comes; ``body`` is sent as JSON by POST, None by GET."""
+    """One request.
+
+    Attributes:
+        read: makes the typed answer of the JSON that comes. body: sent as JSON by POST; None: by GET.
+        pace: learns how long a request of ``size`` items took, and gives its timeout.
+    """
 
     path: str
     read: Callable[[Any], T]
     body: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    pace: Pace | None = None
+    size: int = 0
 
 
-def score(items: Sequence[Mapping[str, Any]], metrics: Sequence[str] | None, explain: bool) -> Call[list[ItemScores]]:
+def score(
+    items: Sequence[Mapping[str, Any]], metrics: Sequence[str] | None, explain: bool, pace: Pace | None = None
+) -> Call[list[ItemScores]]:
     """The scores of several items, in order."""
 
     def read(answer: Any) -> list[ItemScores]:
@@ -37,7 +46,7 @@ def score(items: Sequence[Mapping[str, Any]], metrics: Sequence[str] | None, exp
             raise ValueError(f"{len(rows)} rows for {len(items)} items")
         return rows
 
-    return Call("/v1/score", read, {"items": items, **_chosen(metrics), "explain": explain})
+    return Call("/v1/score", read, {"items": items, **_chosen(metrics), "explain": explain}, pace=pace, size=len(items))
 
 
 def explanation(
@@ -91,7 +100,7 @@ def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | 
 def paths(source: str, target: str, max_hops: int, limit: int, language: str) -> Call[list[Path]]:
     """The shortest paths between two concepts."""
     parameters = {"source": source, "target": target, "max_hops": max_hops, "limit": limit, "language": language}
-    return Call("/v1/paths", lambda answer: [path_from_dict(row) for row in answer["paths"]], parameters=parameters)
+    return Call("/v1/paths", lambda answer: [_path(row) for row in answer["paths"]], parameters=parameters)
 
 
 def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Assertion]]:
@@ -145,6 +154,10 @@ def _explanation(told: Mapping[str, Any]) -> Explanation:
 
 def _neighbour(row: Mapping[str, Any]) -> Neighbour:
     return Neighbour(row["uri"], row["hop"], row["weight"])
+
+
+def _path(row: Mapping[str, Any]) -> Path:
+    return Path(tuple(row["node_uris"]), tuple(map(_assertion, row["assertions"])))
 
 
 def _assertion(row: Mapping[str, Any]) -> Assertion:

@@ -49,10 +49,16 @@ class Exchange(Generic[T]):
     def request(self, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
         """Return what to send now."""
         self.attempts += 1
+        self._sent = monotonic()
         if self.call.body is None:
             return client.build_request("GET", self.call.path, params=self.call.parameters)
         headers = {"Content-Type": "application/json"}
-        return client.build_request("POST", self.call.path, content=orjson.dumps(self.call.body), headers=headers)
+        timeout = client.timeout
+        if self.call.pace is not None:
+            timeout = httpx.Timeout(self.call.pace.timeout(self.call.size), connect=timeout.connect)
+        return client.build_request(
+            "POST", self.call.path, content=orjson.dumps(self.call.body), headers=headers, timeout=timeout
+        )
 
     def failed(self, request: httpx.Request, error: httpx.TransportError) -> float:
         """Return the seconds to wait after a request that got no answer.
@@ -66,7 +72,9 @@ class Exchange(Generic[T]):
         return wait
 
     def refused(self, response: httpx.Response) -> float | None:
-        """Return the seconds to wait where the service asks for patience, None where its answer stands."""
+        """Return the seconds to wait where the service is busy or away, None where its answer is final."""
+        if response.status_code in AGAIN and self.call.pace is not None:
+            self.call.pace.refused()
         return self._wait(response.headers.get("Retry-After")) if response.status_code in AGAIN else None
 
     def answer(self, response: httpx.Response) -> T:
@@ -77,6 +85,8 @@ class Exchange(Generic[T]):
         """
         if not response.is_success:
             raise error_of(response)
+        if self.call.pace is not None:
+            self.call.pace.answered(self.call.size, monotonic() - self._sent)
         try:
             return self.call.read(orjson.loads(response.content))
         except (LookupError, TypeError, ValueError, AttributeError) as error:

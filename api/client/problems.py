@@ -24,15 +24,20 @@ class TooMuch(InputError):
     """More in one request than the service takes: fewer items at a time may pass."""
 
 
+class TooSlow(ServiceError):
+    """The service ran out of time over a request: fewer items at a time may pass."""
+
+
 _BY_NAME: dict[str, type[TacitError]] = {
     "query-refused": QueryRefused,
     "query-invalid": QueryInvalid,
     "query-timeout": QueryTimeout,
     "graph-unavailable": GraphUnavailable,
     "query-failed": GraphError,
-    "timeout": ServiceError,
+    "timeout": TooSlow,
     "too-large": TooMuch,
     "too-many-items": TooMuch,
+    "too-many-values": TooMuch,
 }
 _BY_STATUS: dict[int, type[TacitError]] = {
     413: TooMuch,

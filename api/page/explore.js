@@ -129,17 +129,17 @@ async function paths(from, to, signal) {
 }
 
 function path(row) {
-  const nodes = row.nodes.map((node) => (node.startsWith("/") ? node : `/c/en/${node.replaceAll(" ", "_")}`));
-  return h("li", {}, h("p", { class: "chain" }, nodes.map((uri, place) => [
-    place ? edge(row.steps[place - 1]) : null, h("a", { class: "concept", href: address(uri) }, textOf(uri))])),
-  row.steps.length ? h("p", { class: "hint" }, `as strong as its weakest edge, ${decimal(row.strength)}`) : null);
+  return h("li", {}, h("p", { class: "chain" }, row.node_uris.map((uri, place) => [
+    place ? edge(row.assertions[place - 1], row.node_uris[place - 1]) : null,
+    h("a", { class: "concept", href: address(uri) }, row.nodes[place])])),
+  row.assertions.length ? h("p", { class: "hint" }, `as strong as its weakest edge, ${decimal(row.strength)}`) : null);
 }
 
-function edge(step) {
-  const forward = step.direction !== "backward";
+function edge(assertion, from) {
+  const forward = assertion.head_uri === from;
   return h("span", { class: "step" },
     h("span", { class: "arrow", "aria-hidden": "true" }, forward ? "–" : "←"), h("span", { class: "away" }, forward ? " " : " is what "),
-    h("span", { class: "relation" }, step.relation),
+    h("span", { class: "relation" }, assertion.relation),
     h("span", { class: "arrow", "aria-hidden": "true" }, forward ? "→" : "–"), h("span", { class: "away" }, forward ? " " : " comes from, "));
 }
 

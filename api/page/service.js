@@ -16,26 +16,30 @@ export class Problem extends Error {
 
 /** The answer to GET `path` with `parameters`, or to POST with a `body`; rejects with a Problem. */
 export async function ask(path, { parameters = {}, body = null, signal = null } = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) query.append(name, value);
+  const method = body ? "POST" : "GET";
+  return read(await request(query.size ? `${path}?${query}` : path, { method, body: body && JSON.stringify(body), signal }));
+}
+
+/** The response to a request, whatever its status, but for 401: then a key is asked for; `body` is JSON text. */
+export async function request(path, { method = "GET", body = null, signal = null } = {}) {
   for (let refused = false; ; refused = true) {
     const used = key;
-    const response = await send(path, parameters, body, signal);
-    if (response.status !== 401) return read(response);
+    const response = await send(path, method, body, signal);
+    if (response.status !== 401) return response;
     if (used !== key) continue; // another request has got a key meanwhile
     asking ??= askForKey(refused || used !== null).finally(() => { asking = null; });
     if (!(await asking)) throw new Problem("The service answers only with a key. Reload the page to give one.", 401);
   }
 }
 
-async function send(path, parameters, body, signal) {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) query.append(name, value);
+async function send(path, method, body, signal) {
   const headers = { Accept: "application/json" };
   if (key) headers.Authorization = `Bearer ${key}`;
   if (body) headers["Content-Type"] = "application/json";
   try {
-    return await fetch(query.size ? `${path}?${query}` : path, {
-      method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal, cache: "no-store",
-    });
+    return await fetch(path, { method, headers, body, signal, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem("The service does not answer. Is it still running?", 0);

@@ -11,9 +11,8 @@ from starlette.responses import Response
 from ...graph.errors import GraphUnavailable, InputError, TacitError
 from ...graph.names import text_of
 from ...graph.protocol import KnowledgeGraph
-from ...reasoning.score import path_to_dict
 from ..commands.loading import check_relations
-from ..terminal.rows import assertion_row, neighbour_row
+from ..terminal.rows import assertion_row, neighbour_row, path_row
 from .bodies import answer, failures
 from .problems import Problem, problem_of
 from .service import Service
@@ -103,12 +102,7 @@ def exploring_routes(service: Service) -> APIRouter:
         def question(graph: KnowledgeGraph) -> dict[str, Any]:
             start, end = _concept(graph, source, language), _concept(graph, target, language)
             found = graph.paths(start, end, max_hops, limit)
-            return {
-                "paths": [
-                    {"hops": path.hops, "strength": path.strength if path.assertions else None, **path_to_dict(path)}
-                    for path in found
-                ]
-            }
+            return {"paths": [path_row(path) for path in found]}
 
         return await asked(question)
 

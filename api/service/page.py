@@ -1,4 +1,4 @@
-"""The page at the service's address and its files: kept by browsers, which ask each time whether they are still the same.
+"""The page at ``/``, the API's page at ``/docs``, and their files; browsers keep them and ask each time whether they changed.
 
 A file's ETag is of its bytes, so a copy is good as long as they are, in a new container too, and no version mixes with another.
 """
@@ -29,11 +29,18 @@ def mount_page(app: FastAPI) -> None:
         return
     kept = _Files(directory=folder)
 
-    @app.get("/", include_in_schema=False)
-    async def page(request: Request) -> Response:
-        response = await kept.get_response("index.html", request.scope)
+    async def page(name: str, request: Request) -> Response:
+        response = await kept.get_response(name, request.scope)
         response.headers["Content-Security-Policy"] = _POLICY
         return response
+
+    @app.get("/", include_in_schema=False)
+    async def start(request: Request) -> Response:
+        return await page("index.html", request)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return await page("docs.html", request)
 
     app.mount("/static", kept, name="static")
 

@@ -33,7 +33,7 @@ def neighbour_row(neighbour: Neighbour) -> dict[str, Any]:
 
 
 def path_row(path: Path) -> dict[str, Any]:
-    """One chain: its ends, length and strength (None for no hop), the nodes' texts, the assertions, and one line for people."""
+    """One chain: its ends, length and strength (None for no hop), a line of text, nodes as texts and URIs, assertions."""
     return {
         "source": text_of(path.nodes[0]),
         "target": text_of(path.nodes[-1]),
@@ -41,6 +41,7 @@ def path_row(path: Path) -> dict[str, Any]:
         "strength": path.strength if path.assertions else None,
         "text": path.text(),
         "nodes": [text_of(uri) for uri in path.nodes],
+        "node_uris": list(path.nodes),
         "assertions": [assertion_row(assertion) for assertion in path.assertions],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import orjson
@@ -17,6 +18,8 @@ def problem(status: int, kind: str = "busy", detail: str = "try again", **header
 
 
 def scored(request: httpx.Request) -> httpx.Response:
+    if request.url.path == "/v1/info":
+        return httpx.Response(404)
     items = orjson.loads(request.content)["items"]
     rows = [
         {"id": at, "scores": {"grounding": len(item["response"])}, "signature": {"grounding": SIGNATURE}}
@@ -28,11 +31,16 @@ def scored(request: httpx.Request) -> httpx.Response:
 class Service:
     """Answers with ``answers`` one after another, then with scores; an exception among them is a connection that fails."""
 
-    def __init__(self, *answers: httpx.Response | Exception) -> None:
+    def __init__(self, *answers: httpx.Response | Exception, limits: dict[str, Any] | None = None) -> None:
         self.answers = list(answers)
+        self.limits = limits
         self.requests: list[httpx.Request] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/info" and self.limits is not None:
+            return httpx.Response(200, json={"version": "1", "graph": None, "metrics": {}, "limits": self.limits})
+        if request.url.path == "/v1/info":
+            return httpx.Response(404)
         self.requests.append(request)
         if not self.answers:
             return scored(request)

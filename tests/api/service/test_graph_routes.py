@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tacit.api.commands.exploring import cookbook
-from tacit.api.terminal.rows import assertion_row, neighbour_row
+from tacit.api.terminal.rows import assertion_row, neighbour_row, path_row
 from tacit.graph import KnowledgeGraph
 
 from .conftest import Asked
@@ -37,12 +37,14 @@ def test_prefixes_are_completed_in_order(ask: Asked) -> None:
 def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
     found = index.paths("/c/en/dog", "/c/en/doctor", 6, 2)
-    assert [(row["text"], row["hops"], row["strength"], tuple(row["nodes"])) for row in answer] == [
+    assert [(row["text"], row["hops"], row["strength"], tuple(row["node_uris"])) for row in answer] == [
         (path.text(), path.hops, path.strength, path.nodes) for path in found
     ]
-    assert [len(row["steps"]) for row in answer] == [path.hops for path in found]
+    assert answer == [path_row(path) for path in found]  # as the command line prints it
+    assert answer[0]["nodes"] == ["dog", "pet", "vet", "doctor"]
+    assert [len(row["assertions"]) for row in answer] == [path.hops for path in found]
     [same] = ask("GET", "/v1/paths", params={"source": "dog", "target": "dogs"}).json()["paths"]
-    assert (same["hops"], same["strength"], same["steps"]) == (0, None, [])
+    assert (same["hops"], same["strength"], same["assertions"]) == (0, None, [])
 
 
 def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:

@@ -16,7 +16,7 @@ from .conftest import Asked
 NAMES = sorted(path.name for path in (Path(application.__file__).parents[1] / "page").iterdir() if path.is_file())
 
 
-@pytest.mark.parametrize("path", ["/", *(f"/static/{name}" for name in NAMES)])
+@pytest.mark.parametrize("path", ["/", "/docs", *(f"/static/{name}" for name in NAMES)])
 def test_a_copy_is_kept_and_asked_about(ask: Asked, path: str) -> None:
     whole = ask("GET", path)
     assert whole.status_code == 200
@@ -58,4 +58,5 @@ def test_nothing_outside_the_folder_is_given(ask: Asked) -> None:
 
 
 def test_the_page_keeps_its_policy(ask: Asked) -> None:
-    assert "default-src 'none'" in ask("GET", "/").headers["content-security-policy"]
+    for path in ("/", "/docs"):
+        assert "default-src 'none'" in ask("GET", path).headers["content-security-policy"]

@@ -161,6 +161,10 @@ def test_sigterm_finishes_what_runs_and_ends_with_0(sample_graph: str) -> None:
         assert [answer.status_code for answer in answers] == [504]
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{service.url}/healthz")
+        stopping, stopped = [event for event in service.events() if event["event"] in ("stopping", "stopped")]
+        assert stopping["running"] == 1
+        assert stopping["detail"] == "SIGTERM: no new connections; finishing 1 request within 30 seconds"
+        assert (stopped["unfinished"], stopped["detail"]) == (0, "all requests are answered")
 
 
 def test_keys_from_the_command_line_open_the_service(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
