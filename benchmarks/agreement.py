@@ -9,7 +9,7 @@ or those that ``-O`` gives. A set is a data set that a file names, else the file
 over conversations: responses to one history, and turns of one conversation, are drawn together. The last column is the mean over
 the sets, each of which counts the same; its interval draws the conversations of every set anew and does not say what other sets
 would give. ``*`` marks a set on which what ships was chosen or tuned. ``--write`` puts the figures where ``tacit metrics`` finds
-them; metrics that were not measured keep theirs.
+them, and into the tables of README and docs/metrics.md; metrics that were not measured keep theirs.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tacit.api.terminal.options import Engine
 from tacit.api.terminal.progress import Meter
 from tacit.graph.errors import InputError
 from tacit.loaders import Judgement, read_judgements
-from tacit.reasoning.describing import describe_metrics
+from tacit.reasoning.describing import choice_table, describe_metrics
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt, undefined, with_intervals
-from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures
+from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures, shipped_figures
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.score import check_item
@@ -125,17 +125,33 @@ def write(found: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]
     FILE.write_text(text + "\n", encoding="utf-8")
 
 
+def write_pages() -> None:
+    """Put the tables of README and docs/metrics.md between their marks."""
+    for page, brief in (("README.md", True), ("docs/metrics.md", False)):
+        path = Path(__file__).parents[1] / page
+        before, mark, rest = path.read_text(encoding="utf-8").partition("<!-- metrics -->\n")
+        after = rest.partition("<!-- end of metrics -->")[2]
+        path.write_text(f"{before}{mark}{choice_table(brief)}\n<!-- end of metrics -->{after}", encoding="utf-8")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph")
-    parser.add_argument("data", type=Path)
+    parser.add_argument("graph", nargs="?", default="")
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--pages", action="store_true", help="measure nothing; put the tables of the pages right")
     parser.add_argument("--metrics", default="")
     parser.add_argument("-O", "--option", action="append", default=[])
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
+    if arguments.pages:
+        write_pages()
+        return
+    if arguments.data is None:
+        print("not measured: name a graph and a folder of judgement files")
+        return
     folder = arguments.data / "judgements"
     sets = read_sets(folder if folder.is_dir() else arguments.data)
     if not sets:
@@ -178,7 +194,9 @@ def main() -> None:
     print(f"{responses:,} ratings, {len(sets)} sets; {arguments.resamples:,} resamples over conversations, seed {arguments.seed}")
     if arguments.write:
         write(found, sets, graph, arguments.resamples, arguments.seed)
-        print(f"written to {FILE}")
+        shipped_figures.cache_clear()
+        write_pages()
+        print(f"written to {FILE}, README.md and docs/metrics.md")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import MissingExtra
+from .evaluation.correlation import spelt
 from .evaluation.figures import Figures, shipped_figures
-from .reference import Reference, references_of
+from .reference import SHIPPED, Reference, references_of
 from .registry import KINDS, MetricKind, metric_kind
 
 if TYPE_CHECKING:
@@ -129,6 +130,33 @@ def describe_options(name: str) -> list[MetricOption]:
         MetricOption(option, _type(make.__annotations__.get(option, "Any")), _plain(default), helps.get(option, ""))
         for option, default in defaults.items()
     ]
+
+
+def choice_table(brief: bool = False) -> str:
+    """Return the metrics as a Markdown table, those that agree best with people first; what is installed here plays no part.
+
+    Args:
+        brief: leave out those that were not measured, ranges and what random responses get.
+    """
+    measured = shipped_figures()
+    names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
+    heads = ["metric", "what it says", "needs", "Pearson", "Spearman"]
+    heads[2:2] = [] if brief else ["range", "better"]
+    heads += [] if brief else ["median random response"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name in names:
+        kind, figures = KINDS[name], measured.get(name)
+        if brief and figures is None:
+            continue
+        star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
+        agreement = [spelt(one, 2) + star for one in (figures.pearson, figures.spearman)] if figures else ["", ""]
+        cells = [f"`{name}`", kind.summary.removesuffix("."), ", ".join(_needs(kind)) or "nothing", *agreement]
+        if not brief:
+            cells[2:2] = [kind.range, kind.better or "neither"]
+            found = references_of(name, [SHIPPED])
+            cells.append(f"percentile {found[0].random_median:g}" if found else "")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescription:

@@ -147,13 +147,14 @@ def find_reference(metric: str, signature: str) -> Reference | None:
     return None
 
 
-def references_of(metric: str) -> list[Reference]:
-    """Return all references of ``metric``, the user's own first.
+def references_of(metric: str, folders: Sequence[Path] | None = None) -> list[Reference]:
+    """Return all references of ``metric`` in ``folders``, by default the user's own and then those that ship.
 
     Raises:
         ModelError: a file of references is damaged.
     """
-    return [one for folder in (own_folder(), SHIPPED) for one in _read_all(folder, metric, _stamp(folder, metric)).values()]
+    places = (own_folder(), SHIPPED) if folders is None else folders
+    return [one for folder in places for one in _read_all(folder, metric, _stamp(folder, metric)).values()]
 
 
 def file_name(metric: str, signature: str) -> str:

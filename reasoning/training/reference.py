@@ -16,7 +16,7 @@ import numpy as np
 from ...graph.errors import InputError
 from ..reference import Reference, quantiles_of, share_above
 from ..score import Metric, Signature
-from .corpora import Dialogue
+from .corpora import Dialogue, hold_out
 
 LONGEST_HISTORY = 8
 LEAST_JUDGED = 100
@@ -29,6 +29,17 @@ class Drawn(NamedTuple):
 
     true: list[tuple[tuple[str, ...], str]]
     random: list[tuple[tuple[str, ...], str]]
+
+
+def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
+    """Return the dialogues that :func:`tacit.reasoning.training.coherence.train_coherence` holds out of learning under ``seed``.
+
+    A checkpoint gives responses that it has learnt from higher values than others, so its reference is drawn from these.
+
+    Raises:
+        InputError: a corpus has fewer than 20 dialogues, or there is none.
+    """
+    return {name: split.held for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
 
 
 def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> Drawn:

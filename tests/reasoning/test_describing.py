@@ -11,12 +11,12 @@ import pytest
 from tacit.api.main import run
 from tacit.graph import Assertion, open_graph
 from tacit.reasoning import METRICS, MetricDescription, describe_metrics, describe_options, metric_options
-from tacit.reasoning.describing import recommend
+from tacit.reasoning.describing import choice_table, recommend
 from tacit.reasoning.evaluation.correlation import Correlation
 from tacit.reasoning.evaluation.figures import Figures, SetFigures, shipped_figures
 from tacit.reasoning.registry import KINDS
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
 
 
 def by_name(rows: Iterable[MetricDescription]) -> dict[str, MetricDescription]:
@@ -119,6 +119,14 @@ def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
             assert one.conversations <= one.n
         known = [one.pearson.value for one in found.sets if one.pearson.value is not None]
         assert found.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
+
+
+@pytest.mark.parametrize(("page", "brief"), [("README.md", True), ("docs/metrics.md", False)])
+def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, brief: bool) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert f"<!-- metrics -->\n{choice_table(brief)}\n<!-- end of metrics -->" in text, (
+        "put it right with: python benchmarks/agreement.py --pages"
+    )
 
 
 def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixture[str]) -> None:

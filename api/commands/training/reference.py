@@ -20,7 +20,7 @@ from ...metrics import (
 )
 from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ...terminal.progress import Meter
-from .dialogues import DialogueFiles, read_corpora
+from .dialogues import DialogueFiles, Exclude, read_corpora
 
 
 def reference(
@@ -35,6 +35,13 @@ def reference(
     ] = None,
     responses: Annotated[int, typer.Option(metavar="N", min=100, help="True responses, and as many random ones.")] = 2_500,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn; one seed, one reference.")] = 0,
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out", help="Draw from the tenth that train coherence with these files and this seed does not learn from."
+        ),
+    ] = False,
+    exclude: Exclude = None,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the dialogues.")] = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
@@ -52,18 +59,18 @@ def reference(
     Scores of the same metric with the same options over the same graph have a percentile from then on.
     """
     from ....reasoning.reference import own_folder, write_reference
-    from ....reasoning.training.reference import draw, make_reference
+    from ....reasoning.training.reference import draw, make_reference, unlearnt
     from ...terminal.screen import print_json, show, table
 
     names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
-    corpora, left, files = read_corpora(dialogues, (), strict)
-    drawn = draw(corpora, responses, seed)
+    corpora, left, files = read_corpora(dialogues, exclude or (), strict)
+    drawn = draw(unlearnt(corpora, seed) if held_out else corpora, responses, seed)
     corpus = "+".join(corpora)
     rows: list[dict[str, Any]] = []
     with open_reasoner(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as reasoner:
         for metric in reasoner.metrics:
-            facts: dict[str, Any] = {"files": files, "licence": licence, "seed": seed, "left_out": left}
+            facts: dict[str, Any] = {"files": files, "licence": licence, "seed": seed, "held_out": held_out, "left_out": left}
             if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
                 loads = reasoner.graph.manifest().loads
                 facts["graph"] = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
