@@ -35,6 +35,7 @@ from tacit.reasoning.describing import choice_table, describe_metrics
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt, undefined, with_intervals
 from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures, shipped_figures
 from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.score import check_item
 from tacit.reasoning.training.folds import conversations
@@ -125,13 +126,34 @@ def write(found: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]
     FILE.write_text(text + "\n", encoding="utf-8")
 
 
+def report() -> str:
+    """Return the part of benchmarks/REPORT.md that follows from the figures and references that ship."""
+    kept = json.loads(FILE.read_text(encoding="utf-8"))
+    found = dict(shipped_figures())
+    tables = ["\n".join(table(found, kind)) for kind in ("pearson", "spearman")]
+    files = ["| file | sha256 |", "|---|---|", *(f"| {name} | `{digest}` |" for name, digest in kept["files"].items())]
+    references = [
+        "| reference | true | random | true above random | percentile of the median random response |",
+        "|---|---|---|---|---|",
+    ]
+    for name in KINDS:
+        for one in references_of(name, [SHIPPED]):
+            numbers = (*one.facts["responses"].values(), f"{one.above:.3f}".removeprefix("0"), f"{one.random_median:g}")
+            references.append(f"| `{name}`, {one.label} | {' | '.join(map(str, numbers))} |")
+    return "\n\n".join([*tables, "\n".join(files), "\n".join(references)])
+
+
 def write_pages() -> None:
-    """Put the tables of README and docs/metrics.md between their marks."""
-    for page, brief in (("README.md", True), ("docs/metrics.md", False)):
+    """Put the tables of README, docs/metrics.md and benchmarks/REPORT.md between their marks."""
+    for page, text in (
+        ("README.md", choice_table(True)),
+        ("docs/metrics.md", choice_table()),
+        ("benchmarks/REPORT.md", report()),
+    ):
         path = Path(__file__).parents[1] / page
         before, mark, rest = path.read_text(encoding="utf-8").partition("<!-- metrics -->\n")
         after = rest.partition("<!-- end of metrics -->")[2]
-        path.write_text(f"{before}{mark}{choice_table(brief)}\n<!-- end of metrics -->{after}", encoding="utf-8")
+        path.write_text(f"{before}{mark}{text}\n<!-- end of metrics -->{after}", encoding="utf-8")
 
 
 def main() -> None:
@@ -196,7 +218,7 @@ def main() -> None:
         write(found, sets, graph, arguments.resamples, arguments.seed)
         shipped_figures.cache_clear()
         write_pages()
-        print(f"written to {FILE}, README.md and docs/metrics.md")
+        print(f"written to {FILE}, README.md, docs/metrics.md and benchmarks/REPORT.md")
 
 
 if __name__ == "__main__":

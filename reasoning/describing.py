@@ -174,7 +174,7 @@ def _needs(kind: MetricKind) -> list[str]:
     needs = ["a graph"] if kind.graph else []
     needs += ["references"] if kind.reference else []
     needs += [f"tacit-kg[{kind.extra}]"] if kind.extra else []
-    return [*needs, kind.model] if kind.model else needs
+    return [*needs, kind.model] if kind.model and kind.get_model else needs
 
 
 def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
@@ -183,8 +183,7 @@ def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
         if find_spec(package) is None:
             return f"the package {package}", _install(package, kind.extra)
     if not kind.has_model():
-        extra = kind.get_model.removeprefix("extra:")
-        return kind.model, _install(kind.model, extra) if extra != kind.get_model else kind.get_model
+        return kind.model, kind.get_model or _install(kind.model, kind.extra)
     return ("a graph", "name one with --graph GRAPH") if kind.graph and not graph else ("", "")
 
 

@@ -35,7 +35,7 @@ class MetricKind:
         graph: it needs a graph; reference: it needs reference responses.
         extra: the optional dependencies of tacit that it needs, empty for none; packages: the modules of them that it imports.
         model: the model that it needs and that does not come with the package ``tacit``, an id of the hub or a description.
-        get_model: the command that brings that model.
+        get_model: the command that brings that model; empty where ``extra`` does.
         find_model: ``module:function`` that says whether the model lies on this machine, without opening it; by default an id
             is looked for in the local cache of the hub.
         chosen_on: judgement sets on which what ships was chosen or tuned, so that its agreement there flatters it.
@@ -80,7 +80,7 @@ def _function(place: str) -> Any:
 
 _NEURAL = ("torch", "transformers")
 _OF_ENCODER: dict[str, Any] = {
-    "extra": "neural", "packages": _NEURAL, "model": ENCODER, "get_model": "extra:minilm", "find_model": "encoder:has_default",
+    "extra": "minilm", "packages": _NEURAL, "model": ENCODER, "find_model": "encoder:has_default",
 }  # fmt: skip
 
 KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
