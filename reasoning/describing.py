@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import MissingExtra
 from .evaluation.correlation import spelt
 from .evaluation.figures import Figures, shipped_figures
+from .options import RANGES
 from .reference import SHIPPED, Reference, references_of
 from .registry import KINDS, MetricKind, metric_kind
 
@@ -26,16 +27,29 @@ _TYPES = {"bool": "true or false", "int": "whole number", "float": "number", "st
 
 @dataclass(frozen=True, slots=True)
 class MetricOption:
-    """An option of a metric: its name, what it may be, its default, and what it does, with the range where it has one."""
+    """An option of a metric: its name, what it may be, its default, and what it does.
+
+    ``least`` and ``greatest`` are the bounds of a number, None where there is none that holds for every model.
+    """
 
     name: str
     type: str
     default: Any
     help: str
+    least: float | None = None
+    greatest: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"name": self.name, "type": self.type, "default": self.default, "help": self.help}
+        told = {"name": self.name, "type": self.type, "default": self.default, "help": self.help}
+        return {**told, "least": self.least, "greatest": self.greatest}
+
+    @property
+    def range(self) -> str:
+        """The bounds in words, e.g. ``0 to 6`` or ``>= 1``; empty where there are none."""
+        if self.least is None:
+            return ""
+        return f">= {self.least:g}" if self.greatest is None else f"{self.least:g} to {self.greatest:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +141,12 @@ def describe_options(name: str) -> list[MetricOption]:
     defaults = make.__kwdefaults__ or {}
     helps = _helps(inspect.getdoc(make) or "", list(defaults))
     return [
-        MetricOption(option, _type(make.__annotations__.get(option, "Any")), _plain(default), helps.get(option, ""))
+        MetricOption(
+            option, _type(make.__annotations__.get(option, "Any")), _plain(default), helps.get(option, ""),
+            *RANGES.get(option, (None, None)),
+        )
         for option, default in defaults.items()
-    ]
+    ]  # fmt: skip
 
 
 def choice_table(brief: bool = False) -> str:

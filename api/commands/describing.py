@@ -50,7 +50,9 @@ def metrics(
     if json:
         print_json({**row.to_dict(), "options": [option.to_dict() for option in options]})
         return
-    _show_one(row, [(one.name, one.type, _default(one.default), one.help) for one in options])
+    _show_one(
+        row, [(one.name, ", ".join(filter(None, (one.type, one.range))), _default(one.default), one.help) for one in options]
+    )
 
 
 def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
