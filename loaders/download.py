@@ -1,22 +1,27 @@
 """Downloads of the official files: resumed where they stopped, verified, and in place only when whole.
 
 The bytes so far stand in ``<file>.part`` with the server's validator beside them, so that a later run goes on only while the
-server still has the same file. An archive's tables are unpacked next to it.
+server still has the same file. An archive's tables are unpacked next to it. Size and checksum are verified where they are known,
+wherever the file comes from; any file must be whole as far as its own checksums tell, and look like what it should be.
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hashlib
 import os
+import shutil
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import httpx
 
-from ..graph.errors import FetchError
+from ..graph.errors import FetchError, LoadError
+from .guess import guess
+from .source import HEAD_BYTES, ByteSource
 from .sources import Source, find_source
 
 #: Called with bytes on disk so far and the total, None when the server does not say.
@@ -54,6 +59,8 @@ def fetch(
     Raises:
         InputError: the name is unknown.
         FetchError: the server cannot be reached or refuses, the file is not what was published, or the disk is full.
+
+    Whether the file could be compared with a checksum :func:`verified` says.
     """
     wanted = find_source(name)
     url = f"{base_url.rstrip('/')}/{wanted.file}" if base_url else wanted.url
@@ -65,11 +72,27 @@ def fetch(
             _download(url, wanted, target, progress, attempts, pause)
         return _unpack(target, wanted) if wanted.members else (target,)
     except OSError as error:
-        raise FetchError(f"{url} cannot be saved to {folder}: {error.strerror or error}") from None
+        if target.parent.is_dir() and not _part(target).exists():
+            _validator(_part(target)).unlink(missing_ok=True)
+        kept = (
+            "; what has come so far is kept, and running the command again goes on from there" if _part(target).exists() else ""
+        )
+        room = f"; free space there or give another --directory{kept}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise FetchError(f"{url} cannot be saved to {folder} ({error.strerror or error}){room}") from None
+
+
+def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
+    """Return whether a checksum is known for the official file ``name``, so that :func:`fetch` compared them, and its sha256.
+
+    Args:
+        name: a key of :func:`tacit.loaders.sources.all_sources`; path: the folder that it was downloaded into.
+    """
+    wanted = find_source(name)
+    return wanted.sha256 is not None, wanted.sha256 or _sha256(Path(path) / wanted.file)
 
 
 def _download(url: str, wanted: Source, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
-    part = target.with_name(target.name + ".part")
+    part = _part(target)
     last = ""
     for attempt in range(attempts):
         if attempt:
@@ -131,6 +154,9 @@ def _attempt(url: str, part: Path, progress: Progress | None) -> None:
 def _save(response: httpx.Response, part: Path, have: int, progress: Progress | None) -> None:
     length = response.headers.get("Content-Length", "")
     total = have + int(length) if length.isdigit() else None
+    free = shutil.disk_usage(part.parent).free
+    if total is not None and total - have > free:
+        raise OSError(errno.ENOSPC, f"{total - have:,} bytes are to come, and {free:,} are free")
     with part.open("ab" if have else "wb") as file:
         for chunk in response.iter_raw():
             file.write(chunk)
@@ -139,6 +165,10 @@ def _save(response: httpx.Response, part: Path, have: int, progress: Progress | 
                 progress(have, total)
     if total is not None and have < total:
         raise _Again("the connection ended early")
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(target.name + ".part")
 
 
 def _validator(part: Path) -> Path:
@@ -156,14 +186,34 @@ def _problem(path: Path, wanted: Source) -> str | None:
     size = path.stat().st_size
     if wanted.size is not None and size != wanted.size:
         return f"has {size:,} bytes instead of {wanted.size:,}"
+    if wanted.sha256 is not None and (digest := _sha256(path)) != wanted.sha256:
+        return f"has the sha256 {digest} instead of {wanted.sha256}"
+    if wanted.members:
+        return None if zipfile.is_zipfile(path) else f"is not a zip archive{_looks(path)}"
     if wanted.sha256 is not None:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != wanted.sha256:
-            return f"has the sha256 {digest} instead of {wanted.sha256}"
-    if wanted.members and not zipfile.is_zipfile(path):
-        return "is not a zip archive"
-    return None
+        return None
+    source = ByteSource(path)
+    try:
+        source.check()
+        next(source.chunks(), None)
+        found = guess(source.head)
+    except LoadError:
+        return "is a damaged gzip file"
+    finally:
+        source.close()
+    return None if found is not None and found.kind == wanted.name else f"is not {wanted.title}{_looks(path)}"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _looks(path: Path) -> str:
+    """What a wrong file looks like, as the rest of a sentence."""
+    with path.open("rb") as file:
+        found = guess(file.read(HEAD_BYTES))
+    return f" but looks like {found.what}" if found is not None else ""
 
 
 def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
@@ -180,13 +230,13 @@ def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
                 if target.exists() and target.stat().st_size == inside[member].file_size:
                     continue
                 target.parent.mkdir(exist_ok=True)
-                part = target.with_name(member + ".part")
-                with contextlib.ExitStack() as stack:
-                    incoming = stack.enter_context(packed.open(inside[member]))
-                    outgoing = stack.enter_context(part.open("wb"))
-                    while piece := incoming.read(_CHUNK):
-                        outgoing.write(piece)
-                part.replace(target)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+                part = _part(target)
+                try:
+                    with packed.open(inside[member]) as incoming, part.open("wb") as outgoing:
+                        shutil.copyfileobj(incoming, outgoing, _CHUNK)
+                    part.replace(target)
+                finally:
+                    part.unlink(missing_ok=True)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise FetchError(f"{archive} cannot be unpacked: {error}; delete it and run the command again") from None
     return tuple(files)

@@ -22,9 +22,11 @@ def fetch(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Download official files; one that was cut off goes on where it ended, and checksums are verified."""
+    """Download official files; one that was cut off goes on where it ended, and checksums are verified where they are known."""
     from ...loaders import fetch as download
-    from ..terminal.screen import print_json
+    from ...loaders import find_source
+    from ...loaders.download import verified
+    from ..terminal.screen import note, print_json
 
     with Meter(name, noun="bytes", quiet=quiet) as meter:
 
@@ -32,6 +34,14 @@ def fetch(
             meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
 
         files = download(name, directory, progress=progress, base_url=mirror)
+    known, sha256 = verified(name, directory)
+    file = find_source(name).file
+    if not known:
+        note(
+            f"not verified: nobody publishes a checksum of {file}; this one has the sha256 {sha256}, to compare with another copy"
+        )
+    elif not quiet:
+        note(f"verified: {file} has the sha256 {sha256}")
     if json:
         print_json([str(path) for path in files])
     else:

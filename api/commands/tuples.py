@@ -157,9 +157,11 @@ def fold_in(
     with open_store(Address(graph, user, password, database)) as store:
         counts = fold(store)
     if json:
-        print_json({"new": counts.new, "duplicate": counts.duplicate})
+        print_json(counts._asdict())
     elif not quiet:
         note(f"{count(counts.new)} generated tails are now in the graph, {count(counts.duplicate)} were there already")
+    if counts.skipped:
+        note(f"{count(counts.skipped)} lines of the journal hold nothing that a graph can hold; they were skipped and are gone")
 
 
 def _opening(scorer: Scorer, quiet: bool) -> Meter:

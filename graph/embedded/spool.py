@@ -42,6 +42,7 @@ NODES = {
 }
 
 _FULL = "No space left on device"
+_NOTHING = 1 << 20  # bytes; who fails with less than this has met a full disk
 
 Key = tuple[str, Label]
 _LABELS: tuple[Label, ...] = ("Concept", "Event")
@@ -57,10 +58,10 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, GraphError) as error:
-        if isinstance(error, GraphError) and _FULL not in str(error):
+        free = shutil.disk_usage(folder).free
+        if isinstance(error, GraphError) and _FULL not in str(error) and free > _NOTHING:  # the engine does not always say why
             raise
         if isinstance(error, GraphError) or error.errno in (errno.ENOSPC, errno.EDQUOT):
-            free = shutil.disk_usage(folder).free
             raise GraphError(
                 f"the disk of {folder} is full ({free / 1e6:,.0f} MB are free); free some space there and run the load again: "
                 "it needs as much as the graph takes now and twice what is added; the graph is as it was"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import gzip
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from tacit.api.terminal import progress
 from tacit.cypher import Query
 from tacit.graph import GraphError, open_graph
 from tacit.graph.embedded.engine import Engine
-from tacit.loaders import read_rdf
+from tacit.loaders import all_sources, read_rdf
 from tacit.loaders.conceptnet import ConceptNetReader
 
 Tacit = Callable[..., Any]
@@ -307,3 +309,15 @@ def test_fetch_offline_is_one_sentence(tacit: Tacit, tmp_path: Path, monkeypatch
     assert outcome.status == 1
     assert outcome.err.count("\n") == 1
     assert "Traceback" not in outcome.err
+
+
+def test_fetch_says_whether_a_file_was_verified(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "numberbatch-en-19.08.txt.gz"
+    file.write_bytes(gzip.compress(b"2 25\n/c/en/dog" + b" 0.5" * 25 + b"\n"))
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    outcome = tacit("fetch", "numberbatch", "--directory", tmp_path, "--quiet")  # it is there already
+    assert outcome.out == f"{file}\n"
+    assert outcome.err.startswith(f"not verified: nobody publishes a checksum of {file.name}; this one has the sha256 {sha256}")
+    known = {"numberbatch": replace(all_sources()["numberbatch"], sha256=sha256)}
+    monkeypatch.setattr("tacit.loaders.sources.all_sources", lambda: known)
+    assert tacit("fetch", "numberbatch", "--directory", tmp_path).err == f"verified: {file.name} has the sha256 {sha256}\n"

@@ -289,6 +289,6 @@ def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -
         journal = journal_of(store)
         assert journal is not None
         journal.append([Assertion("/e/PersonX_sings", "xWant", "/e/to_dance", source="comet:m", rank=0, score=-1.0)])
-    assert tacit("fold-in", graph, "--json").json == {"new": 1, "duplicate": 0}
+    assert tacit("fold-in", graph, "--json").json == {"new": 1, "duplicate": 0, "skipped": 0}
     assert "0 generated tails are now in the graph" in tacit("fold-in", graph).err
     assert "to dance" in tacit("tails", graph, "PersonX sings").out

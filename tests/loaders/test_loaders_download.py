@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import re
+import shutil
 import socket
 import threading
 import zipfile
@@ -16,6 +18,7 @@ from pathlib import Path
 import pytest
 from tacit.graph.errors import FetchError, InputError
 from tacit.loaders import all_sources, fetch, find_source
+from tacit.loaders.download import verified
 from tacit.loaders.sources import Source
 
 BODY = bytes(range(256)) * 8000
@@ -208,8 +211,17 @@ def archive(*members: tuple[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-def test_tables_come_out_of_the_archive_and_nothing_else_does(tmp_path: Path, server: Behaviour) -> None:
+def unknown(name: str, expected: Iterator[dict[str, Source]]) -> None:
+    """As if nobody knew the size and checksum of the file."""
+    table = next(expected)
+    table[name] = replace(table[name], size=None, sha256=None)
+
+
+def test_tables_come_out_of_the_archive_and_nothing_else_does(
+    tmp_path: Path, server: Behaviour, expected: Iterator[dict[str, Source]]
+) -> None:
     folder = "atomic2020_data-feb2021/"
+    unknown("atomic2020", expected)
     server.body = archive(
         *((folder + name, f"a\txWant\t{name}\n") for name in ("train.tsv", "dev.tsv", "test.tsv", "README.md")),
         ("../../evil.tsv", "evil"),
@@ -228,10 +240,63 @@ def test_tables_come_out_of_the_archive_and_nothing_else_does(tmp_path: Path, se
 
 
 @pytest.mark.parametrize("body", [b"<html>sign in</html>", archive(("train.tsv", "a"))])
-def test_archives_that_are_none_or_lack_a_table(tmp_path: Path, server: Behaviour, body: bytes) -> None:
+def test_archives_that_are_none_or_lack_a_table(
+    tmp_path: Path, server: Behaviour, body: bytes, expected: Iterator[dict[str, Source]]
+) -> None:
     server.body = body
-    with pytest.raises(FetchError, match=r"not a zip archive|holds no dev\.tsv"):
+    unknown("atomic2020", expected)
+    with pytest.raises(FetchError, match=r"not a zip archive but looks like an HTML page|holds no dev\.tsv"):
         fetch("atomic2020", tmp_path, base_url=server.url)
+
+
+def test_a_damaged_archive_leaves_no_half_table(tmp_path: Path, server: Behaviour, expected: Iterator[dict[str, Source]]) -> None:
+    body = bytearray(archive(*((name, "PersonX eats\txWant\tto rest\n" * 1000) for name in ("train.tsv", "dev.tsv", "test.tsv"))))
+    body[60] ^= 0x10
+    server.body = bytes(body)
+    unknown("atomic2020", expected)
+    with pytest.raises(FetchError, match="cannot be unpacked"):
+        fetch("atomic2020", tmp_path, base_url=server.url)
+    assert leftovers(tmp_path / "atomic2020") == []
+
+
+VECTORS = b"2 25\n" + b"".join(b"/c/en/%s " % word + b" ".join([b"0.5"] * 25) + b"\n" for word in (b"dog", b"cat"))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (gzip.compress(VECTORS), None),
+        (gzip.compress(VECTORS)[:-3], "is a damaged gzip file"),
+        (b"<html>sign in</html>", "is not ConceptNet Numberbatch .* but looks like an HTML page"),
+        (gzip.compress(b"PersonX eats\txWant\tto rest\n"), "is not ConceptNet Numberbatch"),
+    ],
+)
+def test_a_file_whose_checksum_nobody_knows_is_looked_at(
+    tmp_path: Path, server: Behaviour, body: bytes, words: str | None
+) -> None:
+    server.body = body
+    if words is None:
+        (path,) = fetch("numberbatch", tmp_path, base_url=server.url)
+        assert verified("numberbatch", tmp_path) == (False, hashlib.sha256(path.read_bytes()).hexdigest())
+        return
+    with pytest.raises(FetchError, match=words):
+        fetch("numberbatch", tmp_path, base_url=server.url)
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["conceptnet", "atomic2020"])
+def test_a_mirror_s_file_is_held_against_the_known_checksum(tmp_path: Path, server: Behaviour, name: str) -> None:
+    server.body = archive(*((member, "PersonX eats\txWant\tto rest\n") for member in ("train.tsv", "dev.tsv", "test.tsv")))
+    with pytest.raises(FetchError, match="bytes instead of"):
+        fetch(name, tmp_path, base_url=server.url)
+    assert leftovers(tmp_path) == []
+
+
+def test_a_full_disk_is_told_before_it_is_full(tmp_path: Path, server: Behaviour, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.loaders.download.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
+    with pytest.raises(FetchError, match=r"2,048,000 bytes are to come, and 1 are free\); free space there or give another"):
+        fetch("numberbatch", tmp_path, base_url=server.url)
+    assert leftovers(tmp_path) == []
 
 
 def test_the_table_of_official_files() -> None:

@@ -76,6 +76,29 @@ def test_folded_in_tails_answer_for_their_model_and_are_in_the_graph(tmp_path: P
         ]  # fmt: skip
 
 
+def test_a_bad_record_does_not_keep_the_others_from_being_folded_in(tmp_path: Path) -> None:
+    good = {"head": "/e/a", "relation": "xWant", "tail": "/e/b", "source": "comet:x", "rank": 0, "score": -1.0}
+    bad: list[dict[str, object]] = [
+        good | {"relation": "no relation"},
+        good | {"tail": "/c/en/dog"},
+        good | {"tail": "/e/" + "x" * 70_000},
+        good | {"head": None},
+        good | {"rank": float("inf")},
+        good | {"rank": 10**30},
+        good | {"rank": "0"},
+        good | {"score": float("nan")},
+        good | {"head": "/e/\ud800"},
+    ]
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        lines = ["not JSON", "[" * 100_000, *map(json.dumps, [*bad, good])]
+        (tmp_path / "graph" / JOURNAL).write_text("".join(f"{line}\n" for line in lines))
+        journal = Journal(tmp_path / "graph" / JOURNAL)
+        assert [row.tail for row in journal.new()] == ["/e/b"]
+        assert fold_in(graph) == (1, 0, len(bad) + 2)
+        assert [row.tail for row in graph.assertions()] == ["/e/b"]
+        assert fold_in(graph) == (0, 0, 0)
+
+
 def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph", create=True) as graph:
         graph.load([*world(), learnt(1)])

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....graph.errors import GraphError
-from ....graph.model import Assertion, LoadCounts
+from ....graph.errors import GraphError, InputError
+from ....graph.intake import checked
+from ....graph.model import Assertion
 from ....graph.protocol import WritableGraph
 
 try:
@@ -27,6 +28,14 @@ except ImportError:  # Windows: appends of one record are whole there too, but n
 JOURNAL = "learnt.jsonl"
 
 _FIELDS = ("head", "relation", "tail", "source", "rank", "score")
+
+
+class FoldCounts(NamedTuple):
+    """What folding a journal in did: assertions that were new to the graph, that it had already, and lines that hold none."""
+
+    new: int
+    duplicate: int
+    skipped: int = 0
 
 
 class _Place(NamedTuple):
@@ -72,18 +81,19 @@ class Journal:
         self._place = _Place(generation, offset + len(whole))
         return [row for line in whole.split(b"\n") if (row := _assertion(line)) is not None]
 
-    def fold_in(self, graph: WritableGraph) -> LoadCounts:
+    def fold_in(self, graph: WritableGraph) -> FoldCounts:
         """Load all records into ``graph`` and empty the journal; see :func:`fold_in`."""
         if not self.path.exists():
-            return LoadCounts(0, 0)
+            return FoldCounts(0, 0)
         with self._locked(write=True) as descriptor:
             generation, start = _generation(descriptor)
-            lines = _read(descriptor, start).split(b"\n")
-            counts = graph.load([row for line in lines if (row := _assertion(line)) is not None])
+            lines = [line for line in _read(descriptor, start).split(b"\n") if line.strip()]
+            rows = [row for line in lines if (row := _assertion(line)) is not None]
+            counts = graph.load(rows)
             os.ftruncate(descriptor, 0)
             _write_all(descriptor, _head(generation + 1))
             os.fsync(descriptor)
-        return counts
+        return FoldCounts(counts.new, counts.duplicate, len(lines) - len(rows))
 
     @contextmanager
     def _locked(self, *, write: bool) -> Iterator[int]:
@@ -109,18 +119,18 @@ def journal_of(graph: Any) -> Journal | None:
     return None if "://" in url else Journal(Path(url) / JOURNAL)
 
 
-def fold_in(graph: WritableGraph) -> LoadCounts:
+def fold_in(graph: WritableGraph) -> FoldCounts:
     """Load what the journal of ``graph`` holds into the graph, and empty it.
 
-    Returns:
-        Assertions that were new to the graph, and those that it had already.
+    A line that holds no assertion, or one that a graph cannot hold (a relation that is none, a rank that is no number, nodes of
+    two kinds), is skipped and counted.
 
     Raises:
         GraphBusy: another process is loading; the journal stays as it is.
         GraphError: the journal cannot be written, or the engine failed.
     """
     journal = journal_of(graph)
-    return LoadCounts(0, 0) if journal is None else journal.fold_in(graph)
+    return FoldCounts(0, 0) if journal is None else journal.fold_in(graph)
 
 
 def _record(row: Assertion) -> bytes:
@@ -128,12 +138,16 @@ def _record(row: Assertion) -> bytes:
 
 
 def _assertion(line: bytes) -> Assertion | None:
-    """The assertion on a line, None when it holds none."""
+    """The assertion on a line, None when it holds none that a graph can hold."""
     try:
         row = json.loads(line)
-        head, relation, tail, source = (str(row[name]) for name in _FIELDS[:4])
-        return Assertion(head, relation, tail, source=source, rank=int(row["rank"]), score=float(row["score"]))
-    except (ValueError, KeyError, TypeError):
+        head, relation, tail, source = texts = [row[name] for name in _FIELDS[:4]]
+        rank, score = row["rank"], row["score"]
+        if not all(isinstance(text, str) for text in texts) or type(rank) is not int or type(score) not in (int, float):
+            return None
+        "".join(texts).encode()  # half a Unicode character cannot be stored
+        return checked(Assertion(head, relation, tail, source=source, rank=rank, score=float(score)))
+    except (InputError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
