@@ -62,6 +62,16 @@ def said(outcome: Outcome, status: int, sentence: str) -> None:
     assert re.fullmatch(re.escape(sentence).replace("…", ".*"), outcome.err.strip()), outcome.err
 
 
+def test_the_wrong_file_is_loaded(type_: Type) -> None:
+    Path("atomic.tsv").write_text("PersonX eats\txWant\tto drink\n")
+    said(
+        type_("tacit load conceptnet atomic.tsv --into new-graph --quiet"), 2,
+        "tacit: atomic.tsv holds nothing that can be loaded: …; this looks like ATOMIC-2020 (three tab-separated columns); "
+        "load it with: tacit load atomic2020 atomic.tsv --into GRAPH",
+    )  # fmt: skip
+    assert not Path("new-graph").exists()
+
+
 def test_a_download_was_cut_short(type_: Type) -> None:
     whole = gzip.compress(GOOD.encode() * 40, 0)
     Path("cut.jsonl.gz").write_bytes(whole[: len(whole) // 2])
