@@ -16,6 +16,7 @@ from .terminal.screen import note
 from .terminal.text import count, duration
 
 if TYPE_CHECKING:
+    from ..graph import Graph
     from ..graph.index import IndexGraph
     from ..graph.protocol import KnowledgeGraph, WritableGraph
 
@@ -41,41 +42,60 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
     from ..graph import open_graph
 
     _hush_libraries()
-    graph = open_graph(address.url, user=address.user, password=address.password, database=address.database, create=create)
-    with graph:
-        yield graph
+    with open_graph(
+        address.url,
+        engine="store",
+        user=address.user,
+        password=address.password,
+        database=address.database,
+        create=create,
+    ) as store:
+        yield store
 
 
 @contextmanager
 def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Iterator[KnowledgeGraph]:
-    """Open what answers concept queries: the index, built first when it is missing or old, or the store itself."""
-    with open_store(address) as store:
-        if engine is Engine.STORE:
+    """Open a graph with its index, built first when it is missing or old, or the store alone."""
+    from ..graph import open_graph
+    from ..graph.index import NoPlaceForIndex
+
+    if engine is Engine.STORE:
+        with open_store(address) as store:
             yield store
-            return
+        return
+    _hush_libraries()
+    with open_graph(address.url, user=address.user, password=address.password, database=address.database) as graph:
         try:
-            index = build_or_open(store, quiet=quiet)
-        except OSError as error:
+            _open_index(graph, quiet=quiet)
+        except NoPlaceForIndex as error:
             if engine is Engine.INDEX:
                 raise
-            note(f"the index cannot be kept ({error.strerror or error}), so the store itself answers, which is slower")
-            yield store
-            return
-        with index:
-            yield index
+            note(f"{error}, so the store answers, which is slower")
+            yield graph.store
+        else:
+            yield graph
 
 
-def build_or_open(store: KnowledgeGraph, *, quiet: bool = False) -> IndexGraph:
-    """Open the index of ``store``, built first when it is missing or old, and say so when it was.
+@contextmanager
+def open_indexed(address: Address, *, quiet: bool = False) -> Iterator[IndexGraph]:
+    """Open the index of the graph at ``address``, built first when it is missing or old.
 
     Raises:
-        OSError: it cannot be written.
+        NoPlaceForIndex: it has to be built and can be written nowhere.
+        GraphError: the graph is damaged, or changed while it was read.
     """
-    from ..graph import open_index
+    from ..graph import open_graph
 
-    total = store.manifest().assertions or None
+    _hush_libraries()
+    with open_graph(address.url, user=address.user, password=address.password, database=address.database) as graph:
+        yield _open_index(graph, quiet=quiet)
+
+
+def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
+    """Open the index of ``graph``, built first when it is missing or old, and say so when it was."""
+    total = graph.manifest().assertions or None
     with Meter("building the index", total, unit="assertions", noun="assertions", quiet=quiet) as meter:
-        index = open_index(store, progress=meter.add)
+        index = graph.open_index(meter.add)
     if meter.number and not quiet:
         note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is kept for next time")
     return index

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         TripleCounts,
         checksum,
     )
-    from .opening import open_graph
+    from .opening import Graph, open_graph
     from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
 
 _ROOMS = {
@@ -53,7 +53,7 @@ _ROOMS = {
         "Assertion", "GraphCounts", "LoadCounts", "LoadEntry", "Manifest", "Neighbour", "Path", "QueryResult", "TripleCounts",
         "checksum",
     ),
-    "opening": ("open_graph",),
+    "opening": ("Graph", "open_graph"),
     "protocol": ("MAX_HOPS", "KnowledgeGraph", "WritableGraph"),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
@@ -62,6 +62,7 @@ __all__ = [
     "MAX_HOPS",
     "Assertion",
     "FetchError",
+    "Graph",
     "GraphBusy",
     "GraphCounts",
     "GraphError",

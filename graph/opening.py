@@ -1,44 +1,300 @@
-"""One way to open a graph, whatever holds it: a folder, a Neo4j server by its URL, or a py2neo ``Graph``."""
+"""Opening a graph, whatever holds it: a folder, a Neo4j server by its URL, or a py2neo ``Graph``.
+
+:func:`open_graph` returns one object for everything: :class:`Graph` sends concept queries to the index, which it builds when it
+is missing or out of date, and sends Cypher, events and loading to the store.
+"""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import threading
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .counting import Count, Sets, count_triples_many, counted_chains
 from .errors import InputError
+from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
+from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
 
 if TYPE_CHECKING:
-    from .protocol import WritableGraph
+    from .index import IndexGraph
 
 SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+
+Engine = Literal["auto", "index", "store"]
+Progress = Callable[[int], None]
+
+ENGINES: tuple[Engine, ...] = ("auto", "index", "store")
+
+GraphLike = KnowledgeGraph | str | os.PathLike[str]
+"""An open graph, or the path or URL of one."""
+
+
+@overload
+def open_graph(
+    url: str | os.PathLike[str] | Any,
+    *,
+    engine: Literal["store"],
+    user: str | None = None,
+    password: str | None = None,
+    database: str | None = None,
+    create: bool = False,
+    progress: Progress | bool = True,
+) -> WritableGraph: ...
+
+
+@overload
+def open_graph(
+    url: str | os.PathLike[str] | Any,
+    *,
+    engine: Literal["auto", "index"] = "auto",
+    user: str | None = None,
+    password: str | None = None,
+    database: str | None = None,
+    create: bool = False,
+    progress: Progress | bool = True,
+) -> Graph: ...
 
 
 def open_graph(
     url: str | os.PathLike[str] | Any,
     *,
+    engine: Engine = "auto",
     user: str | None = None,
     password: str | None = None,
     database: str | None = None,
     create: bool = False,
+    progress: Progress | bool = True,
 ) -> WritableGraph:
     """Open the graph at ``url``.
+
+    Concept queries are answered from the graph's index. It is built by the first such query where it is missing or out of date,
+    and kept for next time: in the graph's folder, else in the user's cache folder.
 
     Args:
         url: a folder's path (the embedded engine); ``neo4j://…``, ``neo4j+s://…``, ``bolt://…`` and their kin, as
             ``scheme://user:password@host:port/database`` with as much of it as wanted; or a py2neo ``Graph``.
+        engine: ``auto``: the index, or the store with a warning where no index can be kept; ``index``: the index or an error;
+            ``store``: the store alone, which is much slower and builds nothing.
         user, password, database: for a server; the environment's NEO4J_USERNAME (or NEO4J_USER), NEO4J_PASSWORD and
             NEO4J_DATABASE where neither they nor the URL say.
         create: make an empty embedded graph where there is none.
+        progress: while the index is built: True shows a bar on stderr when that takes more than two seconds and stderr is a
+            terminal; False shows nothing; a function is called with the number of assertions read since its last call.
 
     Raises:
         GraphNotFound: there is no graph at the path.
         GraphUnavailable: the server does not answer or refuses the credentials.
         GraphError: what is there cannot be opened.
-        InputError: ``url`` is of no known kind.
+        InputError: ``url`` is of no known kind, or ``engine`` is none of the three.
         MissingExtra: it needs a package that is not installed.
     """
+    if engine not in ENGINES:
+        raise InputError(f"there is no engine {engine!r}; choose from {', '.join(ENGINES)}")
+    store = _open_store(url, user, password, database, create)
+    return store if engine == "store" else Graph(store, engine=engine, progress=progress)
+
+
+def index_of(graph: KnowledgeGraph | None) -> IndexGraph | None:
+    """Return the index that answers for ``graph``, opened or built when it is a :class:`Graph`; None when a store answers."""
+    if isinstance(graph, Graph):
+        return graph.index
+    from .index import IndexGraph
+
+    return graph if isinstance(graph, IndexGraph) else None
+
+
+def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """Return the store behind ``graph``: what loads, streams and runs Cypher; ``graph`` itself when it is one.
+
+    Raises:
+        GraphError: ``graph`` is an index that was opened without its store.
+    """
+    from .index import IndexGraph
+
+    return graph.store if isinstance(graph, (Graph, IndexGraph)) else graph
+
+
+class Graph:
+    """A graph opened by :func:`open_graph`; safe to share between threads, a context manager that closes itself.
+
+    Answers as :class:`tacit.graph.KnowledgeGraph`: concept queries from the index, everything else from the store. The index
+    shows the graph as it was when the index was opened, or when :meth:`load` was last called on this object; what other
+    processes load is seen after the graph is opened again.
+
+    Attributes:
+        store: the embedded engine or the server.
+    """
+
+    def __init__(
+        self, store: WritableGraph, *, engine: Literal["auto", "index"] = "auto", progress: Progress | bool = True
+    ) -> None:
+        """Answer for ``store``, which is closed with this object; the arguments are those of :func:`open_graph`."""
+        self.store = store
+        self._engine = engine
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._index: IndexGraph | None = None
+        self._answering: KnowledgeGraph | None = None  # who answers concept queries; None until one is asked
+        self._closed = False
+
+    @property
+    def url(self) -> str:
+        """Where it is: a path, or a URL without its password."""
+        return self.store.url
+
+    @property
+    def index(self) -> IndexGraph | None:
+        """The index, opened or built when first asked for; None when the store answers in its place.
+
+        Raises:
+            GraphError: the store is damaged, or the index cannot be kept and the engine is ``index``.
+        """
+        self._concepts()
+        return self._index
+
+    def open_index(self, progress: Progress | bool | None = None) -> IndexGraph:
+        """Open the index now, built first when it is missing or out of date; ``progress`` as :func:`open_graph` has it.
+
+        Raises:
+            NoPlaceForIndex: it can be kept nowhere.
+            GraphError: the store is damaged, or changed while it was read.
+        """
+        from .index import open_index
+
+        self._refuse_closed()
+        with self._lock:
+            if self._index is None:
+                self._index = open_index(self.store, progress=self._progress if progress is None else progress)
+                self._answering = self._index
+            return self._index
+
+    def _concepts(self) -> KnowledgeGraph:
+        answering = self._answering
+        if answering is not None:
+            return answering
+        from .index import NoPlaceForIndex
+
+        try:
+            return self.open_index()
+        except NoPlaceForIndex as error:
+            if self._engine == "index":
+                raise
+            warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=3)
+            self._answering = self.store
+            return self.store
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise InputError(f"{self.url} is closed; open it again")
+
+    # concept queries
+
+    def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
+        """See :meth:`tacit.graph.KnowledgeGraph.resolve`."""
+        return self._concepts().resolve(texts, language)
+
+    def neighbours(
+        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+    ) -> list[Neighbour]:
+        """See :meth:`tacit.graph.KnowledgeGraph.neighbours`."""
+        return self._concepts().neighbours(concept, hop, limit, relations)
+
+    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+        """See :meth:`tacit.graph.KnowledgeGraph.hop_distances`."""
+        return self._concepts().hop_distances(sources, targets, max_hops)
+
+    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
+        """See :meth:`tacit.graph.KnowledgeGraph.triples_between`."""
+        return self._concepts().triples_between(sources, targets, hops)
+
+    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
+        """See :meth:`tacit.graph.KnowledgeGraph.count_triples`."""
+        return self._concepts().count_triples(sources, targets, hops)
+
+    def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
+        """See :func:`tacit.graph.counting.count_triples_many`."""
+        return count_triples_many(self._concepts(), sets, hops)
+
+    def counted_chains(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
+    ) -> Iterator[Path]:
+        """See :func:`tacit.graph.counting.counted_chains`."""
+        yield from counted_chains(self._concepts(), sources, targets, hops, count)
+
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
+        """See :meth:`tacit.graph.KnowledgeGraph.paths`."""
+        return self._concepts().paths(source, target, max_hops, limit)
+
+    # what the store answers
+
+    def manifest(self) -> Manifest:
+        """See :meth:`tacit.graph.KnowledgeGraph.manifest`; of what the index holds, once it is open."""
+        return self.store.manifest() if self._index is None else self._index.manifest()
+
+    def counts(self) -> GraphCounts:
+        """See :meth:`tacit.graph.KnowledgeGraph.counts`; of what the index holds, once it is open."""
+        return self.store.counts() if self._index is None else self._index.counts()
+
+    def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
+        """See :meth:`tacit.graph.KnowledgeGraph.tails`."""
+        return self.store.tails(head, relation, limit)
+
+    def heads(self, text: str, limit: int = 10) -> list[str]:
+        """See :meth:`tacit.graph.KnowledgeGraph.heads`."""
+        return self.store.heads(text, limit)
+
+    def assertions(self) -> Iterator[Assertion]:
+        """See :meth:`tacit.graph.KnowledgeGraph.assertions`."""
+        return self.store.assertions()
+
+    def run(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
+    ) -> QueryResult:
+        """See :meth:`tacit.graph.KnowledgeGraph.run`."""
+        return self.store.run(cypher, parameters, limit=limit, timeout=timeout)
+
+    def load(
+        self, rows: Iterable[Assertion], entry: Callable[[], LoadEntry] | None = None, progress: Progress | None = None
+    ) -> LoadCounts:
+        """Add ``rows`` to the store, as :meth:`tacit.graph.WritableGraph.load`; the next concept query sees them."""
+        self._refuse_closed()
+        try:
+            return self.store.load(rows, entry, progress)
+        finally:
+            self._drop_index()
+
+    def _drop_index(self) -> None:
+        with self._lock:
+            index, self._index, self._answering = self._index, None, None
+        if index is not None:
+            index.close()
+
+    def close(self) -> None:
+        """Close the index and the store; closing twice is harmless."""
+        self._closed = True
+        self._drop_index()
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+
+def _open_store(
+    url: str | os.PathLike[str] | Any, user: str | None, password: str | None, database: str | None, create: bool
+) -> WritableGraph:
     if not isinstance(url, (str, os.PathLike)):
         from .bridge import open_py2neo
 
@@ -50,7 +306,7 @@ def open_graph(
 
         if not text:
             raise InputError("an empty path names no graph; give a folder or a URL such as neo4j://localhost")
-        return open_embedded(Path(text), create=create)
+        return open_embedded(FilePath(text), create=create)
     if scheme.lower() not in SCHEMES:
         raise InputError(f"{scheme}:// is not how a graph is reached; give a folder's path or one of {', '.join(SCHEMES)}")
     from .neo4j import open_neo4j
@@ -71,6 +327,8 @@ def _parts(url: str) -> tuple[str, str | None, str | None, str | None]:
         port = parts.port
     except ValueError:
         raise InputError("the server's URL cannot be read; write it as neo4j://user:password@host:7687/database") from None
+    if parts.query or parts.fragment:
+        raise InputError("a server's URL has no part after ? or #; in a password write them as %3F and %23")
     host = parts.hostname or "localhost"
     address = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port or 7687}"
     environment = os.environ.get

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import types
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ from ..graph.errors import InputError
 from .options import check_option
 
 if TYPE_CHECKING:
-    from ..graph.protocol import KnowledgeGraph
+    from ..graph.opening import GraphLike
     from .score import Metric
 
 
@@ -196,8 +198,11 @@ def metric_options(name: str) -> dict[str, Any]:
     return dict(metric_kind(name).maker().__kwdefaults__ or {})
 
 
-def load_metric(name: str, graph: KnowledgeGraph | None = None, **options: Any) -> Metric:
+def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Metric:
     """Return the metric ``name`` over ``graph``, which metrics that reason over no graph do without.
+
+    ``graph`` is an open graph, or the path or URL of one: that is opened (:func:`tacit.graph.open_graph`) when the metric needs
+    a graph, and closed when the metric is no longer referenced.
 
     The options of a metric are the keyword arguments of the function that makes it, e.g. :func:`tacit.reasoning.grounding.make`;
     :func:`metric_options` lists them.
@@ -206,6 +211,7 @@ def load_metric(name: str, graph: KnowledgeGraph | None = None, **options: Any) 
         InputError: there is no such metric, it needs a graph and has none, it has no such option, or the option's value has
             another type than the option takes or is out of its range.
         ModelError: a pipeline or model cannot be opened.
+        GraphError: there is no graph at the path or URL, or it cannot be opened.
     """
     kind = metric_kind(name)
     if kind.graph and graph is None:
@@ -216,4 +222,17 @@ def load_metric(name: str, graph: KnowledgeGraph | None = None, **options: Any) 
             some = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(f"the metric {name} has no option {option!r}; {some}")
         check_option(name, option, options[option], kind.maker())
-    return kind.maker()(graph, **options)
+    if not isinstance(graph, (str, os.PathLike)):
+        return kind.maker()(graph, **options)
+    if not kind.graph:
+        return kind.maker()(None, **options)
+    from ..graph.opening import open_graph
+
+    opened = open_graph(graph)
+    try:
+        metric = kind.maker()(opened, **options)
+    except BaseException:
+        opened.close()
+        raise
+    weakref.finalize(metric, opened.close)
+    return metric

@@ -83,12 +83,12 @@ def _stores(request: pytest.FixtureRequest, kind: str, tmp_path: Path, stack: Ex
 
     def embedded() -> WritableGraph:
         folder = tmp_path / f"graph-{len(list(tmp_path.iterdir()))}"
-        return stack.enter_context(open_graph(folder, create=True))
+        return stack.enter_context(open_graph(folder, engine="store", create=True))
 
     def on_server() -> WritableGraph:
         url = request.getfixturevalue("neo4j_url")
         wipe(url)
-        return stack.enter_context(open_graph(url))
+        return stack.enter_context(open_graph(url, engine="store"))
 
     return on_server if "neo4j" in kind else embedded
 

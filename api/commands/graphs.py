@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..opening import Address, build_or_open, open_store, readable
+from ..opening import Address, open_indexed, open_store, readable
 from ..terminal.options import Database, Graph, Json, Password, Quiet, User
 from ..terminal.progress import Meter
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 def info(graph: Graph, json: Json = False, user: User = None, password: Password = None, database: Database = None) -> None:
     """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
-    from ...graph.index import index_home
+    from ...graph.index import index_homes
     from ..terminal.rows import counts_row, load_row
     from ..terminal.screen import note, print_json
 
     with open_store(Address(graph, user, password, database)) as store:
         counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
-        url, folder = store.url, index_home(store) / manifest.digest
-    index = {"path": str(folder), "bytes": _bytes(folder)} if folder.is_dir() else None
+        url, folders = store.url, [home / manifest.digest for home in index_homes(store)]
+    index = next(({"path": str(folder), "bytes": _bytes(folder)} for folder in folders if folder.is_dir()), None)
     if json:
         loads = [load_row(entry) for entry in manifest.loads]
         told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **counts_row(counts), "loads": loads, "index": index}
@@ -102,8 +102,8 @@ def index(
 
     if vectors is not None:
         readable(vectors)
-    with open_store(Address(graph, user, password, database)) as store, build_or_open(store, quiet=quiet) as built:
-        row: dict[str, Any] = {"graph": store.url, "digest": built.manifest().digest, "index": str(built.directory)}
+    with open_indexed(Address(graph, user, password, database), quiet=quiet) as built:
+        row: dict[str, Any] = {"graph": built.url, "digest": built.manifest().digest, "index": str(built.directory)}
         if vectors is not None:
             row["vectors"] = _align(vectors, built, quiet)
         row["bytes"] = _bytes(built.directory)

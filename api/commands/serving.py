@@ -85,8 +85,10 @@ def serve(
 
 def _warm(graph: KnowledgeGraph) -> None:
     """Ask what scores and explanations ask, so that the first request does not wait for compiled code to be loaded."""
-    complete = getattr(graph, "complete", None)
-    known = complete("", 2) if complete is not None else []
+    from ...graph.opening import index_of
+
+    index = index_of(graph)
+    known = [] if index is None else index.complete("", 2)
     if len(known) == 2:
         graph.hop_distances(known, known)
         graph.paths(known[0], known[1], limit=1)

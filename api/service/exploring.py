@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from ...graph.errors import GraphUnavailable, InputError, TacitError
 from ...graph.names import text_of
+from ...graph.opening import index_of
 from ...graph.protocol import KnowledgeGraph
 from ..commands.loading import check_relations
 from ..terminal.rows import assertion_row, neighbour_row, path_row
@@ -50,10 +51,10 @@ def exploring_routes(service: Service) -> APIRouter:
         """The first concepts, in the order of their texts, that begin with the prefix. Needs the index."""
 
         def question(graph: KnowledgeGraph) -> dict[str, Any]:
-            complete = getattr(graph, "complete", None)
-            if complete is None:
+            index = index_of(graph)
+            if index is None:
                 raise InputError("prefixes are completed by an index alone; serve the graph with --engine index")
-            return {"concepts": [{"uri": uri, "text": text_of(uri)} for uri in complete(prefix, limit, language)]}
+            return {"concepts": [{"uri": uri, "text": text_of(uri)} for uri in index.complete(prefix, limit, language)]}
 
         return await asked(question)
 

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from ...graph.errors import TacitError
+from ...graph.opening import store_of
 from ...graph.protocol import KnowledgeGraph
 from .problems import Problem
 
@@ -95,7 +96,7 @@ class Health:
         assert self._graph is not None
         trouble = ""
         try:
-            store = getattr(self._graph, "store", self._graph)
+            store = store_of(self._graph)
             if "://" in self._url():
                 store.run("RETURN 1 AS one", limit=1, timeout=self._patience)  # one try; the others are tried again for long
             else:

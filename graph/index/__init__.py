@@ -10,19 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .build import build_from_rows, build_index
-    from .keep import index_home, open_index, open_index_directory
+    from .keep import NoPlaceForIndex, index_home, index_homes, open_index, open_index_directory
     from .reader import IndexGraph
 
 _HOMES = {
     "IndexGraph": "reader",
     "build_from_rows": "build",
     "build_index": "build",
+    "NoPlaceForIndex": "keep",
     "index_home": "keep",
+    "index_homes": "keep",
     "open_index": "keep",
     "open_index_directory": "keep",
 }
 
-__all__ = ["IndexGraph", "build_from_rows", "build_index", "index_home", "open_index", "open_index_directory"]
+__all__ = [
+    "IndexGraph",
+    "NoPlaceForIndex",
+    "build_from_rows",
+    "build_index",
+    "index_home",
+    "index_homes",
+    "open_index",
+    "open_index_directory",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -35,14 +35,23 @@ class IndexGraph:
         directory: where it lies.
         store: the graph that it was built from, or how to open it; only asked for what an index does not hold. A store that was
             handed over stays the caller's to close, one that was opened here is closed with the index.
+        digest: of the graph that it has to be the index of; None takes any.
 
     Raises:
         GraphNotFound: there is no index.
-        GraphError: it is of another format or not whole.
+        GraphError: it is of another format or graph, or damaged.
     """
 
-    def __init__(self, directory: FilePath, store: KnowledgeGraph | Callable[[], KnowledgeGraph] | None = None) -> None:
+    def __init__(
+        self,
+        directory: FilePath,
+        store: KnowledgeGraph | Callable[[], KnowledgeGraph] | None = None,
+        *,
+        digest: str | None = None,
+    ) -> None:
         header = read_header(directory)
+        if digest is not None and header["digest"] != digest:
+            raise GraphError(f"the index at {directory} belongs to another graph; delete that folder and build it again")
         self.directory = directory
         self._header = header
         self._arrays = map_arrays(directory, header["arrays"])

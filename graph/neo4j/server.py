@@ -7,13 +7,22 @@ process that only reads has none that a database restored from a backup could ne
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import neo4j
-from neo4j.exceptions import AuthError, ClientError, ConfigurationError, DriverError, Neo4jError
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
 
 from ...cypher import Query, query
 from ..errors import GraphError, GraphNotFound, GraphUnavailable, InputError
@@ -38,13 +47,14 @@ class Server:
         Raises:
             GraphUnavailable: the server does not answer or refuses the credentials.
             GraphNotFound: it has no such database.
+            InputError: the address or ``retry_seconds`` cannot be used.
         """
-        patience = _patience() if retry_seconds is None else retry_seconds
+        patience = _seconds(*_patience()) if retry_seconds is None else _seconds("retry_seconds", retry_seconds)
         self.address, self.database = address, database
         self._written = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
         auth = (user or "neo4j", password) if password is not None or user else None
-        with self._errors("connecting"):
+        with self._errors("connecting"), self._settings_errors():
             self.driver = neo4j.GraphDatabase.driver(
                 address,
                 auth=(auth[0], auth[1] or "") if auth else None,
@@ -124,18 +134,34 @@ class Server:
             if error.is_retryable():
                 raise GraphUnavailable(f"{self.url} could not answer ({_one_line(error)}); try again later") from error
             raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
-        except (DriverError, OSError, ValueError) as error:
+        except (ServiceUnavailable, SessionExpired, OSError) as error:
             raise GraphUnavailable(
                 f"{self.url} does not answer ({_one_line(error)}); check that the server runs there"
             ) from error
+        except DriverError as error:
+            raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
+
+    @contextmanager
+    def _settings_errors(self) -> Iterator[None]:
+        """Turn what the driver says of an address or setting that it cannot use into :class:`InputError`."""
+        try:
+            yield
+        except UnicodeError as error:
+            raise InputError(f"{self.url} cannot be connected to: the host name is not valid; check the URL") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.url} cannot be connected to as written ({_one_line(error)}); check the URL") from error
 
 
-def _patience() -> float:
-    text = os.environ.get(_PATIENCE, "")
-    try:
-        return float(text) if text else RETRY_SECONDS
-    except ValueError:
-        raise InputError(f"{_PATIENCE}={text} is not a number of seconds") from None
+def _patience() -> tuple[str, str | float]:
+    return _PATIENCE, os.environ.get(_PATIENCE) or RETRY_SECONDS
+
+
+def _seconds(name: str, given: str | float) -> float:
+    """Return ``given`` as a number of seconds, finite and >= 0."""
+    with suppress(ValueError):
+        if 0 <= (seconds := float(given)) < math.inf:
+            return seconds
+    raise InputError(f"{name}={given} is not a number of seconds; give 0 or more")
 
 
 def _one_line(error: Exception) -> str:

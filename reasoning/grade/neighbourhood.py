@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
+from ...graph.opening import index_of
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
 from .vectors import ConceptVectors, NodeVectors
+
+if TYPE_CHECKING:
+    from ...graph.index import IndexGraph
 
 Floats = NDArray[np.float32]
 
@@ -82,8 +86,8 @@ class Neighbourhood:
 
     def _work_out(self, concepts: Sequence[str]) -> dict[str, Floats]:
         """Rows of concepts that are not known yet, their vectors asked for together."""
-        index: Any = self.graph
-        if concepts and self.by == "weight" and hasattr(index, "neighbours_of_ids") and isinstance(self.vectors, NodeVectors):
+        index = index_of(self.graph) if concepts and self.by == "weight" else None
+        if index is not None and isinstance(self.vectors, NodeVectors):
             nodes = index.ids(concepts)
             if (nodes >= 0).all():
                 return dict(zip(concepts, self._of_nodes(index, nodes, self.vectors), strict=True))
@@ -103,7 +107,7 @@ class Neighbourhood:
             rows[concept] = row
         return rows
 
-    def _of_nodes(self, index: Any, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
+    def _of_nodes(self, index: IndexGraph, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
         """Rows of an index's nodes, without a URI made for any neighbour."""
         around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
         wanted = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.names import text_of
+from ...graph.opening import index_of
 from ...graph.protocol import KnowledgeGraph
 from ..encoder import TextEncoder
 
@@ -70,11 +71,11 @@ class TableVectors:
         """Take ``table``, in which row i belongs to the index's node i.
 
         Raises:
-            InputError: the graph is no index, or the table was built for another graph.
+            InputError: the graph has no index, or the table was built for another graph.
         """
-        index: Any = graph
-        if not hasattr(index, "ids") or not hasattr(index, "uris"):
-            raise InputError("vectors stand in the order of an index's nodes; open the graph with tacit.graph.open_index")
+        index = index_of(graph)
+        if index is None:
+            raise InputError("concept vectors need the graph's index; open the graph with engine='index'")
         uris = index.uris()
         digest = hashlib.sha256("".join(f"{uri}\n" for uri in uris).encode()).hexdigest()[:16]
         if len(uris) != len(table.matrix) or digest != table.uris_digest:
@@ -111,8 +112,7 @@ class EncodedVectors:
     def __init__(self, encoder: TextEncoder, graph: KnowledgeGraph, folder: Path | None = None) -> None:
         """Embed with ``encoder``; of an index, embeddings are kept in ``folder`` (default: the index's own)."""
         self._encoder = encoder
-        given: Any = graph
-        self._index: Any = given if hasattr(given, "ids") and hasattr(given, "uris") else None
+        self._index = index_of(graph)
         self._kept: _Kept | None = None
         self._memory: dict[str, NDArray[np.float16]] = {}
         if self._index is not None:

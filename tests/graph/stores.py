@@ -21,7 +21,7 @@ from ..conftest import SHORT_LIVED, wipe
 def opened(backend: str, rows: Iterable[Assertion], folder: Path) -> Iterator[KnowledgeGraph]:
     """Give a graph of ``rows`` in one of ``conftest.BACKENDS``; the test is skipped where it needs a server and there is none."""
     kind = backend.removeprefix("index-from-")
-    with _empty_neo4j() if kind == "neo4j" else open_graph(folder / "graph", create=True) as store:
+    with _empty_neo4j() if kind == "neo4j" else open_graph(folder / "graph", engine="store", create=True) as store:
         store.load(rows)
         if kind == backend:
             yield store
@@ -38,7 +38,7 @@ def _empty_neo4j() -> Iterator[WritableGraph]:
     wipe(url)
     environment = os.environ.get
     with open_graph(
-        url, user=environment("NEO4J_USERNAME", "neo4j"), password=environment("NEO4J_PASSWORD", "tacit-test")
+        url, engine="store", user=environment("NEO4J_USERNAME", "neo4j"), password=environment("NEO4J_PASSWORD", "tacit-test")
     ) as store:
         yield store
 
@@ -60,7 +60,7 @@ def imported(graph: KnowledgeGraph, script: Path, home: Path) -> Iterator[Writab
             for statement in (home / "csv" / "constraints.cypher").read_text(encoding="utf-8").split(";\n"):
                 if statement.strip():
                     session.run(statement).consume()  # type: ignore[arg-type]
-        with open_graph(url, user="neo4j", password=password) as store:
+        with open_graph(url, engine="store", user="neo4j", password=password) as store:
             yield store
     finally:
         server("kill", str(home))  # nobody reads the folder again, and an orderly end takes ten seconds

@@ -218,7 +218,7 @@ def _same_on_real_data(graph: KnowledgeGraph, oracle: OracleGraph, sources: int,
 
 @pytest.fixture(scope="module")
 def real_store(real: OracleGraph, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WritableGraph]:
-    with open_graph(tmp_path_factory.mktemp("real") / "graph", create=True) as store:
+    with open_graph(tmp_path_factory.mktemp("real") / "graph", engine="store", create=True) as store:
         store.load(real.rows)
         yield store
 

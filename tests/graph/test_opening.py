@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
-from tacit.graph import GraphError, GraphNotFound, GraphUnavailable, InputError, KnowledgeGraph, WritableGraph, open_graph
-from tacit.graph.opening import _parts
+from neo4j.exceptions import ServiceUnavailable, SessionExpired, TransactionError
+from tacit.graph import (
+    Assertion,
+    GraphError,
+    GraphNotFound,
+    GraphUnavailable,
+    InputError,
+    KnowledgeGraph,
+    WritableGraph,
+    open_graph,
+)
+from tacit.graph.counting import Counting, count_triples_many, counted_chains
+from tacit.graph.index import IndexGraph
+from tacit.graph.neo4j.server import Server
+from tacit.graph.opening import _parts, index_of, store_of
+
+from .worlds import BONE, DOG, FOOD, SMALL
 
 NOBODY = "bolt://127.0.0.1:1"
 
@@ -43,7 +59,9 @@ def test_the_environment_fills_what_the_url_leaves_out(monkeypatch: pytest.Monke
     assert _parts("bolt://eve:open@host:1/other") == ("bolt://host:1", "eve", "open", "other")
 
 
-@pytest.mark.parametrize("url", ["http://localhost", "s3://bucket/graph", "", "bolt://host:notaport", "://x"])
+@pytest.mark.parametrize(
+    "url", ["http://localhost", "s3://bucket/graph", "", "bolt://host:notaport", "bolt://host?policy=x", "://x"]
+)
 def test_other_addresses_are_refused(url: str) -> None:
     with pytest.raises(InputError):
         open_graph(url)
@@ -70,6 +88,38 @@ def test_nobody_there(scheme: str) -> None:
 def test_a_host_that_does_not_exist() -> None:
     with pytest.raises(GraphUnavailable):
         open_graph("bolt://no-such-host.invalid")
+
+
+@pytest.mark.parametrize("url", ["bolt://a..b:1", "bolt://" + "a" * 70 + ".org"])
+def test_a_host_name_that_cannot_be_one(url: str) -> None:
+    with pytest.raises(InputError, match="host name is not valid; check the URL"):
+        open_graph(url)
+
+
+@pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "inf"])
+def test_a_wrong_number_of_seconds(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", seconds)
+    with pytest.raises(InputError, match=f"TACIT_NEO4J_RETRY_SECONDS={seconds} is not a number of seconds"):
+        open_graph(NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "says"),
+    [
+        (ServiceUnavailable("gone"), GraphUnavailable, "does not answer (gone); check that the server runs there"),
+        (SessionExpired("gone"), GraphUnavailable, "does not answer (gone); check that the server runs there"),
+        (ConnectionResetError("reset"), GraphUnavailable, "does not answer (reset); check that the server runs there"),
+        (TransactionError(None, "out of order"), GraphError, "asking failed on bolt://host:1 (out of order)"),
+    ],
+)
+def test_only_a_server_that_is_gone_does_not_answer(raised: Exception, kind: type[Exception], says: str) -> None:
+    server = object.__new__(Server)
+    server.url = "bolt://host:1"
+    with pytest.raises(kind, match=re.escape(says)) as caught, server._errors("asking"):
+        raise raised
+    assert type(caught.value) is kind
+    with pytest.raises(ValueError, match="a mistake"), server._errors("asking"):
+        raise ValueError("a mistake in what is done with the rows")
 
 
 def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
@@ -103,3 +153,83 @@ def test_neo4j_credentials(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert "wr0ng-one" not in str(caught.value)
     with pytest.raises(GraphNotFound, match="no such database"):
         open_graph(neo4j_url, user="neo4j", password=password, database="nowhere")
+
+
+def _indexes(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "index").iterdir()) if (folder / "index").exists() else []
+
+
+def test_the_index_is_built_once_by_the_first_concept_query(tmp_path: Path) -> None:
+    told: list[int] = []
+    with open_graph(tmp_path, create=True, progress=told.append) as graph:
+        graph.load(SMALL)
+        assert graph.run("MATCH (c:Concept {text: 'dog'}) RETURN c.uri AS uri").rows == ((DOG,),)
+        assert graph.heads("dinner") == ["/e/PersonX_eats_dinner"]
+        assert _indexes(tmp_path) == []
+        assert graph.hop_distances([DOG], [FOOD]).tolist() == [[3]]
+        assert sum(told) == len(SMALL)
+        assert _indexes(tmp_path) == [graph.manifest().digest]
+        assert isinstance(graph.index, IndexGraph)
+    with open_graph(tmp_path, progress=told.append) as graph:
+        assert graph.paths(DOG, FOOD)[0].hops == 3
+    assert sum(told) == len(SMALL), "an index that is there is not built again"
+
+
+def test_what_is_loaded_is_seen_by_the_next_query(tmp_path: Path) -> None:
+    with open_graph(tmp_path, create=True, progress=False) as graph:
+        graph.load(SMALL)
+        assert graph.resolve(["kennel"]) == [None]
+        before = graph.manifest().digest
+        graph.load([Assertion(DOG, "AtLocation", "/c/en/kennel", 1.0)])
+        assert graph.resolve(["kennel"]) == ["/c/en/kennel"]
+        assert graph.manifest().digest != before
+        assert _indexes(tmp_path) == [graph.manifest().digest]
+        with open_graph(tmp_path, engine="store") as store:
+            store.load([Assertion(DOG, "AtLocation", "/c/en/yard", 1.0)])
+    with open_graph(tmp_path) as graph:
+        assert graph.resolve(["yard"]) == ["/c/en/yard"]
+
+
+def test_metrics_count_with_the_index(tmp_path: Path) -> None:
+    with open_graph(tmp_path, create=True) as graph, open_graph(tmp_path, engine="store") as store:
+        graph.load(SMALL)
+        sets = [([DOG], [BONE]), ([DOG, BONE], [FOOD])]
+        assert isinstance(graph, Counting)
+        assert index_of(store) is None
+        assert index_of(graph) is graph.index
+        assert store_of(graph) is graph.store
+    with open_graph(tmp_path) as graph, open_graph(tmp_path, engine="store") as store:
+        assert count_triples_many(graph, sets, 2).tolist() == count_triples_many(store, sets, 2).tolist()
+        assert counted_chains(graph, [DOG], [FOOD, BONE]) == counted_chains(store, [DOG], [FOOD, BONE])
+        assert graph.triples_between([DOG], [BONE]) == store.triples_between([DOG], [BONE])
+        assert graph.counts() == store.counts()
+
+
+def test_an_index_that_cannot_lie_beside_the_graph_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(SMALL)
+    (tmp_path / "g" / "index").write_text("a file where the folder should be")
+    told: list[int] = []
+    for _ in range(2):
+        with open_graph(tmp_path / "g", progress=told.append) as graph:
+            assert graph.index is not None
+            assert graph.index.directory.parent == tmp_path / "cache" / "index"
+    assert sum(told) == len(SMALL)
+
+
+def test_without_any_place_for_an_index_the_store_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(SMALL)
+        (tmp_path / "g" / "index").write_text("a file where the folder should be")
+        with pytest.warns(RuntimeWarning, match="no index of .* can be written .*, so the store answers, which is much slower"):
+            assert graph.resolve(["dogs"]) == [DOG]
+        assert graph.index is None
+        assert index_of(graph) is None
+        assert graph.hop_distances([DOG], [FOOD]).tolist() == [[3]]
+    with open_graph(tmp_path / "g", engine="index") as graph, pytest.raises(GraphError, match="can be written"):
+        graph.resolve(["dogs"])
+    with pytest.raises(InputError, match="no engine 'fast'; choose from auto, index, store"):
+        open_graph(tmp_path / "g", engine="fast")  # type: ignore[call-overload]

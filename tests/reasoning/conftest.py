@@ -72,6 +72,6 @@ def graph(
         with open_index_directory(build_from_rows(world, folder / "index")) as index:
             yield index
     else:
-        with open_graph(folder / "graph", create=True) as store:
+        with open_graph(folder / "graph", engine="store", create=True) as store:
             store.load(world)
             yield store

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.graph.errors import GraphUnavailable, InputError, MissingExtra, ModelError
+from tacit.graph import Assertion, Graph, open_graph
+from tacit.graph.errors import GraphNotFound, GraphUnavailable, InputError, MissingExtra, ModelError
 from tacit.reasoning import Reasoner, load_metric
 from tacit.reasoning import cache as memory
 from tacit.reasoning.language import SpacyAnalyser, Token, load_pipeline
@@ -179,6 +182,39 @@ def test_what_cannot_score_together_is_refused(oracle: OracleGraph) -> None:
         Reasoner(oracle, ["length"], options={"grounding": {}})
     with pytest.raises(InputError, match="reasons over a graph"):
         Reasoner(None, ["grounding"])
+
+
+def test_a_path_is_opened_and_closed(world: list[Assertion], tmp_path: Path) -> None:
+    path = tmp_path / "graph"
+    with open_graph(path, create=True) as graph:
+        graph.load(world)
+        wanted = load_metric("grounding", graph).score(*ITEMS[0][1:])
+    for way in (path, str(path)):
+        with Reasoner(way, ["grounding", "length"]) as reasoner:
+            assert reasoner.score(*ITEMS[0][1:])["grounding"] == wanted
+            assert isinstance(reasoner.graph, Graph)
+            opened = reasoner.graph
+        with pytest.raises(InputError, match="closed"):
+            opened.resolve(["dog"])
+        metric = load_metric("grounding", way)
+        assert metric.score(*ITEMS[0][1:]) == wanted
+        opened = metric.graph  # type: ignore[attr-defined]
+        del metric
+        gc.collect()
+        with pytest.raises(InputError, match="closed"):
+            opened.counts()
+    assert load_metric("length", path).score([], "one two").value == 2
+    with open_graph(path) as graph:
+        with Reasoner(graph, ["grounding"]):
+            pass
+        assert graph.resolve(["dog"]) == ["/c/en/dog"], "a graph that was handed over stays open"
+
+
+def test_a_path_without_a_graph_is_said_to_be_one(tmp_path: Path) -> None:
+    with pytest.raises(GraphNotFound, match="there is no graph at"):
+        Reasoner(tmp_path / "none")
+    with pytest.raises(GraphNotFound, match="there is no graph at"):
+        load_metric("grounding", str(tmp_path / "none"))
 
 
 def test_every_memory_can_be_cleared() -> None:

@@ -10,11 +10,12 @@ import hashlib
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from ....graph.errors import GraphError
 from ....graph.model import Assertion
 from ....graph.names import event_uri, text_of
+from ....graph.opening import store_of
 from ....graph.protocol import KnowledgeGraph, WritableGraph
 from ..events import head_form
 from .comet import NOTHING, Generated
@@ -98,9 +99,8 @@ class Memory:
 
 
 def writable(graph: KnowledgeGraph) -> WritableGraph:
-    """Return the store that assertions about ``graph`` go to: itself, or what its index was built from."""
-    store: Any = graph if hasattr(graph, "load") else cast(Any, graph).store
-    return cast(WritableGraph, store)
+    """Return the store that assertions about ``graph`` are loaded into; an index of its concepts stays as it is."""
+    return cast(WritableGraph, store_of(graph))
 
 
 def _key(query: Query) -> Query:
