@@ -105,16 +105,16 @@ def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[
     """Return the concept that each of ``texts`` names.
 
     Raises:
-        InputError: one of them names no concept in the graph.
+        UnknownName: one of them names no concept in the graph.
     """
+    from ..graph.answers import refuse_unknown
+    from ..graph.opening import index_of
+
     uris = graph.resolve(texts, language)
     unknown = sorted({text for text, uri in zip(texts, uris, strict=True) if uri is None}, key=texts.index)
     if unknown:
-        names = ", ".join(repr(text) for text in unknown)
-        raise InputError(
-            f"{names} {'names' if len(unknown) == 1 else 'name'} no concept in {graph.url}; "
-            "try another word, --language, or a concept URI such as /c/en/dog"
-        )
+        index = index_of(graph)
+        refuse_unknown(unknown, graph.url, [] if index is None else index.near(unknown[0], language=language))
     return [uri for uri in uris if uri is not None]
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ServiceError,
         ServiceUnavailable,
         TacitError,
+        UnknownName,
     )
     from .index import open_index
     from .model import (
@@ -46,7 +47,7 @@ _ROOMS = {
     "errors": (
         "FetchError", "GraphBusy", "GraphError", "GraphNotFound", "GraphUnavailable", "InputError", "LoadError", "MissingExtra",
         "ModelError", "QueryInvalid", "QueryRefused", "QueryTimeout", "ServiceError",
-        "ServiceUnavailable", "TacitError",
+        "ServiceUnavailable", "TacitError", "UnknownName",
     ),
     "index": ("open_index",),
     "model": (
@@ -86,6 +87,7 @@ __all__ = [
     "ServiceUnavailable",
     "TacitError",
     "TripleCounts",
+    "UnknownName",
     "WritableGraph",
     "checksum",
     "open_graph",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import chain
+from typing import NoReturn
 
-from .errors import InputError
+from .errors import InputError, UnknownName
 from .lemma import forms
 from .names import check_relation
 from .protocol import MAX_HOPS
@@ -35,3 +36,43 @@ def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str
     candidates = [forms(text, language) for text in texts]
     vocabulary = set(known(set(chain.from_iterable(candidates))))
     return [next((uri for uri in uris if uri in vocabulary), None) for uris in candidates]
+
+
+def is_uri(text: str) -> bool:
+    """Return whether ``text`` is a URI, such as ``/c/en/dog``, and not a word or phrase."""
+    return text.startswith("/") or "://" in text
+
+
+def concept_uris(
+    texts: Sequence[str],
+    language: str,
+    known: Callable[[Collection[str]], Collection[str]],
+    refuse: Callable[[list[str]], NoReturn],
+) -> list[str]:
+    """Return ``texts`` as concept URIs: a URI as it is, whether the graph knows it or not, a text as the concept that it names.
+
+    Args:
+        known: returns those of the URIs given that are concepts.
+        refuse: called with the texts that name no concept; raises :class:`UnknownName`.
+
+    Raises:
+        InputError: ``texts`` is one text instead of a list.
+        UnknownName: a text names no concept.
+    """
+    if isinstance(texts, str):
+        raise InputError(f"give a list of texts or URIs, e.g. [{texts!r}], not one text")
+    words = [text for text in dict.fromkeys(texts) if not is_uri(text)]
+    if not words:
+        return list(texts)
+    found = dict(zip(words, resolve(words, language, known), strict=True))
+    unknown = [word for word, uri in found.items() if uri is None]
+    if unknown:
+        refuse(unknown)
+    return [found.get(text) or text for text in texts]
+
+
+def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = ()) -> NoReturn:
+    """Raise :class:`UnknownName` for ``texts``, which name no concept in ``url``; ``near`` are names like the first."""
+    names = ", ".join(repr(text) for text in texts)
+    advice = f"did you mean {' or '.join(near)}?" if near else "try another word or language, or a concept URI such as /c/en/dog"
+    raise UnknownName(f"{names} {'names' if len(texts) == 1 else 'name'} no concept in {url}; {advice}")

@@ -37,17 +37,24 @@ class Connections(ABC):
         """Return those of ``uris`` that are concepts."""
 
     @abstractmethod
+    def _uris(self, texts: Sequence[str], language: str) -> list[str]:
+        """Return ``texts`` as concept URIs; as :func:`tacit.graph.answers.concept_uris`."""
+
+    @abstractmethod
     def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
         """Return ``(concept, neighbour, strongest weight)`` rows by any of ``relations``, by all when there are none."""
 
-    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
+    def triples_between(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> list[Path]:
         """Return the chains between two sets; as :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`.
 
         Raises:
+            UnknownName: a text names no concept.
             InputError: ``hops`` is neither 1 nor 2.
         """
         answers.check_hops(hops, most=2)
-        ones, others = sorted(set(sources)), sorted(set(targets))
+        ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
         if not ones or not others:
             return []
         found: list[Path] = []
@@ -70,14 +77,17 @@ class Connections(ABC):
                 second = assertion_of([*_directed(middle, end, on, row[13]), *row[14:]])
                 yield Path((end, middle, start), (second, first)) if swapped else Path((start, middle, end), (first, second))
 
-    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
+    def count_triples(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> TripleCounts:
         """Return how two sets are connected; as :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`.
 
         Raises:
+            UnknownName: a text names no concept.
             InputError: ``hops`` is neither 1 nor 2.
         """
         answers.check_hops(hops, most=2)
-        ones, others = sorted(set(sources)), sorted(set(targets))
+        ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
         if not ones or not others:
             return TripleCounts(0, 0)
         pairs: set[tuple[str, str]] = set()
@@ -97,14 +107,16 @@ class Connections(ABC):
                     triples.add((middle, *sorted(((start, forth, first), (end, not on, second)))))
         return TripleCounts(len(pairs), len(triples))
 
-    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
         """Return the best shortest paths; as :meth:`tacit.graph.protocol.KnowledgeGraph.paths`.
 
         Raises:
+            UnknownName: a text names no concept.
             InputError: ``max_hops`` is not in 0..6 or ``limit`` is negative.
         """
         answers.check_hops(max_hops, least=0)
         answers.check_limit(limit)
+        source, target = self._uris([source, target], language)
         if len(self._known({source, target})) < len({source, target}) or not limit:
             return []
         if source == target:

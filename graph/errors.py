@@ -2,6 +2,7 @@
 
 TacitError
 ├── InputError           what the caller gave cannot be used (exit status 2)
+│   ├── UnknownName      a text that names no concept or event of the graph
 │   ├── QueryRefused     a Cypher text that may do more than read the graph
 │   └── QueryInvalid     a Cypher text that the engine cannot understand
 ├── GraphError           the store, or what it holds
@@ -34,6 +35,10 @@ class InputError(TacitError):
     """What the caller gave (an argument, a file's content, a query) cannot be used."""
 
     exit_status = 2
+
+
+class UnknownName(InputError):
+    """A text names no concept, or no event, of the graph."""
 
 
 class QueryRefused(InputError):

@@ -201,22 +201,34 @@ class Graph:
         return self._concepts().resolve(texts, language)
 
     def neighbours(
-        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
     ) -> list[Neighbour]:
         """See :meth:`tacit.graph.KnowledgeGraph.neighbours`."""
-        return self._concepts().neighbours(concept, hop, limit, relations)
+        return self._concepts().neighbours(concept, hop, limit, relations, language=language)
 
-    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
+    ) -> NDArray[np.int8]:
         """See :meth:`tacit.graph.KnowledgeGraph.hop_distances`."""
-        return self._concepts().hop_distances(sources, targets, max_hops)
+        return self._concepts().hop_distances(sources, targets, max_hops, language=language)
 
-    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
+    def triples_between(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> list[Path]:
         """See :meth:`tacit.graph.KnowledgeGraph.triples_between`."""
-        return self._concepts().triples_between(sources, targets, hops)
+        return self._concepts().triples_between(sources, targets, hops, language=language)
 
-    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
+    def count_triples(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> TripleCounts:
         """See :meth:`tacit.graph.KnowledgeGraph.count_triples`."""
-        return self._concepts().count_triples(sources, targets, hops)
+        return self._concepts().count_triples(sources, targets, hops, language=language)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
         """See :func:`tacit.graph.counting.count_triples_many`."""
@@ -228,9 +240,9 @@ class Graph:
         """See :func:`tacit.graph.counting.counted_chains`."""
         yield from counted_chains(self._concepts(), sources, targets, hops, count)
 
-    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
         """See :meth:`tacit.graph.KnowledgeGraph.paths`."""
-        return self._concepts().paths(source, target, max_hops, limit)
+        return self._concepts().paths(source, target, max_hops, limit, language=language)
 
     # what the store answers
 

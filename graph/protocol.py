@@ -1,7 +1,11 @@
 """What every backend answers, in one place: the :class:`KnowledgeGraph` protocol.
 
 Concept queries (``resolve`` to ``paths``) see the concept graph, undirected, without self-loops; ``tails`` and ``heads`` see
-events. Answers come in a fixed order (weight descending, then URI), the same from every backend.
+events. Wherever a concept is asked for, a URI (``/c/en/dog``) or a text (``dog``, ``the dogs``) will do: a text stands for the
+concept that ``resolve`` gives for it in ``language``. A URI that the graph does not know has an empty answer; a text that names
+nothing there raises :class:`~tacit.graph.errors.UnknownName`.
+
+Answers come in a fixed order (weight descending, then URI), the same from every backend.
 """
 
 from __future__ import annotations
@@ -39,45 +43,64 @@ class KnowledgeGraph(Protocol):
         """
 
     def neighbours(
-        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
     ) -> list[Neighbour]:
         """Return concepts whose *shortest* distance from ``concept`` is exactly ``hop``, best ``limit`` first.
 
-        Walks only ``relations`` when given, ignoring direction. Unknown concept: empty.
+        Walks only ``relations`` when given, ignoring direction.
 
         Raises:
+            UnknownName: the text names no concept.
             InputError: ``hop`` is not in 1..6, ``limit`` is negative, or a relation's name is malformed.
         """
 
-    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
+    ) -> NDArray[np.int8]:
         """Return shortest-path lengths, shape ``(len(sources), len(targets))``: 0 same concept, -1 none within ``max_hops``.
 
         A URI that the graph does not know is at -1 from everything, itself included.
 
         Raises:
-            InputError: ``max_hops`` is not in 0..6.
+            UnknownName: a text names no concept.
+            InputError: ``max_hops`` is not in 0..6, or ``sources`` or ``targets`` is one text instead of a list.
         """
 
-    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
+    def triples_between(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> list[Path]:
         """Return every chain of exactly ``hops`` assertions from a source to a target, in either direction, in ``Path.order``.
 
         Source, middle and target differ; parallel assertions give a chain each; a pair at distance 1 also has its two-hop chains.
         """
 
-    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
+    def count_triples(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> TripleCounts:
         """Return the numbers of connected pairs and of distinct triples (``hops=2``: pairs of triples) between two sets.
 
         As :meth:`triples_between`, counted by (head, relation, tail) whatever the provenance, without building the chains.
         """
 
-    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
         """Return shortest paths, best first: strongest (weakest assertion's weight), then nodes in URI order.
 
         One path a sequence of nodes; between two nodes the strongest assertion stands for all. Same node: one path of no hop.
         """
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Return assertions about the event ``head`` (text or URI, normalised), weight descending then tail URI then relation."""
+        """Return assertions about the event ``head`` (text or URI, normalised), weight descending then tail URI then relation.
+
+        Raises:
+            UnknownName: the text names no event.
+            InputError: nothing is left of the text after normalisation, ``relation`` is malformed, or ``limit`` is negative.
+        """
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
         """Return URIs of events that have tails and whose text holds the normalised ``text``: exact, shorter, then by URI."""

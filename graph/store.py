@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..cypher import Dialect, Query, query
 from . import answers
 from .connections import Connections, assertion_of
-from .errors import InputError
+from .errors import InputError, UnknownName
 from .ledger import from_row
 from .model import Assertion, GraphCounts, Manifest, Neighbour, QueryResult
 from .names import check_relation, event_uri, normalise_event
@@ -95,20 +95,31 @@ class Store(Connections):
         """Return the concept that each text names, or None; as :meth:`tacit.graph.protocol.KnowledgeGraph.resolve`."""
         return answers.resolve(texts, language, self._known)
 
+    def _uris(self, texts: Sequence[str], language: str) -> list[str]:
+        return answers.concept_uris(texts, language, self._known, lambda unknown: answers.refuse_unknown(unknown, self.url))
+
     def _known(self, uris: Collection[str]) -> set[str]:
         return {str(uri) for (uri,) in self._ask("known", uris=sorted(set(uris)))} if uris else set()
 
     def neighbours(
-        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
     ) -> list[Neighbour]:
         """Return concepts at exactly ``hop`` hops, best first; as :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`.
 
         Raises:
+            UnknownName: the text names no concept.
             InputError: ``hop`` is not in 1..6, ``limit`` is negative, or a relation's name is malformed.
         """
         answers.check_hops(hop)
         answers.check_limit(limit)
         names = answers.check_relations(relations)
+        (concept,) = self._uris([concept], language)
         if names == []:
             return []
         seen, level = {concept}, {concept: float("inf")}
@@ -126,13 +137,17 @@ class Store(Connections):
         """Return ``(concept, neighbour, strongest weight)`` rows."""
         return self._ask("expand", uris=uris, relations=relations) if uris else []
 
-    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
+    ) -> NDArray[np.int8]:
         """Return shortest-path lengths; as :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`.
 
         Raises:
-            InputError: ``max_hops`` is not in 0..6.
+            UnknownName: a text names no concept.
+            InputError: ``max_hops`` is not in 0..6, or ``sources`` or ``targets`` is one text instead of a list.
         """
         answers.check_hops(max_hops, least=0)
+        sources, targets = self._uris(sources, language), self._uris(targets, language)
         known = self._known({*sources, *targets})
         ones, others = sorted(known.intersection(sources)), sorted(known.intersection(targets))
         found = {(uri, uri): 0 for uri in known}
@@ -146,11 +161,14 @@ class Store(Connections):
         """Return assertions about an event; as :meth:`tacit.graph.protocol.KnowledgeGraph.tails`.
 
         Raises:
-            InputError: ``head`` names no event, ``relation`` is malformed, or ``limit`` is negative.
+            UnknownName: the text ``head`` names no event.
+            InputError: nothing is left of ``head`` after normalisation, ``relation`` is malformed, or ``limit`` is negative.
         """
         answers.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
         rows = self._ask("tails", head=uri, relation="" if relation is None else check_relation(relation))
+        if not rows and uri != head and not self._ask("known_events", uris=[uri]):
+            raise UnknownName(f"{head!r} names no event in {self.url}; find events by their words with heads()")
         return sorted(map(assertion_of, rows), key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
 
     def heads(self, text: str, limit: int = 10) -> list[str]:

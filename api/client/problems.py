@@ -17,6 +17,7 @@ from ...graph.errors import (
     ServiceError,
     ServiceUnavailable,
     TacitError,
+    UnknownName,
 )
 
 
@@ -29,6 +30,8 @@ class TooSlow(ServiceError):
 
 
 _BY_NAME: dict[str, type[TacitError]] = {
+    "unknown-concept": UnknownName,
+    "unknown-event": UnknownName,
     "query-refused": QueryRefused,
     "query-invalid": QueryInvalid,
     "query-timeout": QueryTimeout,

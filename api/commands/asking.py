@@ -171,16 +171,17 @@ def tails(
     database: Database = None,
 ) -> None:
     """Show what is known about an event."""
-    from ...graph.errors import InputError
+    from ...graph.errors import UnknownName
     from ...graph.names import event_uri
     from ..terminal.rows import assertion_row
 
     if not head.startswith("/e/"):
         event_uri(head)
     with open_store(Address(graph, user, password, database)) as store:
-        found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
-        if not found and limit != 0 and not store.tails(head, None, 1):
-            raise InputError(f"{head!r} is no event that {store.url} knows; tacit heads finds events by their words")
+        try:
+            found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
+        except UnknownName as error:
+            raise UnknownName(f"{head!r} names no event in {store.url}; tacit heads finds events by their words") from error
     _answer(found, ("relation", "tail", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
 
 

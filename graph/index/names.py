@@ -15,10 +15,16 @@ import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 
+from ..answers import is_uri
+
 NodeIds = NDArray[np.int32]
 
 
 _REMEMBERED = 65_536
+
+
+class TextGiven(LookupError):
+    """A name is no URI."""
 
 
 class _Nodes(dict[str, int]):
@@ -32,6 +38,8 @@ class _Nodes(dict[str, int]):
         if len(self) >= _REMEMBERED:
             self.clear()
         key = self._key(uri, -1)
+        if key < 0 and not is_uri(uri):
+            raise TextGiven(uri)
         self[uri] = node = -1 if key < 0 else int(self._node_of_key[key])
         return node
 
@@ -60,7 +68,11 @@ class Names:
         return [uri for uri in uris if uri in self._trie]
 
     def ids(self, uris: Sequence[str]) -> NodeIds:
-        """Return the node of each URI, shape (len(uris),), -1 where unknown."""
+        """Return the node of each URI, shape (len(uris),), -1 where unknown.
+
+        Raises:
+            TextGiven: one is no URI.
+        """
         return np.fromiter(map(self._nodes.__getitem__, uris), dtype=np.int32, count=len(uris))
 
     def uri(self, node: int) -> str:

@@ -7,9 +7,10 @@ index does not hold (events, exploratory Cypher, the stream of all assertions) i
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,16 @@ from .. import answers
 from ..chains import best_chains
 from ..errors import GraphError, InputError
 from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
-from ..names import concept_uri
+from ..names import concept_uri, normalise_term, text_of
 from ..protocol import MAX_HOPS, KnowledgeGraph
 from .layout import NAMES, map_arrays, read_header
-from .names import Names, NodeIds
+from .names import Names, NodeIds, TextGiven
 from .records import Records
 
 if TYPE_CHECKING:
     from .kernels import Kernels
+
+_NEAR_CANDIDATES = 500
 
 
 class IndexGraph:
@@ -92,9 +95,31 @@ class IndexGraph:
                 return []
         return self._names.complete(prefix, limit)
 
-    def ids(self, uris: Sequence[str]) -> NodeIds:
-        """Return this index's number of each URI, shape ``(len(uris),)``, -1 where unknown; for the ``*_of_ids`` queries."""
-        return self._names.ids(uris)
+    def ids(self, concepts: Sequence[str], *, language: str = "en") -> NodeIds:
+        """Return this index's number of each concept, shape ``(len(concepts),)``, for the ``*_of_ids`` queries.
+
+        -1 where a URI is unknown.
+
+        Raises:
+            UnknownName: a text names no concept.
+            InputError: ``concepts`` is one text instead of a list.
+        """
+        try:
+            return self._names.ids(concepts)
+        except TextGiven:
+            return self._names.ids(answers.concept_uris(concepts, language, self._names.known, self._refuse))
+
+    def _refuse(self, unknown: list[str]) -> NoReturn:
+        answers.refuse_unknown(unknown, self.url, self.near(unknown[0]))
+
+    def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
+        """Return at most ``limit`` texts of concepts that are spelt like ``text`` and begin with the same letters."""
+        term = normalise_term(text)
+        if len(term) < 3:
+            return []
+        beginning = concept_uri(term[: max(2, len(term) // 2)], language)
+        candidates = [text_of(uri) for uri in self._names.complete(beginning, _NEAR_CANDIDATES)]
+        return get_close_matches(term.replace("_", " "), candidates, limit, 0.8)
 
     def uri(self, node: int) -> str:
         """Return the URI of the node with this number."""
@@ -106,9 +131,11 @@ class IndexGraph:
 
     # distances
 
-    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
+    ) -> NDArray[np.int8]:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`."""
-        return self.hop_distances_of_ids(self.ids(sources), self.ids(targets), max_hops)
+        return self.hop_distances_of_ids(self.ids(sources, language=language), self.ids(targets, language=language), max_hops)
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         """As :meth:`hop_distances`, on numbers from :meth:`ids`."""
@@ -132,13 +159,19 @@ class IndexGraph:
     # surroundings and connections
 
     def neighbours(
-        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
     ) -> list[Neighbour]:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`."""
         answers.check_hops(hop)
         answers.check_limit(limit)
         wanted = answers.check_relations(relations)
-        (node,) = self.ids([concept]).tolist()
+        (node,) = self.ids([concept], language=language).tolist()
         if node < 0 or limit == 0 or wanted == []:
             return []
         allowed = np.zeros(0 if wanted is None else len(self._header["relations"]), dtype=bool)
@@ -161,15 +194,22 @@ class IndexGraph:
         answers.check_limit(limit)
         return self._names.nodes_of_ranks(self._kernels.ranks_at_hop(nodes, hop, limit))
 
-    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> list[Path]:
+    def triples_between(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> list[Path]:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`."""
         answers.check_hops(hops, most=2)
-        chains = self._kernels.chains(self._distinct(sources), self._distinct(targets), hops)
+        chains = self._kernels.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
         return [self._path(nodes, arcs) for nodes, arcs in chains]
 
-    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1) -> TripleCounts:
+    def count_triples(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> TripleCounts:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
-        (counts,) = self.count_triples_many([(sources, targets)], hops).tolist()
+        answers.check_hops(hops, most=2)
+        ends = [self.ids(texts, language=language) for texts in (sources, targets)]
+        starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
+        (counts,) = self._kernels.count(*ends, starts, hops).tolist()
         return TripleCounts(*counts)
 
     def count_triples_many(
@@ -205,11 +245,11 @@ class IndexGraph:
                 seen.add(key)
                 yield self._path(nodes, arcs)
 
-    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10) -> list[Path]:
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.paths`."""
         answers.check_hops(max_hops, 0)
         answers.check_limit(limit)
-        ends = self.ids([source, target])
+        ends = self.ids([source, target], language=language)
         (hops,) = self._kernels.pairs(ends[:1], ends[1:], max_hops).tolist()
         if hops < 0 or limit == 0:
             return []
@@ -222,9 +262,9 @@ class IndexGraph:
             paths.append(self._path(nodes, self._kernels.strongest_arcs(nodes)))
         return paths
 
-    def _distinct(self, uris: Sequence[str]) -> NodeIds:
-        found = self.ids(list(dict.fromkeys(uris)))
-        return found[found >= 0]
+    def _distinct(self, concepts: Sequence[str], language: str = "en") -> NodeIds:
+        found = self.ids(concepts, language=language)
+        return np.array(list(dict.fromkeys(found[found >= 0].tolist())), dtype=np.int32)
 
     def _path(self, nodes: Sequence[int], arcs: Sequence[tuple[int, int]]) -> Path:
         return Path(tuple(map(self._names.uri, nodes)), tuple(self._records.assertion(owner, arc) for owner, arc in arcs))

@@ -134,7 +134,9 @@ class EncodedVectors:
     def of(self, concepts: Sequence[str]) -> Floats:
         """See :class:`ConceptVectors`; concepts that the graph does not know are embedded too, and not kept on disk."""
         distinct = list(dict.fromkeys(concepts))
-        rows = np.full(len(distinct), -1, np.int64) if self._kept is None else np.asarray(self._index.ids(distinct), np.int64)
+        rows = np.full(len(distinct), -1, np.int64)
+        if self._index is not None:
+            rows = np.asarray(self._index.ids(distinct), np.int64)
         found = np.zeros((len(distinct), self.dimension), np.float16)
         there = np.zeros(len(distinct), bool) if self._kept is None else self._kept.read(rows, found)
         for place in np.flatnonzero(~there):
@@ -158,6 +160,7 @@ class EncodedVectors:
         found = np.zeros((len(nodes), self.dimension), np.float16)
         missing = np.ones(len(nodes), bool) if self._kept is None else ~self._kept.read(nodes, found)
         if missing.any():
+            assert self._index is not None, "nodes are numbers of an index"
             found[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
         return found.astype(np.float32)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tacit.graph.embedded.graph import EmbeddedGraph
-from tacit.graph.errors import GraphError, GraphNotFound, InputError
+from tacit.graph.errors import GraphError, GraphNotFound, InputError, UnknownName
 from tacit.graph.index import build_from_rows, build_index, index_home, open_index, open_index_directory
 from tacit.graph.model import Assertion, Manifest
 from tacit.graph.opening import open_graph
@@ -100,6 +100,15 @@ def test_names_complete_in_order(tmp_path: Path) -> None:
         assert index.ids(index.uris()).tolist() == list(range(7))
         with pytest.raises(InputError):
             index.complete("a", -1)
+
+
+def test_names_spelt_alike_are_suggested(tmp_path: Path) -> None:
+    rows = [Assertion("/c/en/piano", "IsA", "/c/en/instrument"), Assertion("/c/en/piano_stool", "UsedFor", "/c/en/sitting")]
+    with open_index_directory(build_from_rows(rows, tmp_path / "x")) as index:
+        with pytest.raises(UnknownName, match=r"^'pianno' names no concept in .*; did you mean piano\?$"):
+            index.paths("pianno", "instrument")
+        assert index.near("piano stol") == ["piano stool"]
+        assert index.near("xy") == index.near("") == index.near("pi") == []
 
 
 def test_what_an_index_does_not_hold(store: _Watched, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_rows_are_asked_with_their_parameters(monkeypatch: pytest.MonkeyPatch, t
         return execute(self, asked, parameters, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "_execute", record)
-    with open_graph(tmp_path / "g", create=True) as graph:
+    with open_graph(tmp_path / "g", engine="store", create=True) as graph:
         graph.load(SMALL)
         graph.hop_distances([DOG], [FOOD])
         list(graph.assertions())
