@@ -203,6 +203,34 @@ class GraphCounts(NamedTuple):
     relations: dict[str, int]
 
 
+class Contents:
+    """The checksum of many assertions, added up as they stream by; faster than :meth:`Assertion.fingerprint` of each."""
+
+    def __init__(self) -> None:
+        self.checksum = 0
+        self._rests: dict[tuple[Any, ...], bytes] = {}
+
+    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add assertions, or tuples with the fields of one."""
+        total, rests, hasher = self.checksum, self._rests, hashlib.blake2b
+        for head, relation, tail, weight, source, dataset, license_, contributors, head_sense, tail_sense, rank, score in rows:
+            rest = weight, license_, contributors, rank, score
+            plain = (
+                type(weight) is float and weight > 0 and score is None
+            )  # equal numbers may be written differently: 0.0 and -0.0
+            written = rests.get(rest) if plain else None
+            if written is None:
+                written = repr(rest).encode()
+                if plain and len(rests) < _KEPT_RESTS:
+                    rests[rest] = written
+            key = f"{head}\t{relation}\t{tail}\t{source}\t{dataset}\t{head_sense}\t{tail_sense}"
+            total += int.from_bytes(hasher(key.encode() + written, digest_size=16).digest(), "little")
+        self.checksum = total % 2**128
+
+
+_KEPT_RESTS = 100_000
+
+
 def checksum(assertions: Iterable[Assertion]) -> int:
     """Return the order-free checksum of ``assertions``, as :class:`Manifest` keeps it."""
     return sum(assertion.fingerprint()[1] for assertion in assertions) % 2**128

@@ -1,4 +1,4 @@
-"""Commands about a whole graph: ``info`` says what it holds, ``index`` compiles it for fast answers."""
+"""Commands about a whole graph: ``info`` says what it holds, ``index`` builds its index, ``check`` looks for damage."""
 
 from __future__ import annotations
 
@@ -116,6 +116,39 @@ def index(
         sizes = f"{found['found']:,} of {found['concepts']:,} concepts, {found['dimensions']:,} numbers each"
         told += [("vectors", sizes), ("in", found["path"])]
     show(facts([*told, ("size", size(row["bytes"]))]))
+
+
+def check(
+    graph: Graph,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Check a graph and its index for damage: exit status 0 when all is sound, 2 when not.
+
+    Reads everything: the database file against its checksums, all assertions against the manifest, the index against its header.
+    """
+    from dataclasses import asdict
+
+    from ...graph.check import check_graph
+    from ..terminal.screen import note, print_json, show, table
+
+    with Meter(graph, noun="assertions", unit="assertions", quiet=quiet) as meter:
+        checked = check_graph(graph, progress=meter.add, user=user, password=password, database=database)
+    if json:
+        parts = [{**asdict(part), "sound": part.problem is None} for part in checked.parts]
+        facts = {"graph": checked.url, "sound": checked.sound, "digest": checked.digest, "assertions": checked.assertions}
+        print_json({**facts, "parts": parts})
+    else:
+        rows = [(part.name, "sound" if part.problem is None else "DAMAGED", part.place) for part in checked.parts]
+        show(table(("part", "state", "place"), rows))
+        for part in checked.parts:
+            for sentence in filter(None, (part.problem, part.note)):
+                note(sentence)
+    if not checked.sound:
+        raise typer.Exit(2)
 
 
 def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Build a graph": {
         "load": loading.load, "fetch": fetching.fetch, "sources": fetching.sources, "info": graphs.info, "index": graphs.index,
-        "export": exporting.export,
+        "check": graphs.check, "export": exporting.export,
     },
     "Ask it": {
         "neighbours": asking.neighbours, "hops": asking.hops, "paths": asking.paths, "triples": asking.triples,

@@ -11,7 +11,7 @@ from ..columns import record_batches
 from ..errors import GraphNotFound
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
 from ..store import SCAN_ROWS, Store, refuse_closed
-from . import load, schema
+from . import integrity, load, schema
 from .engine import Engine
 
 if TYPE_CHECKING:
@@ -50,7 +50,11 @@ class EmbeddedGraph(Store):
         """Open the graph; ``made`` are the folders that were made for it, None when it was there before."""
         self.path = path
         self._made = made
-        self._engine: Engine | None = Engine(path / load.DATABASE)
+        self._engine: Engine | None = self._opened()
+
+    def _opened(self) -> Engine:
+        integrity.verify(self.path / load.DATABASE)
+        return Engine(self.path / load.DATABASE)
 
     def __exit__(self, *exc: object) -> None:
         self.close()
@@ -126,7 +130,7 @@ class EmbeddedGraph(Store):
         refuse_closed(self._engine is None, self.url)
         counts = load.load(self.path, rows, entry, progress, name)
         self._open().close()
-        self._engine = Engine(self.path / load.DATABASE)
+        self._engine = self._opened()
         return counts
 
     def unfinished(self) -> list[str]:

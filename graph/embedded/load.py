@@ -25,7 +25,7 @@ from ..intake import Known, Numbered, new_assertions
 from ..ledger import from_row, properties, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
 from ..names import label_of
-from . import schema
+from . import integrity, schema
 from .engine import LOAD_MEMORY, Engine, OutOfMemory
 from .spool import Spool, writing
 
@@ -115,6 +115,7 @@ def load(
         InputError: a row is not an assertion that a graph can hold.
     """
     with _alone(folder, name):
+        integrity.verify(folder / DATABASE, whole=True)
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
             before = from_row(engine.rows(query("manifest"))[0])
@@ -205,7 +206,9 @@ def _put_in_place(folder: Path) -> None:
         raise GraphError(f"the engine did not finish writing {folder}; the graph is as it was, load again")
     with draft.open("rb") as file:
         os.fsync(file.fileno())
+    integrity.announce(draft, folder / DATABASE)
     draft.replace(folder / DATABASE)
+    integrity.settle(draft, folder / DATABASE)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

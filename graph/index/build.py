@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checksums import seal
 from ..collecting import rare_cycle_search
 from ..errors import GraphError
 from ..model import Assertion, Manifest
@@ -22,7 +23,7 @@ from ..protocol import KnowledgeGraph
 from .encode import Encoded, Encoder, Provenance
 from .folder import whole_folder
 from .labels import build_labels, choose_hubs
-from .layout import NAMES, Arrays, narrowest, write_arrays
+from .layout import FORMAT, KIND, NAMES, Arrays, narrowest, write_arrays
 from .names import write_names
 
 Progress = Callable[[int], None]
@@ -40,7 +41,7 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
     ``graph.assertions()``. ``progress`` is called with the number of assertions since its last call.
 
     Raises:
-        GraphError: the graph changed meanwhile, or has more assertions than an index holds (about 10**9).
+        GraphError: the graph is damaged, changed meanwhile, or has more assertions than an index holds (about 10**9).
     """
     manifest = graph.manifest()
     encoder = Encoder(progress)
@@ -51,9 +52,25 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
         for batch in scan():
             encoder.add_batch(batch)
     encoded = encoder.finish()
-    if encoded.counts.assertions != manifest.assertions or graph.manifest().digest != manifest.digest:
+    if graph.manifest().digest != manifest.digest:
         raise GraphError(f"{graph.url} changed while its index was being built; build it again when nobody is loading into it")
+    refuse_mismatch(graph.url, manifest, encoded.counts.assertions, encoder.checksum)
     return _write(encoded, directory, manifest)
+
+
+def refuse_mismatch(url: str, manifest: Manifest, assertions: int, checksum: int) -> None:
+    """Check the number and the checksum of the assertions of a graph against its manifest.
+
+    Raises:
+        GraphError: they differ.
+    """
+    if assertions != manifest.assertions:
+        found = f"it holds {assertions:,} assertions, its manifest says {manifest.assertions:,}"
+    elif checksum != manifest.checksum:
+        found = "its assertions do not match the checksum in its manifest"
+    else:
+        return
+    raise GraphError(f"{url} is damaged, or was changed by another program ({found}); load it again into a new place")
 
 
 @rare_cycle_search()
@@ -79,17 +96,17 @@ def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progre
 
 
 def _write(encoded: Encoded, directory: Path, manifest: Manifest) -> Path:
-    with whole_folder(directory, manifest.digest) as folder:
+    with whole_folder(directory, KIND, FORMAT, manifest.digest) as folder:
         arrays = _arrays(encoded)
         arrays["node_of_key"], arrays["key_of_rank"] = write_names(folder / NAMES, encoded.uris, arrays["rank"])
         header: dict[str, Any] = {
-            "digest": manifest.digest,
             "manifest": {**asdict(manifest), "checksum": f"{manifest.checksum:032x}"},
             "counts": encoded.counts._asdict(),
             "relations": encoded.relations,
             "covered": int(arrays.pop("covered")[0]),
         }
-        write_arrays(folder, arrays, header)
+        header["arrays"] = write_arrays(folder, arrays)
+        seal(folder, KIND, FORMAT, manifest.digest, header)
     return directory
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..model import Assertion, GraphCounts
+from ..model import Assertion, Contents, GraphCounts
 from ..names import label_of
 
 _BATCH = 65_536
@@ -88,11 +88,18 @@ class Encoder:
         self._provenances: _Table[Provenance] = _Table()
         self._columns: list[tuple[Codes, ...]] = []
         self._progress = progress
+        self._contents = Contents()
+
+    @property
+    def checksum(self) -> int:
+        """Checksum of all assertions taken, as :class:`~tacit.graph.model.Manifest` keeps it."""
+        return self._contents.checksum
 
     def add_rows(self, rows: Iterable[Assertion]) -> None:
         """Take every row of a stream."""
         stream = iter(rows)
         while chunk := list(islice(stream, _BATCH)):
+            self._contents.add(chunk)
             head, relation, tail, weight, source, dataset, license_, by, head_sense, tail_sense, rank, score = zip(
                 *chunk, strict=True
             )
@@ -107,6 +114,7 @@ class Encoder:
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
         """Take a record batch whose columns are the fields of :class:`Assertion`; absent columns hold their defaults."""
+        self._contents.add(_rows(batch))
         self._keep(
             self._nodes.column(batch.column("head")),
             self._nodes.column(batch.column("tail")),
@@ -165,6 +173,16 @@ class Encoder:
             concepts, relations, np.array(weights, dtype=np.float64), provenances,
             head[kept], tail[kept], relation, weight, provenance, counts,
         )  # fmt: skip
+
+
+def _rows(batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of a record batch, absent columns filled with the defaults of :class:`Assertion`."""
+    names = set(batch.schema.names)
+    columns = [
+        batch.column(name).to_pylist() if name in names else [Assertion._field_defaults[name]] * batch.num_rows
+        for name in Assertion._fields
+    ]
+    return zip(*columns, strict=True)
 
 
 def _none_first(value: Provenance) -> tuple[Any, ...]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..checksums import unseal
 from ..errors import GraphError
-from .layout import read_header
 
 try:
     import fcntl
@@ -25,10 +25,11 @@ _MARK = ".building-"
 
 
 @contextmanager
-def whole_folder(directory: Path, digest: str) -> Iterator[Path]:
+def whole_folder(directory: Path, kind: str, format: int, digest: str) -> Iterator[Path]:
     """Give a temporary folder that takes the place of ``directory`` when the block ends well, and is deleted otherwise.
 
-    An index of the same ``digest`` that another process put there meanwhile stays, since it holds the same.
+    The block has to :func:`~tacit.graph.checksums.seal` it. A sound folder of the same kind, format and digest that another
+    process put there meanwhile stays, since it holds the same.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     sweep(directory.parent)
@@ -37,7 +38,7 @@ def whole_folder(directory: Path, digest: str) -> Iterator[Path]:
     try:
         yield folder
         folder.chmod(0o755)
-        _replace(folder, directory, digest)
+        _replace(folder, directory, lambda: _sound(directory, kind, format, digest))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
@@ -69,15 +70,18 @@ def _hold(folder: Path) -> int | None:
     return descriptor
 
 
-def _replace(folder: Path, directory: Path, digest: str) -> None:
-    """Move ``folder`` to ``directory``; another index in the way is moved aside first, since only empty folders give way."""
+def _replace(folder: Path, directory: Path, sound: Callable[[], bool]) -> None:
+    """Move ``folder`` to ``directory`` unless what lies there is ``sound``.
+
+    What lies there is moved aside first, since only empty folders give way.
+    """
     for _ in range(100):
         try:
             folder.replace(directory)
         except OSError:
             if not directory.exists():
                 raise
-            if _digest(directory) == digest:
+            if sound():
                 return
             aside = Path(tempfile.mkdtemp(prefix=_MARK, dir=directory.parent))
             with suppress(OSError):
@@ -85,11 +89,12 @@ def _replace(folder: Path, directory: Path, digest: str) -> None:
             shutil.rmtree(aside, ignore_errors=True)
         else:
             return
-    raise GraphError(f"the index at {directory} could not be replaced; close the programs that are building it and try again")
+    raise GraphError(f"{directory} could not be replaced; close the programs that are building it and try again")
 
 
-def _digest(directory: Path) -> str | None:
+def _sound(directory: Path, kind: str, format: int, digest: str) -> bool:
     try:
-        return str(read_header(directory)["digest"])
+        unseal(directory, kind, format, digest=digest, whole=True)
     except GraphError:
-        return None
+        return False
+    return True

@@ -1,13 +1,12 @@
 """The files of an index: one header (JSON) that says what lies where, one file with every array, one trie of names.
 
-The arrays are memory-mapped read-only, so opening costs a header and two maps whatever the size, and every process on a machine
-shares the same pages. A header is written last and the whole folder is moved into place by one rename, so an index either is
-there and whole, or is not there.
+The arrays are memory-mapped read-only, so every process on a machine shares the same pages. The header, written last, holds
+checksums of the files and of itself (:mod:`tacit.graph.checksums`), and the whole folder is moved into place by one rename, so an
+index either is there and whole, or is not there.
 """
 
 from __future__ import annotations
 
-import json
 import mmap
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GraphError, GraphNotFound
+from ..checksums import unseal, verified_whole
+from ..errors import GraphError
 
-FORMAT = 2
-HEADER = "header.json"
+KIND = "index"
+FORMAT = 3
 ARRAYS = "arrays.bin"
 NAMES = "names.marisa"
 
@@ -28,8 +28,8 @@ _ALIGNMENT = 64
 Arrays = dict[str, NDArray[Any]]
 
 
-def write_arrays(directory: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
-    """Write ``arrays`` and then ``header`` into ``directory``; the names file must be there already."""
+def write_arrays(directory: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, list[Any]]:
+    """Write ``arrays`` into ``directory`` and return the table by which :func:`map_arrays` finds them."""
     table: dict[str, list[Any]] = {}
     with (directory / ARRAYS).open("wb") as file:
         file.write(b"tacit index\n")
@@ -37,30 +37,57 @@ def write_arrays(directory: Path, arrays: Mapping[str, NDArray[Any]], header: Ma
             file.write(b"\0" * (-file.tell() % _ALIGNMENT))
             table[name] = [array.dtype.str, list(array.shape), file.tell()]
             file.write(np.ascontiguousarray(array).data)
-    sizes = {name: (directory / name).stat().st_size for name in (ARRAYS, NAMES)}
-    (directory / HEADER).write_text(json.dumps({"format": FORMAT, "sizes": sizes, "arrays": table, **header}), encoding="utf-8")
+    return table
 
 
-def read_header(directory: Path) -> dict[str, Any]:
-    """Return the header of the index in ``directory``.
+def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | None = None) -> tuple[dict[str, Any], Arrays]:
+    """Return the header and the arrays of the index in ``directory`` after they are verified.
+
+    Args:
+        digest, whole: as :func:`tacit.graph.checksums.unseal` has them; what is not verified whole has its bounds checked, so
+            that no search reads outside an array.
 
     Raises:
         GraphNotFound: there is no index.
-        GraphError: there is one of another format, or its files are cut short.
+        GraphError: there is one of another format or graph, or a damaged one.
     """
-    try:
-        header: dict[str, Any] = json.loads((directory / HEADER).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise GraphNotFound(f"there is no index at {directory}; build one with: tacit index GRAPH") from None
-    except (OSError, ValueError) as error:
-        raise GraphError(f"the index at {directory} cannot be read ({error}); delete that folder and build it again") from None
-    if header.get("format") != FORMAT:
-        raise GraphError(f"the index at {directory} has format {header.get('format')}, not {FORMAT}; build it again")
-    for name, size in header["sizes"].items():
-        path = directory / name
-        if not path.is_file() or path.stat().st_size != size:
-            raise GraphError(f"{path} is missing or cut short; delete the folder that holds it and build the index again")
-    return header
+    header = unseal(directory, KIND, FORMAT, digest=digest, whole=whole)
+    arrays = map_arrays(directory, header["arrays"])
+    if whole or not verified_whole(header):
+        problem = out_of_bounds(arrays, len(header["relations"]))
+        if problem:
+            raise GraphError(
+                f"the index at {directory} is damaged ({problem}); delete that folder, and it is built again when the graph is next used"
+            )
+    return header, arrays
+
+
+def out_of_bounds(arrays: Arrays, relations: int) -> str | None:
+    """Return which array points outside another one, None when none does."""
+    nodes, arcs = len(arrays["rank"]), len(arrays["neighbour"])
+    shapes = {
+        "indptr": (nodes + 1,), "relation": (arcs,), "weight": (arcs,), "provenance": (arcs,), "node_of_key": (nodes,),
+        "key_of_rank": (nodes,), "label_start": (nodes + 1, 3),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            return f"{name} has the shape {arrays[name].shape}, not {shape}"
+    if len(arrays["root"]) != nodes or arrays["near"].shape != (*arrays["root"].shape, 2):
+        return "root and near have other shapes than they should"
+    for name, most in (("indptr", arcs), ("label_start", len(arrays["label"])), ("text_start", len(arrays["text"]))):
+        starts = arrays[name].reshape(-1)
+        if len(starts) and (starts[0] < 0 or starts[-1] > most or (np.diff(starts) < 0).any()):
+            return f"{name} does not ascend from 0 to {most}"
+    texts = len(arrays["text_start"]) - 1
+    for name, most in (
+        ("neighbour", nodes), ("relation", 2 * relations), ("weight", len(arrays["weights"])), ("rank", nodes),
+        ("provenance", len(arrays["provenance_texts"])), ("node_of_key", nodes), ("key_of_rank", nodes),
+        ("provenance_texts", texts),
+    ):  # fmt: skip
+        array = arrays[name]
+        if array.size and (array.min() < 0 or array.max() >= most):
+            return f"{name} holds a number outside 0..{most - 1}"
+    return None
 
 
 def map_arrays(directory: Path, table: Mapping[str, list[Any]]) -> Arrays:

@@ -21,7 +21,7 @@ from ..errors import GraphError, InputError
 from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
 from ..names import concept_uri, normalise_term, text_of
 from ..protocol import MAX_HOPS, KnowledgeGraph
-from .layout import NAMES, map_arrays, read_header
+from .layout import NAMES, open_arrays
 from .names import Names, NodeIds, TextGiven
 from .records import Records
 
@@ -52,12 +52,9 @@ class IndexGraph:
         *,
         digest: str | None = None,
     ) -> None:
-        header = read_header(directory)
-        if digest is not None and header["digest"] != digest:
-            raise GraphError(f"the index at {directory} belongs to another graph; delete that folder and build it again")
+        header, self._arrays = open_arrays(directory, digest=digest)
         self.directory = directory
         self._header = header
-        self._arrays = map_arrays(directory, header["arrays"])
         self._names = Names(directory / NAMES, *(self._arrays[name] for name in ("node_of_key", "key_of_rank", "rank")))
         self._records = Records(self._arrays, self._names, header["relations"])
         self._given = store

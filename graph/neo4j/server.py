@@ -165,5 +165,5 @@ def _seconds(name: str, given: str | float) -> float:
 
 
 def _one_line(error: Exception) -> str:
-    text = getattr(error, "message", None) or str(error)
+    text = str(error) if isinstance(error, DriverError) else getattr(error, "message", None) or str(error)
     return " ".join(text.split())[:200] or type(error).__name__

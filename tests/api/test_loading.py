@@ -244,6 +244,57 @@ def test_index_is_built_once(tacit: Tacit, sample: Path, tmp_path: Path) -> None
     assert built.json["index"] in tacit("index", graph).out
 
 
+def test_check_says_what_is_damaged(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "graph"
+    tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
+    folder = Path(tacit("index", graph, "--json").json["index"])
+    sound = tacit("check", graph, "--json").json
+    assert sound["sound"] is True
+    assert [(part["name"], part["sound"], part["problem"], part["note"]) for part in sound["parts"]] == [
+        (name, True, None, "") for name in ("file", "assertions", "index")
+    ]
+    (folder / "names.marisa").write_bytes((folder / "names.marisa").read_bytes()[::-1])
+    outcome = tacit("check", graph)
+    assert outcome.status == 2
+    assert "names.marisa is damaged (its bytes from 0 on do not match their checksum); delete" in outcome.err
+    database = graph / "graph.lbug"
+    data = bytearray(database.read_bytes())
+    data[len(data) // 2] ^= 1
+    database.write_bytes(data)
+    outcome = tacit("check", graph, "--json")
+    assert outcome.status == 2
+    told = json.loads(outcome.out)
+    assert told["sound"] is False
+    assert [(part["name"], part["sound"]) for part in told["parts"]] == [("file", False)]
+    assert "load the graph again into a new folder" in told["parts"][0]["problem"]
+    for words in (
+        ("info", graph),
+        ("neighbours", graph, "dog"),
+        ("load", "conceptnet", sample / "conceptnet.csv", "--into", graph),
+    ):
+        outcome = tacit(*words)
+        assert outcome.status == 1
+        assert f"{database} is damaged" in outcome.err
+    assert tacit("check", tmp_path / "nothing").status == 2
+
+
+def test_check_compares_the_assertions_with_the_manifest(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
+    graph = tmp_path / "graph"
+    tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
+    engine = Engine(graph / "graph.lbug", writable=True)
+    engine.command("MATCH (a:Concept {text: 'dog'})-[r:IsA]->() SET r.weight = 77.0")
+    engine.close()
+    (graph / "graph.lbug.sums").unlink()
+    outcome = tacit("check", graph, "--json")
+    assert outcome.status == 2
+    file, assertions = json.loads(outcome.out)["parts"]
+    assert "has no checksums" in file["note"]
+    assert "do not match the checksum in its manifest" in assertions["problem"]
+    outcome = tacit("hops", graph, "dog", "bone")
+    assert outcome.status == 1
+    assert "do not match the checksum in its manifest" in outcome.err
+
+
 def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = tmp_path / "numberbatch.txt"
     vectors.write_text("3 2\n/c/en/dog 0.6 0.8\n/c/en/cat 1.0 0.0\n/c/en/flibbertigibbet 0.0 1.0\n")

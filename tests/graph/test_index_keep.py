@@ -14,10 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
+from tacit.graph import checksums
 from tacit.graph.embedded.graph import EmbeddedGraph
 from tacit.graph.errors import GraphError, GraphNotFound, InputError, UnknownName
-from tacit.graph.index import build_from_rows, build_index, index_home, open_index, open_index_directory
+from tacit.graph.index import IndexGraph, build_from_rows, build_index, index_home, open_index, open_index_directory
+from tacit.graph.index.layout import FORMAT, open_arrays, write_arrays
 from tacit.graph.model import Assertion, Manifest
 from tacit.graph.opening import open_graph
 
@@ -176,11 +179,76 @@ def test_a_damaged_index_is_refused_in_one_sentence(name: str, tmp_path: Path) -
         open_index_directory(tmp_path / "nothing")
 
 
+def test_a_damaged_index_of_the_same_graph_is_replaced(store: _Watched) -> None:
+    store.load(ROWS)
+    with open_index(store) as index:
+        arrays = index.directory / "arrays.bin"
+    arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x7f")
+    with pytest.raises(GraphError, match=r"arrays\.bin is damaged"):
+        open_index_directory(arrays.parent)
+    build_from_rows(ROWS, arrays.parent)
+    with open_index_directory(arrays.parent) as index:
+        assert index.counts() == store.counts()
+
+
+def test_an_index_of_another_graph_in_its_place_is_not_used(store: _Watched) -> None:
+    store.load(ROWS)
+    folder = index_home(store) / store.manifest().digest
+    build_from_rows(ROWS[:1], folder)
+    with pytest.raises(GraphError, match="belongs to another graph"):
+        IndexGraph(folder, digest=store.manifest().digest)
+    with open_index(store) as index:
+        assert index.counts() == store.counts()
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("indptr", -1, 10_000), ("indptr", 1, -1), ("neighbour", 0, 10_000), ("relation", 0, 255), ("weight", -1, 255),
+        ("provenance", 0, 255), ("rank", 0, -1), ("node_of_key", 0, 10_000), ("text_start", -1, 10_000),
+        ("label_start", -1, 99_999), ("provenance_texts", 0, 10_000),
+    ],
+)  # fmt: skip
+def test_an_index_too_large_to_verify_whole_has_its_bounds_checked(
+    name: str, place: int, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checksums, "WHOLE", 0)
+    folder = build_from_rows(ROWS, tmp_path / "x")
+    open_index_directory(folder).close()
+    header, arrays = open_arrays(folder)
+    changed = {one: array.copy() for one, array in arrays.items()}
+    changed[name].reshape(-1)[place] = value
+    facts = {one: header[one] for one in ("manifest", "counts", "relations", "covered")}
+    facts["arrays"] = write_arrays(folder, changed)
+    (folder / "header.json").unlink()
+    checksums.seal(folder, "index", FORMAT, header["digest"], facts)
+    with pytest.raises(GraphError, match=f"is damaged \\({name} "):
+        open_index_directory(folder)
+
+
+def test_a_store_that_does_not_match_its_manifest_gets_no_index(store: _Watched, tmp_path: Path) -> None:
+    class Heavier(EmbeddedGraph):
+        def scan(self, batch_size: int = 100_000) -> Iterator[Any]:
+            for batch in super().scan(batch_size):
+                column = batch.schema.get_field_index("weight")
+                yield batch.set_column(column, "weight", pc.multiply(batch.column(column), 2.0))
+
+    class Shorter(EmbeddedGraph):
+        def scan(self, batch_size: int = 100_000) -> Iterator[Any]:
+            for batch in super().scan(batch_size):
+                yield batch.slice(1)
+
+    store.load(ROWS)
+    for kind, says in ((Heavier, "do not match the checksum"), (Shorter, f"its manifest says {len(ROWS)}")):
+        with kind(store.path) as graph, pytest.raises(GraphError, match=f"is damaged, or was changed .*{says}"):
+            build_index(graph, tmp_path / "x" / "digest")
+    assert not (tmp_path / "x").exists()
+
+
 def test_another_format_is_refused_and_replaced(store: _Watched) -> None:
     with open_index(store) as index:
         folder = index.directory
-    header = json.loads((folder / "header.json").read_text())
-    (folder / "header.json").write_text(json.dumps({**header, "format": 0}))
+    (folder / "header.json").write_text(json.dumps({"format": 0}))
     with pytest.raises(GraphError, match="format 0"):
         open_index_directory(folder)
     with open_index(store) as index:

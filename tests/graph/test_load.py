@@ -148,7 +148,7 @@ def test_loading_nothing_new_leaves_the_file(tmp_path: Path) -> None:
         graph.load([])
         after = file.stat()
         assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
-        assert sorted(path.name for path in file.parent.iterdir()) == ["graph.lbug", "graph.lock"]
+        assert sorted(path.name for path in file.parent.iterdir()) == ["graph.lbug", "graph.lbug.sums", "graph.lock"]
 
 
 def test_relations_that_differ_in_case_or_are_called_like_nodes(new_store: NewStore) -> None:

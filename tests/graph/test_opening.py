@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from neo4j.exceptions import ServiceUnavailable, SessionExpired, TransactionError
+from neo4j.exceptions import DriverError, ServiceUnavailable, SessionExpired
 from tacit.graph import (
     Assertion,
     GraphError,
@@ -109,7 +109,7 @@ def test_a_wrong_number_of_seconds(seconds: str, monkeypatch: pytest.MonkeyPatch
         (ServiceUnavailable("gone"), GraphUnavailable, "does not answer (gone); check that the server runs there"),
         (SessionExpired("gone"), GraphUnavailable, "does not answer (gone); check that the server runs there"),
         (ConnectionResetError("reset"), GraphUnavailable, "does not answer (reset); check that the server runs there"),
-        (TransactionError(None, "out of order"), GraphError, "asking failed on bolt://host:1 (out of order)"),
+        (DriverError("out of order"), GraphError, "asking failed on bolt://host:1 (out of order)"),
     ],
 )
 def test_only_a_server_that_is_gone_does_not_answer(raised: Exception, kind: type[Exception], says: str) -> None:

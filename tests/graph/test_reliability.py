@@ -93,7 +93,7 @@ def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
     with open_graph(folder) as graph:
         graph.load(random_rows(ROWS, 6000, 7), _entry)
         whole(graph)
-    assert sorted(path.name for path in folder.iterdir()) == ["graph.lbug", "graph.lock"]
+    assert sorted(path.name for path in folder.iterdir()) == ["graph.lbug", "graph.lbug.sums", "graph.lock"]
 
 
 @pytest.mark.slow

@@ -162,5 +162,5 @@ def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Pa
         other: Any = SimpleNamespace(matrix=table.matrix, sha256="", uris_digest="other")
         with pytest.raises(InputError, match="another graph"):
             TableVectors(other, index)
-    with pytest.raises(InputError, match="open_index"):
+    with pytest.raises(InputError, match="engine='index'"):
         TableVectors(table, oracle)

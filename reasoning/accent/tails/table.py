@@ -8,7 +8,6 @@ The folder bears the graph's digest, so a table never answers for another graph.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ....graph.checksums import HEADER, seal, unseal
 from ....graph.errors import GraphError
 from ....graph.index.folder import sweep, whole_folder
 from ....graph.index.keep import index_home
@@ -31,9 +31,9 @@ RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedB
 LEARNT = "comet:"
 """What the source of an assertion begins with when a model generated it."""
 
-FORMAT = 2
+KIND = "table of events"
+FORMAT = 3
 
-_HEADER = "table.json"
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
 TURNED = {"isBefore": "isAfter"}  # what stands before something stands there with the other after it
@@ -62,16 +62,14 @@ class EventTable:
         relations, sources: names, by number.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Open the table in ``folder``.
+    def __init__(self, folder: Path, *, digest: str | None = None) -> None:
+        """Open the table in ``folder``, which has to be of the graph with this ``digest`` where one is given.
 
         Raises:
-            GraphError: there is none, it is of another format, or not whole.
+            GraphError: there is none, it is of another format or graph, or damaged.
         """
         try:
-            header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
-            if header["format"] != FORMAT:
-                raise GraphError(f"the table of events at {folder} is of another format; delete it")
+            header = unseal(folder, KIND, FORMAT, digest=digest)
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
             texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1] for name in _TEXTS}
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -143,11 +141,11 @@ def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None 
     digest = graph.manifest().digest
     home = home or events_home(graph)
     try:
-        return EventTable(home / digest)
+        return EventTable(home / digest, digest=digest)
     except GraphError:
         pass
     table = _columns(graph.assertions(), progress)
-    with whole_folder(home / digest, digest) as folder:
+    with whole_folder(home / digest, KIND, FORMAT, digest) as folder:
         _write(folder, digest, *table)
     _forget_others(home, digest)
     return EventTable(home / digest)
@@ -230,8 +228,7 @@ def _write(folder: Path, digest: str, rows: list[tuple[str, list[Spoken]]], rela
     lists |= {name: list(known) for name, known in texts.items()}
     for name, lines in lists.items():
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    header = {"format": FORMAT, "digest": digest, "relations": relations, "sources": sources}
-    (folder / _HEADER).write_text(json.dumps(header), encoding="utf-8")
+    seal(folder, KIND, FORMAT, digest, {"relations": relations, "sources": sources})
 
 
 def _forget_others(home: Path, digest: str) -> None:
@@ -240,6 +237,6 @@ def _forget_others(home: Path, digest: str) -> None:
 
     if home.name == "events" and home.parent.joinpath("graph.lbug").exists():
         for other in home.iterdir():
-            if (other / _HEADER).exists() and other.name != digest:
+            if (other / HEADER).exists() and other.name != digest:
                 shutil.rmtree(other, ignore_errors=True)
     sweep(home)

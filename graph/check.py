@@ -1,0 +1,152 @@
+"""Whether a graph and all that was built from it is sound: what ``tacit check`` reports.
+
+Everything is read whole: the database file against its checksums, every assertion against the manifest, the index and the table
+of events against their headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .checksums import HEADER, read_checked, unseal
+from .errors import GraphError, GraphUnavailable
+from .model import Contents
+from .protocol import KnowledgeGraph
+
+Progress = Callable[[int], None]
+
+_BATCH = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a graph after its check.
+
+    Attributes:
+        name: ``file``, ``assertions``, ``index`` or ``table of events``; place: its path or URL.
+        problem: one sentence that says what is damaged and what to do, None when it is sound.
+        note: what could not be checked, and why; empty when all was.
+    """
+
+    name: str
+    place: str
+    problem: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found: the graph's URL, its digest and number of assertions (None where they cannot be read), its parts."""
+
+    url: str
+    digest: str | None
+    assertions: int | None
+    parts: tuple[Part, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether no part is damaged."""
+        return all(part.problem is None for part in self.parts)
+
+
+def check_graph(url: str, *, progress: Progress | None = None, **credentials: Any) -> Checked:
+    """Check the graph at ``url``.
+
+    Args:
+        progress: called with the number of assertions read since its last call.
+        credentials: ``user``, ``password`` and ``database``, as :func:`tacit.graph.open_graph` takes them.
+
+    Raises:
+        GraphNotFound: there is no graph.
+        GraphUnavailable: the server does not answer.
+        InputError: ``url`` is of no known kind.
+    """
+    from .opening import open_graph
+
+    parts: list[Part] = []
+    if "://" not in url:
+        parts += _file(Path(url))
+        if any(part.problem for part in parts):
+            return Checked(url, None, None, tuple(parts))
+    try:
+        with open_graph(url, engine="store", **credentials) as store:
+            manifest = store.manifest()
+            parts.append(_assertions(store, progress))
+            parts += _built(store, manifest.digest)
+            return Checked(store.url, manifest.digest, manifest.assertions, tuple(parts))
+    except GraphError as error:
+        if isinstance(error, GraphUnavailable) or not parts:  # no graph there, or no server
+            raise
+        return Checked(url, None, None, (*parts, Part("assertions", url, str(error))))
+
+
+def _file(folder: Path) -> Iterator[Part]:
+    from .embedded import integrity, load
+
+    database = folder / load.DATABASE
+    if not database.exists():
+        return
+    try:
+        recorded = integrity.verify(database, whole=True)
+    except GraphError as error:
+        yield Part("file", str(database), str(error))
+    else:
+        note = "" if recorded else "the file has no checksums, since an older version made it; the next load writes them"
+        yield Part("file", str(database), note=note)
+
+
+def _assertions(store: KnowledgeGraph, progress: Progress | None) -> Part:
+    """Compare the number and the checksum of all assertions with the manifest."""
+    from itertools import islice
+
+    from .index.build import refuse_mismatch
+
+    manifest, contents, number = store.manifest(), Contents(), 0
+    try:
+        rows = store.assertions()
+        while batch := list(islice(rows, _BATCH)):
+            contents.add(batch)
+            number += len(batch)
+            if progress:
+                progress(len(batch))
+        after = store.manifest()
+        if after != manifest:
+            return Part("assertions", store.url, note="the graph changed while it was read; check it again")
+        refuse_mismatch(store.url, manifest, number, contents.checksum)
+    except GraphUnavailable:
+        raise
+    except GraphError as error:
+        return Part("assertions", store.url, str(error))
+    except Exception as error:  # an engine that reads damaged pages may raise anything
+        problem = f"{store.url} is damaged (reading it ends in {type(error).__name__}: {error}); load it again into a new place"
+        return Part("assertions", store.url, problem)
+    return Part("assertions", store.url)
+
+
+def _built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:
+    """Check the index and the table of events that belong to the graph as it is now."""
+    from .index import index_homes
+    from .index.layout import FORMAT, open_arrays
+
+    for home in index_homes(store):
+        for kind, folder in (("index", home / digest), ("table of events", home.parent / "events" / digest)):
+            if not folder.is_dir():
+                continue
+            try:
+                header = read_checked(folder / HEADER)
+                if header.get("unchecked") or (kind == "index" and header.get("format") != FORMAT):
+                    raise FileNotFoundError
+                if kind == "index":
+                    open_arrays(folder, digest=digest, whole=True)
+                else:
+                    unseal(folder, kind, header.get("format", 0), digest=digest, whole=True)
+            except FileNotFoundError:
+                yield Part(kind, str(folder), note=f"the {kind} is of an older version and is built again when it is next used")
+            except (GraphError, OSError, ValueError) as error:
+                problem = f"{folder} is damaged ({error}); delete that folder, and it is built again when it is next used"
+                yield Part(kind, str(folder), str(error) if isinstance(error, GraphError) else problem)
+            else:
+                yield Part(kind, str(folder))
