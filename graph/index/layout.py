@@ -57,7 +57,7 @@ def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | Non
         problem = out_of_bounds(arrays, len(header["relations"]))
         if problem:
             raise GraphError(
-                f"the index at {directory} is damaged ({problem}); delete that folder, and it is built again when the graph is next used"
+            raise GraphError(f"the index at {directory} is damaged ({problem}); delete it, and it is built again when it is next used")
             )
     return header, arrays
 

@@ -204,9 +204,9 @@ class IndexGraph:
     ) -> TripleCounts:
         """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
         answers.check_hops(hops, most=2)
-        ends = [self.ids(texts, language=language) for texts in (sources, targets)]
+        ones, twos = (self.ids(texts, language=language) for texts in (sources, targets))
         starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
-        (counts,) = self._kernels.count(*ends, starts, hops).tolist()
+        (counts,) = self._kernels.count(ones, twos, starts, hops).tolist()
         return TripleCounts(*counts)
 
     def count_triples_many(
