@@ -56,9 +56,8 @@ def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | Non
     if whole or not verified_whole(header):
         problem = out_of_bounds(arrays, len(header["relations"]))
         if problem:
-            raise GraphError(
-            raise GraphError(f"the index at {directory} is damaged ({problem}); delete it, and it is built again when it is next used")
-            )
+            advice = "delete it, and it is built again when the graph is next used"
+            raise GraphError(f"the index at {directory} is damaged ({problem}); {advice}")
     return header, arrays
 
 
