@@ -3,7 +3,7 @@
 Concept queries (``resolve`` to ``paths``) see the concept graph, undirected, without self-loops; ``tails`` and ``heads`` see
 events. Wherever a concept is asked for, a URI (``/c/en/dog``) or a text (``dog``, ``the dogs``) will do: a text stands for the
 concept that ``resolve`` gives for it in ``language``. A URI that the graph does not know has an empty answer; a text that names
-nothing there raises :class:`~tacit.graph.errors.UnknownName`.
+nothing there raises :class:`~tacit.graph.errors.UnknownName`. Events are any phrase: one that the graph does not know has no tails.
 
 Answers come in a fixed order (weight descending, then URI), the same from every backend.
 """
@@ -98,7 +98,6 @@ class KnowledgeGraph(Protocol):
         """Return assertions about the event ``head`` (text or URI, normalised), weight descending then tail URI then relation.
 
         Raises:
-            UnknownName: the text names no event.
             InputError: nothing is left of the text after normalisation, ``relation`` is malformed, or ``limit`` is negative.
         """
 

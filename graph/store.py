@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..cypher import Dialect, Query, query
 from . import answers
 from .connections import Connections, assertion_of
-from .errors import InputError, UnknownName
+from .errors import InputError
 from .ledger import from_row
 from .model import Assertion, GraphCounts, Manifest, Neighbour, QueryResult
 from .names import check_relation, event_uri, normalise_event
@@ -161,14 +161,11 @@ class Store(Connections):
         """Return assertions about an event; as :meth:`tacit.graph.protocol.KnowledgeGraph.tails`.
 
         Raises:
-            UnknownName: the text ``head`` names no event.
             InputError: nothing is left of ``head`` after normalisation, ``relation`` is malformed, or ``limit`` is negative.
         """
         answers.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
         rows = self._ask("tails", head=uri, relation="" if relation is None else check_relation(relation))
-        if not rows and uri != head and not self._ask("known_events", uris=[uri]):
-            raise UnknownName(f"{head!r} names no event in {self.url}; find events by their words with heads()")
         return sorted(map(assertion_of, rows), key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
