@@ -2,7 +2,7 @@
 
 TacitError
 ├── InputError           what the caller gave cannot be used (exit status 2)
-│   ├── UnknownName      a text that names no concept of the graph
+│   ├── UnknownName      a text that names no concept or event of the graph
 │   ├── QueryRefused     a Cypher text that may do more than read the graph
 │   └── QueryInvalid     a Cypher text that the engine cannot understand
 ├── GraphError           the store, or what it holds
@@ -38,7 +38,7 @@ class InputError(TacitError):
 
 
 class UnknownName(InputError):
-    """A text names no concept of the graph."""
+    """A text names no concept, or no event, of the graph."""
 
 
 class QueryRefused(InputError):

@@ -3,7 +3,7 @@
 Concept queries (``resolve`` to ``paths``) see the concept graph, undirected, without self-loops; ``tails`` and ``heads`` see
 events. Wherever a concept is asked for, a URI (``/c/en/dog``) or a text (``dog``, ``the dogs``) will do: a text stands for the
 concept that ``resolve`` gives for it in ``language``. A URI that the graph does not know has an empty answer; a text that names
-nothing there raises :class:`~tacit.graph.errors.UnknownName`. Events are any phrase: one that the graph does not know has no tails.
+nothing there raises :class:`~tacit.graph.errors.UnknownName`. An event may be any phrase; unknown ones have no tails.
 
 Answers come in a fixed order (weight descending, then URI), the same from every backend.
 """

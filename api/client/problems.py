@@ -31,7 +31,6 @@ class TooSlow(ServiceError):
 
 _BY_NAME: dict[str, type[TacitError]] = {
     "unknown-concept": UnknownName,
-    "unknown-event": UnknownName,
     "query-refused": QueryRefused,
     "query-invalid": QueryInvalid,
     "query-timeout": QueryTimeout,

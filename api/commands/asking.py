@@ -178,10 +178,9 @@ def tails(
     if not head.startswith("/e/"):
         event_uri(head)
     with open_store(Address(graph, user, password, database)) as store:
-        try:
-            found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
-        except UnknownName as error:
-            raise UnknownName(f"{head!r} names no event in {store.url}; tacit heads finds events by their words") from error
+        found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
+        if not found and limit != 0 and not store.tails(head, None, 1):
+            raise UnknownName(f"{head!r} names no event in {store.url} that has tails; tacit heads finds events by their words")
     _answer(found, ("relation", "tail", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
 
 
