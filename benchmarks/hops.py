@@ -174,7 +174,7 @@ def main() -> None:
             index = stack.enter_context(open_index(embedded))
             server: KnowledgeGraph | None = None
             if options.neo4j and not options.no_neo4j:
-                server = stack.enter_context(open_graph(options.neo4j))
+                server = stack.enter_context(open_graph(options.neo4j, engine="store"))
                 if server.manifest().digest != embedded.manifest().digest:
                     server = None
             elif script:

@@ -75,6 +75,8 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
         with open_graph(url, engine="store", **credentials) as store:
             manifest = store.manifest()
             parts.append(_assertions(store, progress))
+            if parts[0].note and not parts[-1].problem and not parts[-1].note:
+                parts[0] = _recorded(Path(url), parts[0])
             parts += _built(store, manifest.digest)
             return Checked(store.url, manifest.digest, manifest.assertions, tuple(parts))
     except GraphError as error:
@@ -94,8 +96,21 @@ def _file(folder: Path) -> Iterator[Part]:
     except GraphError as error:
         yield Part("file", str(database), str(error))
     else:
-        note = "" if recorded else "the file has no checksums, since an older version made it; the next load writes them"
+        note = "" if recorded else "the file has no checksums beside it; the next load writes them"
         yield Part("file", str(database), note=note)
+
+
+def _recorded(folder: Path, part: Part) -> Part:
+    """Write the checksums of a file that has none, now that what it holds is known to match its manifest."""
+    from .embedded.load import write_checksums
+
+    try:
+        write_checksums(folder)
+    except GraphError:
+        return part
+    return Part(
+        part.name, part.place, note="the file had no checksums; they are written now, as its assertions match its manifest"
+    )
 
 
 def _assertions(store: KnowledgeGraph, progress: Progress | None) -> Part:

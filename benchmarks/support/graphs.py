@@ -35,7 +35,7 @@ def real_file() -> Path | None:
 
 def graph_at(folder: Path, rows: Callable[[], Iterable[Assertion]]) -> WritableGraph:
     """Open the embedded graph in ``folder``, filled with ``rows`` when it is not there yet."""
-    graph = open_graph(folder, create=True)
+    graph = open_graph(folder, engine="store", create=True)
     if not graph.manifest().assertions:
         say(f"filling {folder} …")
         graph.load(rows())
@@ -72,7 +72,7 @@ def neo4j_holding(graph: KnowledgeGraph, script: Path, home: Path) -> Iterator[K
     url = server("start", str(home), "0").strip()
     try:
         constrain(url, password, home / "csv" / "constraints.cypher")
-        with open_graph(url, user="neo4j", password=password) as store:
+        with open_graph(url, engine="store", user="neo4j", password=password) as store:
             if store.manifest().digest != graph.manifest().digest:
                 raise SystemExit(f"the server at {home} holds another graph; delete that folder")
             yield store

@@ -53,7 +53,8 @@ class EmbeddedGraph(Store):
         self._engine: Engine | None = self._opened()
 
     def _opened(self) -> Engine:
-        integrity.verify(self.path / load.DATABASE)
+        if not integrity.verify(self.path / load.DATABASE):
+            integrity.probe(self.path / load.DATABASE)
         return Engine(self.path / load.DATABASE)
 
     def __exit__(self, *exc: object) -> None:

@@ -1,11 +1,14 @@
 """Whether a database file is the one that was written: its checksums lie beside it in ``graph.lbug.sums``.
 
 A load writes them before its file takes the place of the old one, and the old file's stay beside them until it has, so that a
-crash in between leaves a file that is vouched for. Graphs made before there were checksums have none and open without.
+crash in between leaves a file that is vouched for. A file without checksums (of an older version, or copied without them) is
+opened in a process with a memory limit first, because damaged lengths in it may ask for any amount of memory.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,21 @@ FORMAT = 1
 SUMS = ".sums"
 
 _ATTEMPTS = 3
+_PROBE_SECONDS = 60.0
+_PROBE_MEMORY = 2 << 30
+_PROBE = """
+import sys
+file, memory, reserved = sys.argv[1], int(sys.argv[2]), 1 << 43
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (reserved + memory, reserved + memory))
+except (ImportError, OSError, ValueError):
+    pass
+import ladybug
+database = ladybug.Database(file, read_only=True, buffer_pool_size=256 << 20, max_num_threads=1, max_db_size=reserved)
+ladybug.Connection(database).execute("MATCH (m:Manifest) RETURN m.assertions").get_all()
+"""
 
 
 def announce(draft: Path, database: Path) -> None:
@@ -77,3 +95,22 @@ def verify(database: Path, *, whole: bool | None = None) -> bool:
     raise GraphError(
         f"{database} is damaged ({damage}); load the graph again into a new folder, or restore a backup of the folder"
     )
+
+
+def probe(database: Path) -> None:
+    """Open a database without checksums in a process of its own that may use two gigabytes and a minute.
+
+    Raises:
+        GraphError: it cannot be opened within these limits.
+    """
+    command = [sys.executable, "-P", "-c", _PROBE, str(database), str(_PROBE_MEMORY)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        reason = f"opening it takes more than {_PROBE_SECONDS:g} seconds"
+    else:
+        if done.returncode == 0:
+            return
+        lines = done.stderr.strip().splitlines()
+        reason = lines[-1][:200] if lines and done.returncode > 0 else f"opening it ends a process with status {done.returncode}"
+    raise GraphError(f"{database} is damaged ({reason}); load it again into a new folder, or restore a backup of the folder")

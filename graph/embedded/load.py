@@ -225,6 +225,17 @@ def _sweep(folder: Path) -> None:
             left.unlink(missing_ok=True)
 
 
+def write_checksums(folder: Path) -> None:
+    """Write the checksums of a database that has none and was found to be sound.
+
+    Raises:
+        GraphBusy: another process writes there.
+        GraphError: nothing can be written there.
+    """
+    with _alone(folder):
+        integrity.announce(folder / DATABASE, folder / DATABASE)
+
+
 @contextmanager
 def _alone(folder: Path, name: str = "") -> Iterator[None]:
     """Hold the folder's lock, with the name of the load in it.

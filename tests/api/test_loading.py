@@ -288,7 +288,7 @@ def test_check_compares_the_assertions_with_the_manifest(tacit: Tacit, sample: P
     outcome = tacit("check", graph, "--json")
     assert outcome.status == 2
     file, assertions = json.loads(outcome.out)["parts"]
-    assert "has no checksums" in file["note"]
+    assert "has no checksums beside it" in file["note"]
     assert "do not match the checksum in its manifest" in assertions["problem"]
     outcome = tacit("hops", graph, "dog", "bone")
     assert outcome.status == 1

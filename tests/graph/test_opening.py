@@ -19,7 +19,9 @@ from tacit.graph import (
     WritableGraph,
     open_graph,
 )
+from tacit.graph.check import check_graph
 from tacit.graph.counting import Counting, count_triples_many, counted_chains
+from tacit.graph.embedded import integrity
 from tacit.graph.index import IndexGraph
 from tacit.graph.neo4j.server import Server
 from tacit.graph.opening import _parts, index_of, store_of
@@ -126,6 +128,26 @@ def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "graph.lbug").write_bytes(os.urandom(8192))
     with pytest.raises(GraphError, match="load it again"):
         open_graph(tmp_path)
+
+
+def test_a_database_without_checksums_is_opened_within_limits_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_graph(tmp_path, create=True) as graph:
+        graph.load(SMALL)
+    (tmp_path / "graph.lbug.sums").unlink()
+    with open_graph(tmp_path, engine="store") as store:
+        assert store.counts().assertions == len(SMALL)
+    monkeypatch.setattr(integrity, "_PROBE", f"{integrity._PROBE}bytearray(1 << 32)\n")
+    with pytest.raises(GraphError, match=r"graph\.lbug is damaged \(MemoryError\); load it again"):
+        open_graph(tmp_path)
+    check = check_graph(str(tmp_path))
+    assert not check.sound
+    monkeypatch.undo()
+    check = check_graph(str(tmp_path))
+    assert check.sound
+    assert "they are written now" in check.parts[0].note
+    monkeypatch.setattr(integrity, "_PROBE", "raise SystemExit(1)")
+    with open_graph(tmp_path, engine="store") as store:
+        assert store.counts().assertions == len(SMALL)
 
 
 def test_a_path_of_any_kind(tmp_path: Path) -> None:
