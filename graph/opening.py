@@ -273,14 +273,22 @@ class Graph:
         return self.store.run(cypher, parameters, limit=limit, timeout=timeout)
 
     def load(
-        self, rows: Iterable[Assertion], entry: Callable[[], LoadEntry] | None = None, progress: Progress | None = None
+        self,
+        rows: Iterable[Assertion],
+        entry: Callable[[], LoadEntry] | None = None,
+        progress: Progress | None = None,
+        name: str = "",
     ) -> LoadCounts:
         """Add ``rows`` to the store, as :meth:`tacit.graph.WritableGraph.load`; the next concept query sees them."""
         self._refuse_closed()
         try:
-            return self.store.load(rows, entry, progress)
+            return self.store.load(rows, entry, progress, name)
         finally:
             self._drop_index()
+
+    def unfinished(self) -> list[str]:
+        """See :meth:`tacit.graph.WritableGraph.unfinished`."""
+        return self.store.unfinished()
 
     def _drop_index(self) -> None:
         with self._lock:
@@ -298,7 +306,9 @@ class Graph:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.close()
+        self._closed = True
+        self._drop_index()
+        self.store.__exit__(*exc)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"

@@ -78,6 +78,7 @@ def discard(folder: Path, made: Iterable[Path] = ()) -> None:
                 if not empty:
                     return
                 (folder / DATABASE).unlink()
+                Path(f"{folder / DATABASE}{integrity.SUMS}").unlink(missing_ok=True)
             (folder / _LOCK).unlink()
         for place in made:
             place.rmdir()
