@@ -148,7 +148,7 @@ def test_info_names_a_load_that_was_killed(tacit: Tacit, sample: Path, tmp_path:
         assert tacit("info", graph, "--json").json["unfinished"] == [], "it is running"
     assert tacit(*command).status == 0
     assert tacit("info", graph, "--json").json["unfinished"] == []
-    assert sorted(path.name for path in graph.iterdir()) == ["graph.lbug", "graph.lock"]
+    assert sorted(path.name for path in graph.iterdir()) == ["graph.lbug", "graph.lbug.sums", "graph.lock"]
 
 
 @pytest.mark.neo4j
@@ -214,7 +214,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_draft(
         assert "free some space there and run the load again" in outcome.err
         assert "loading" not in outcome.err
         assert outcome.err.count("\n") == 1
-        assert sorted(path.name for path in graph.iterdir()) == ["graph.lbug", "graph.lock"]
+        assert sorted(path.name for path in graph.iterdir()) == ["graph.lbug", "graph.lbug.sums", "graph.lock"]
         assert (graph / "graph.lbug").read_bytes() == before
 
 
