@@ -114,7 +114,7 @@ def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[
     unknown = sorted({text for text, uri in zip(texts, uris, strict=True) if uri is None}, key=texts.index)
     if unknown:
         index = index_of(graph)
-        refuse_unknown(unknown, graph.url, [] if index is None else index.near(unknown[0], language=language))
+        refuse_unknown(unknown, graph.url, [] if index is None else index.near(unknown[0], language=language), "--language")
     return [uri for uri in uris if uri is not None]
 
 

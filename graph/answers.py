@@ -71,8 +71,11 @@ def concept_uris(
     return [found.get(text) or text for text in texts]
 
 
-def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = ()) -> NoReturn:
-    """Raise :class:`UnknownName` for ``texts``, which name no concept in ``url``; ``near`` are names like the first."""
+def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = (), other: str = "another language") -> NoReturn:
+    """Raise :class:`UnknownName` for ``texts``, which name no concept in ``url``; ``near`` are names like the first.
+
+    ``other`` is how to ask in another language.
+    """
     names = ", ".join(repr(text) for text in texts)
-    advice = f"did you mean {' or '.join(near)}?" if near else "try another word or language, or a concept URI such as /c/en/dog"
+    advice = f"did you mean {' or '.join(near)}?" if near else f"try another word, {other}, or a concept URI such as /c/en/dog"
     raise UnknownName(f"{names} {'names' if len(texts) == 1 else 'name'} no concept in {url}; {advice}")
