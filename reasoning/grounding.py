@@ -1,28 +1,47 @@
-"""The symbolic metric ``grounding``: how near the response's concepts are to the history's, in hops of the graph.
+"""The symbolic metric ``grounding``: how much nearer the response's concepts are to the history's than chance brings.
 
-Every distinct concept of the response is worth ``1 / (1 + hops)`` to the nearest concept of the history: 1 when the history
-mentions it too, 1/2 at one hop, 0 when none is within ``max_hops``. The score is the mean of these, so it lies in 0..1; it is 0
-when the response, or the history, mentions no concept. The evidence names the nearest history concept of each (of equally near
-ones the one mentioned last) and the strongest shortest path to it.
+For every distinct concept ``w`` of the response, let ``d`` be the hops to the nearest of the history's ``n`` distinct concepts.
+It is worth
+
+    value(w) = (1 - F(w, d)) ** n
+
+where ``F(w, d)`` is the part of a background of everyday talk that is within ``d`` hops of ``w`` (:mod:`tacit.reasoning.chance`):
+this is the probability that a random history of as many concepts is *not* as near. A concept that the history mentions too has
+``d = 0``; one that is farther than ``max_hops`` from all of them is worth 0. The score is the mean of these values, weighted by
+the inverse document frequency of ``w`` in talk:
+
+    score = sum(idf(w) * value(w)) / sum(idf(w))
+
+It lies in 0..1, and higher is better. It is 0 when the response, or the history, mentions no concept, and NaN when the graph
+knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and, where
+chance seldom brings it as near, the most telling shortest path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from math import nan, prod
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from ..graph.answers import check_hops
-from ..graph.protocol import MAX_HOPS, KnowledgeGraph
+from ..graph.model import Path
+from ..graph.protocol import KnowledgeGraph
+from .chance import Background, Near, Talk, farther, shipped_talk
 from .language import Analyser, open_analyser
 from .linking import Linker, Mention
 from .score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 
-VERSION = 1
+VERSION = 2
+FARTHEST = 3  # almost everything is within 3 hops of everyday concepts, so that what is farther is worth nothing
+TELLING = 0.75  # a path is evidence when at least this part of random histories is farther
 
 NO_RESPONSE = "the response mentions no concept of the graph"
 NO_HISTORY = "the history mentions no concept of the graph"
+NO_BACKGROUND = "the graph knows no word of everyday English talk, so that chance cannot be worked out"
+
+_PATHS = 100  # shortest paths between two concepts that the most telling one is chosen from
 
 
 class Found(NamedTuple):
@@ -32,27 +51,56 @@ class Found(NamedTuple):
     mention: Mention
 
 
+class _Nearest(NamedTuple):
+    """The history's concepts that are nearest to one of the response, the latest mentioned first, and their distance in hops."""
+
+    concepts: tuple[str, ...] = ()
+    hops: int = -1
+
+
+class _Sides(NamedTuple):
+    """One item's concepts: those of the response, where each of the history stands, and the nearest of these to each."""
+
+    wanted: Sequence[Mention]
+    known: dict[str, Found]
+    nearest: Sequence[_Nearest]
+
+
 class Grounding(BatchScoring):
     """The metric, over one graph and one analyser; see :func:`tacit.reasoning.load_metric` for the usual way to make it."""
 
     name = "grounding"
 
     def __init__(
-        self, graph: KnowledgeGraph, analyser: Analyser, *, max_hops: int = MAX_HOPS, linker: Linker | None = None
+        self,
+        graph: KnowledgeGraph,
+        analyser: Analyser,
+        *,
+        max_hops: int = FARTHEST,
+        linker: Linker | None = None,
+        talk: Talk | None = None,
     ) -> None:
-        """Score against ``graph``; concepts farther than ``max_hops`` (0..6) count as unreached.
+        """Score against ``graph``.
+
+        Args:
+            max_hops: concepts farther than this (0..6) count as unreached.
+            linker: finds the concepts; one with the usual options by default.
+            talk: how often words come up; the table that ships with tacit by default.
 
         Raises:
             InputError: ``max_hops`` is not in 0..6.
+            ModelError: the table that ships is damaged.
         """
         self.graph = graph
         self.max_hops = check_hops(max_hops, least=0)
         self.linker = linker or Linker(graph, analyser)
+        self.background = Background(graph, talk or shipped_talk(), language=self.linker.language)
         self.signature = Signature(
             self.name,
             (
                 ("graph", graph.manifest().digest),
                 ("pipeline", self.linker.analyser.signature),
+                ("talk", self.background.talk.digest),
                 ("hops", str(max_hops)),
                 *sorted(self.linker.options.items()),
             ),
@@ -60,49 +108,88 @@ class Grounding(BatchScoring):
         )
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
-        """Score many responses, linking all their distinct turns together; ``explain`` adds the paths."""
+        """Score many responses; turns are linked together, chance is worked out together. ``explain`` adds the paths."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
-        return [self._score([mentions[turn] for turn in item.history], mentions[item.response], explain) for item in items]
+        sides = [self._sides([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
+        reach = self.background.reach(near for side in sides for near in _asked(side))
+        return [self._score(side, reach, explain) for side in sides]
 
-    def _score(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention], explain: bool) -> Score:
-        """Score one response from the mentions in it and in each turn."""
-        wanted = first_mentions(response)
-        if not wanted:
-            return Score(0.0, Evidence(note=NO_RESPONSE), self.signature)
-        known = latest_mentions(history)
-        if not known:
-            pieces = tuple(Piece("concept", 0.0, 0.0, mention) for mention in wanted)
-            return Score(0.0, Evidence(pieces, NO_HISTORY), self.signature)
-        nearest = self._nearest([mention.concept for mention in wanted], list(known))
-        pieces = tuple(
-            self._piece(mention, known.get(concept), hops, len(wanted), explain)
-            for mention, (concept, hops) in zip(wanted, nearest, strict=True)
-        )
-        return Score(sum(piece.value for piece in pieces) / len(pieces), Evidence(pieces), self.signature)
+    def _sides(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _Sides:
+        """Return the concepts of both sides and what is nearest."""
+        wanted, known = first_mentions(response), latest_mentions(history)
+        return _Sides(wanted, known, self._nearest([mention.concept for mention in wanted], list(known)))
 
-    def _nearest(self, wanted: Sequence[str], known: Sequence[str]) -> list[tuple[str, int]]:
-        """Return, for each wanted concept, the first of the nearest known ones and its distance (``("", -1)`` when none)."""
+    def _nearest(self, wanted: Sequence[str], known: Sequence[str]) -> list[_Nearest]:
+        """Return what is nearest to each wanted concept."""
         there = set(known)
+        best = {concept: _Nearest((concept,), 0) for concept in wanted if concept in there}
         asked = [concept for concept in wanted if concept not in there]
-        best = {concept: (concept, 0) for concept in wanted if concept in there}
-        if asked and self.max_hops:
+        if known and asked and self.max_hops:
             hops = self.graph.hop_distances(known, asked, self.max_hops)
-            for column, concept in enumerate(asked):
-                nearest = min(((int(hop), row) for row, hop in enumerate(hops[:, column]) if hop >= 0), default=None)
-                if nearest is not None:
-                    best[concept] = (known[nearest[1]], nearest[0])
-        return [best.get(concept, ("", -1)) for concept in wanted]
+            for concept, column in zip(asked, hops.T.tolist(), strict=True):
+                least = min((hop for hop in column if hop >= 0), default=-1)
+                if least >= 0:
+                    best[concept] = _Nearest(tuple(one for one, hop in zip(known, column, strict=True) if hop == least), least)
+        return [best.get(concept, _Nearest()) for concept in wanted]
 
-    def _piece(self, mention: Mention, found: Found | None, hops: int, parts: int, explain: bool) -> Piece:
-        """Return the evidence for one concept of the response, one of ``parts``."""
-        if found is None:
+    def _score(self, side: _Sides, reach: dict[Near, float], explain: bool) -> Score:
+        """Score one response."""
+        if not side.wanted:
+            return Score(0.0, Evidence(note=NO_RESPONSE), self.signature)
+        if not side.known or not self.background.drawn:
+            pieces = tuple(Piece("concept", 0.0, 0.0, mention) for mention in side.wanted)
+            return Score(
+                *(nan, Evidence(note=NO_BACKGROUND)) if side.known else (0.0, Evidence(pieces, NO_HISTORY)), self.signature
+            )
+        weights = [self.background.talk.idf(mention.lemma) for mention in side.wanted]
+        total = sum(weights)
+        parts = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)
+        pieces = tuple(
+            self._piece(mention, nearest, side.known, reach, part, explain)
+            for mention, nearest, part in zip(side.wanted, side.nearest, parts, strict=True)
+        )
+        return Score(sum(piece.share for piece in pieces), Evidence(pieces), self.signature)
+
+    def _piece(
+        self, mention: Mention, nearest: _Nearest, known: dict[str, Found], reach: dict[Near, float], part: float, explain: bool
+    ) -> Piece:
+        """Return the evidence for one concept of the response, whose value is ``part`` of the score."""
+        if not nearest.concepts:
             return Piece("concept", 0.0, 0.0, mention)
-        value = 1 / (1 + hops)
-        path = None
-        if explain:
-            path = next(iter(self.graph.paths(found.mention.concept, mention.concept, max_hops=max(hops, 1), limit=1)), None)
-        return Piece("concept", value, value / parts, mention, found.turn, found.mention, hops, path)
+        value = farther(reach[mention.concept, nearest.hops], len(known))
+        first, path = nearest.concepts[0], None
+        if explain and nearest.hops and value >= TELLING:
+            path = self._most_telling(nearest, mention.concept)
+            first = path.nodes[0]
+        found = known[first]
+        return Piece("concept", value, value * part, mention, found.turn, found.mention, nearest.hops, path)
+
+    def _most_telling(self, nearest: _Nearest, target: str) -> Path:
+        """Return the shortest path to ``target`` that chance brings least, of those from each of the nearest concepts.
+
+        A path's strength is the weight of its weakest assertion over the product, for all its nodes but ``target``, of one more
+        than the number of background concepts within one hop of the node: a path through *person* or *cat* is weak. Of equally
+        strong ones, that of the concept mentioned last counts, then the first in the graph's own order.
+        """
+        found: list[Path] = []
+        for concept in nearest.concepts:
+            found += self.graph.paths(concept, target, max_hops=nearest.hops, limit=_PATHS)
+        reach = self.background.reach((node, 1) for path in found for node in path.nodes[:-1])
+        draws = self.background.drawn.total()
+
+        def strength(path: Path) -> float:
+            spread = prod(1 + reach[node, 1] * draws for node in path.nodes[:-1])
+            return float(min(assertion.weight for assertion in path.assertions) / spread)
+
+        return max(found, key=strength)  # of equals the first
+
+
+def _asked(side: _Sides) -> Iterable[Near]:
+    """Yield what a score needs to know the reach of."""
+    for mention, nearest in zip(side.wanted, side.nearest, strict=True):
+        if nearest.concepts:
+            yield mention.concept, nearest.hops
 
 
 def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
@@ -126,7 +213,7 @@ def make(
     graph: KnowledgeGraph,
     *,
     pipeline: Analyser | str | FilePath | None = None,
-    max_hops: int = MAX_HOPS,
+    max_hops: int = FARTHEST,
     language: str = "en",
     content_only: bool = True,
     cache_size: int = 20_000,

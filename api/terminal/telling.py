@@ -42,7 +42,7 @@ def in_words(item: Item | None, row: ItemScores | ItemError, *, first: bool = Tr
 
 def _lines(item: Item | None, row: ItemScores | ItemError) -> Iterator[tuple[str, str]]:
     """The lines with their styles."""
-    from ...reasoning.explanation import explain_piece, explain_value
+    from ...reasoning.explanation import explain_pieces, explain_value
 
     fault = fault_of(row)
     if item is None or fault is not None:
@@ -54,9 +54,8 @@ def _lines(item: Item | None, row: ItemScores | ItemError) -> Iterator[tuple[str
     yield f"  > {item.response}", ""
     for score in row.scores.values():  # type: ignore[union-attr]
         yield f"  {explain_value(score)}", "cyan"
-        for piece in score.evidence.pieces:
-            for line in explain_piece(piece):
-                yield f"    {line}", ""
+        for line in explain_pieces(score.evidence.pieces):
+            yield f"    {line}", ""
 
 
 def _set(line: str, style: str) -> str:

@@ -18,6 +18,7 @@ from ...graph.model import Path
 from ...graph.names import text_of
 from ..linking import Mention
 from ..score import Piece, Score
+from .telling import is_slight
 
 MOST_CHAINS = 16
 MOST_WORDS = 12
@@ -164,7 +165,9 @@ def _has_chain(piece: Piece) -> bool:
 
 
 def _chains(piece: Piece) -> Iterator[Chain]:
-    """The chains of a piece and of what it rests on."""
+    """The chains of a piece and of what it rests on, without those whose share rounds to nothing."""
+    if is_slight(piece):
+        return
     if piece.kind == "tuple":
         yield _of_tuple(piece)
         return

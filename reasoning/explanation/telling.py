@@ -1,11 +1,22 @@
-"""A score told in plain text: which concept of the response rests on which of the history, through which assertions."""
+"""A score told in plain text: which concept of the response rests on which of the history, through which assertions.
+
+A piece whose share rounds to nothing is not told by itself; one line names those that were left out, with the sum of their
+shares, so that what is told still adds up to the value.
+"""
 
 from __future__ import annotations
 
-from math import isnan
+from collections.abc import Mapping, Sequence
+from math import fsum, isnan
+from types import MappingProxyType
 
 from ...graph.names import text_of
 from ..score import Piece, Score
+
+LEAST_SHARE: Mapping[str, float] = MappingProxyType({"concept": 0.005, "triple": 0.0005, "word": 0.0005})  # by kind of piece
+
+_NAMED = 3
+_RAREST = 1 / 500  # one draw of the background is about this part of it; below that, a frequency is not told
 
 _TAILS = {
     "graph-tail": 'which {source} says of "{head}"',
@@ -17,8 +28,7 @@ _TAILS = {
 
 def explain(score: Score) -> str:
     """Return the score, its pieces with their shares, and its signature, one line each, without colours or a final newline."""
-    lines = [explain_value(score)]
-    lines += [f"  {line}" for piece in score.evidence.pieces for line in explain_piece(piece)]
+    lines = [explain_value(score), *(f"  {line}" for line in explain_pieces(score.evidence.pieces))]
     return "\n".join([*lines, f"  {score.signature}"])
 
 
@@ -30,15 +40,32 @@ def explain_value(score: Score) -> str:
     return f"{score.signature.metric} {value}" + (f": {score.evidence.note}" if score.evidence.note else "")
 
 
+def is_slight(piece: Piece) -> bool:
+    """Whether the share of a piece rounds to nothing, so that texts and pictures leave the piece out."""
+    return abs(piece.share) < LEAST_SHARE.get(piece.kind, 0.0)
+
+
+def explain_pieces(pieces: Sequence[Piece]) -> list[str]:
+    """Return the lines for some pieces, and one line for those that are left out since their shares round to nothing."""
+    slight = [piece for piece in pieces if is_slight(piece)]
+    lines = [line for piece in pieces if not is_slight(piece) for line in explain_piece(piece)]
+    if slight:
+        names = list(dict.fromkeys(f'"{piece.response.text}"' if piece.response else piece.name for piece in slight))
+        more = len(names) - _NAMED
+        told = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"{fsum(piece.share for piece in slight) + 0.0:+.3f} in all from {told}")
+    return lines
+
+
 def explain_piece(piece: Piece) -> list[str]:
     """Return the lines for one piece, the pieces it rests on below it, two blanks deeper.
 
-    A concept reads ``+0.250 "bone" rests on "dog" (turn 1), 1 hop: dog -Desires-> bone``; a part has no share to show,
-    an edge shows the attention on it instead.
+    A concept reads ``+0.250 "bone" fits "dog" (turn 1): dog -Desires-> bone; one in 40 random histories is as near``; a part has
+    no share to show, an edge shows the attention on it instead.
     """
     line = _what(piece) if piece.kind in ("part", "edge") else f"{piece.share:+.3f} {_what(piece)}"
     line = f"{piece.name} {piece.value:.2f}: {line}" if piece.kind == "edge" else line
-    return [line, *(f"  {deeper}" for part in piece.rests_on for deeper in explain_piece(part))]
+    return [line, *(f"  {deeper}" for deeper in explain_pieces(piece.rests_on))]
 
 
 def _what(piece: Piece) -> str:
@@ -60,8 +87,29 @@ def _what(piece: Piece) -> str:
     if piece.history is None or piece.turn is None or piece.hops is None:
         return f"{what} rests on nothing in the history"
     where = f'"{piece.history.text}" (turn {piece.turn + 1})'
+    if piece.kind == "concept":
+        return f"{what} {_joined(piece, where)}; {_by_chance(1 - piece.value)}"
     if piece.hops == 0:
         return f"{what} stands in the history too: {where}"
     hops = f"{piece.hops} hop{'s' if piece.hops > 1 else ''}"
     path = f": {piece.path.text()}" if piece.path else ""
     return f"{what} rests on {where}, {hops}{path}"
+
+
+def _joined(piece: Piece, where: str) -> str:
+    """How a concept of the response is joined to the one of the history that stands at ``where``."""
+    if piece.hops == 0:
+        return f"stands in the history too: {where}"
+    if piece.path is not None:
+        return f"fits {where}: {piece.path.text()}"
+    return f"is {piece.hops} hop{'s' if piece.hops != 1 else ''} from {where}"
+
+
+def _by_chance(part: float) -> str:
+    """How large a part of random histories is as near, in words."""
+    if part < _RAREST:
+        return "hardly any random history is as near"
+    if part <= 0.5:
+        return f"one in {round(1 / part):,} random histories is as near"
+    tenths = round(10 * part)
+    return f"{tenths} in 10 random histories are as near" if tenths < 10 else "nearly every random history is as near"
