@@ -17,6 +17,9 @@ from tacit.graph.names import text_of
 from tacit.graph.relations import ATOMIC_RELATIONS, CONCEPTNET_RELATIONS, verbalise
 from tacit.loaders import read_atomic, read_conceptnet, read_items
 from tacit.reasoning import load_metric, score_items
+from tacit.reasoning.chance import shipped_talk
+from tacit.reasoning.language import load_pipeline
+from tacit.reasoning.linking import Linker
 
 SAMPLE = Path(__file__).parents[1] / "api" / "sample"
 CONCEPTNET = SAMPLE / "conceptnet.csv"
@@ -163,13 +166,20 @@ def test_fitting_responses_are_better_grounded(scores: dict[str, float]) -> None
     assert not [name for name in pairs if scores[f"{name}/good"] < scores[f"{name}/bad"] + 0.1]
 
 
-@pytest.mark.parametrize(
-    ("name", "by_hand"),
-    [
-        ("dog/good", 1 / 2),  # walk, love and play are wishes of a dog, a park is a place for it: all one hop from dog
-        ("rain/good", (1 / 2 + 1 / 2 + 1 / 3) / 3),  # rain makes wet and makes want an umbrella; rain is weather, weather is cold
-        ("holiday/4", (1 / 4 + 1 / 4) / 2),  # travel is exciting, as a concert with a piano is; expensive, as a house of wood is
-    ],
-)
-def test_scores_worked_out_by_hand(scores: dict[str, float], name: str, by_hand: float) -> None:
-    assert scores[name] == pytest.approx(by_hand)
+def test_scores_agree_with_networkx(loaded: KnowledgeGraph, graph: nx.Graph, scores: dict[str, float]) -> None:
+    """The formula of docs/linking.md, worked out anew over networkx."""
+    talk, linker = shipped_talk(), Linker(loaded, load_pipeline())
+    found = sorted((uri, word) for word, uri in zip(talk.counts, loaded.resolve(list(talk.counts)), strict=True) if uri)
+    pool = [text_of(uri) for uri, word in found for _ in range(talk.counts[word])]
+    background = [pool[(2 * place + 1) * len(pool) // 1024] for place in range(512)]
+    for item in read_items(DIALOGUES, strict=True):
+        history = {text_of(mention.concept) for turn in item.history for mention in linker.link(turn)}
+        wanted = {text_of(mention.concept): mention.lemma for mention in linker.link(item.response)}
+        value = total = 0.0
+        for concept, lemma in wanted.items():
+            hops = nx.single_source_shortest_path_length(graph, concept)
+            nearest = min(hops[other] for other in history)
+            part = sum(hops[other] <= nearest for other in background) / 512
+            value += talk.idf(lemma) * (1 - part) ** len(history) * (nearest <= 3)
+            total += talk.idf(lemma)
+        assert scores[item.id] == pytest.approx(value / total, abs=1e-12), item.id

@@ -80,7 +80,7 @@ def client(request: pytest.FixtureRequest, everybody: dict[str, Any]) -> Any:
 def test_a_score_is_the_librarys_with_all_of_its_evidence(asked: Any, reasoner: Reasoner) -> None:
     expected = reasoner.score(HISTORY, RESPONSE, ["Soup it is."], explain=True)
     assert asked.score(HISTORY, RESPONSE, ["Soup it is."], explain=True) == expected
-    assert expected["grounding"].value == pytest.approx((1 / 2 + 1 / 2 + 1 / 3 + 1 / 3) / 4)
+    assert len(expected["grounding"].evidence.pieces) == 4
 
 
 def test_without_evidence_value_and_signature_are_the_same(client: Any, reasoner: Reasoner) -> None:

@@ -25,11 +25,11 @@ def test_words_and_claims_that_can_be_asked_for(tacit: Tacit, sample_graph: str,
     assert shown.status == 0, shown.err
     lines = shown.out.splitlines()
     assert lines[0] == "dinner/good"
-    assert '    +0.125 "soup" rests on "cook" (turn 2), 1 hop: cook <-CreatedBy- soup' in lines
-    assert "  grounding claims 5 edges of the graph" in lines
+    assert '    +0.245 "soup" fits "cook" (turn 2): cook <-CreatedBy- soup; one in 51 random histories is as near' in lines
+    assert "  grounding claims 4 edges of the graph" in lines
     assert "    soup -CreatedBy-> cook  weight 2, conceptnet /d/tacit/sample" in lines
     asked = [line.strip() for line in lines if line.strip().startswith("tacit cypher")]
-    assert len(asked) == 5
+    assert len(asked) == 4
     rows = tacit(*shlex.split(asked[0])[1:], "--json").json
     assert [(row["head_text"], row["relation"], row["tail_text"], row["weight"]) for row in rows] == [
         ("soup", "CreatedBy", "cook", 2.0)

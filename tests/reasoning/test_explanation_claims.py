@@ -115,7 +115,7 @@ def test_claims_of_real_dialogues_stand_in_the_real_graph(
 ) -> None:
     store = new_store()
     store.load(read_conceptnet(data_dir / "conceptnet" / "assertions-en.csv.gz", min_weight=2.0))
-    items = islice(read_items(data_dir / "dialogues" / "dailydialog-test.jsonl.gz"), 12)
+    items = islice(read_items(data_dir / "dialogues" / "dailydialog-test.jsonl.gz"), 30)
     with open_index(store, directory=tmp_path / "index") as index:
         reasoner = Reasoner(index, ["grounding", "commonsense"], pipeline=analyser)
         told = [

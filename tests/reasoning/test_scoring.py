@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from tacit.graph.errors import GraphUnavailable, InputError
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric, score_items
+from tacit.reasoning.chance import Talk
+from tacit.reasoning.grounding import Grounding
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.score import Item, Metric, Score
 
@@ -32,18 +34,21 @@ ITEMS: list[tuple[Any, Any, Any]] = [
 ] * 9
 
 
+TALK = Talk(9, {"moon": 7, "dog": 1})  # an eighth of the background is dog, which is next to bone
+
+
 @pytest.fixture(scope="module")
 def metric(oracle: OracleGraph, analyser: SpacyAnalyser) -> Metric:
-    return load_metric("grounding", oracle, pipeline=analyser)
+    return Grounding(oracle, analyser, talk=TALK)
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 def test_rows_come_in_input_order_whatever_the_batch(graph: KnowledgeGraph, analyser: SpacyAnalyser, batch_size: int) -> None:
-    metric = load_metric("grounding", graph, pipeline=analyser)
+    metric = Grounding(graph, analyser, talk=TALK)
     rows = [row.to_dict(explain=True) for row in score_items(ITEMS, [metric], batch_size=batch_size, explain=True)]
     assert [row["id"] for row in rows] == [identity for identity, _, _ in ITEMS]
     assert rows[:7] * 9 == rows
-    assert rows[0]["scores"] == {"grounding": 0.5}
+    assert rows[0]["scores"] == {"grounding": 7 / 8}
     assert rows[0]["signature"] == {"grounding": str(metric.signature)}
     assert rows[0]["evidence"]["grounding"]["pieces"][0]["path"]["text"] == "dog -Desires-> bone"
     assert rows[1] == {"id": "two", "error": "the history is one text; give a list of turns, oldest first"}
@@ -147,7 +152,7 @@ class Length:
 
 def test_several_metrics_share_a_row(metric: Metric) -> None:
     rows = [row.to_dict() for row in score_items(ITEMS[:3], [metric, Length(metric)])]
-    assert rows[0]["scores"] == {"grounding": 0.5, "length": 14.0}
+    assert rows[0]["scores"] == {"grounding": 7 / 8, "length": 14.0}
     assert "error" in rows[1]
 
 
@@ -158,6 +163,8 @@ from tacit.graph.names import concept_uri
 from tests.oracle import OracleGraph
 from tests.reasoning.conftest import WORLD
 from tacit.reasoning import load_metric, score_items
+from tacit.reasoning.chance import Talk
+from tacit.reasoning.grounding import Grounding
 rows = [Assertion(concept_uri(h), r, concept_uri(t), w, "conceptnet", "/d/test") for h, r, t, w in WORLD]
 metric = load_metric("grounding", OracleGraph(rows))
 for row in score_items(json.load(sys.stdin), [metric], batch_size=5, explain=True):

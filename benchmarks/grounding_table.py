@@ -1,0 +1,107 @@
+"""How well grounding agrees with people, corrected for chance and not, per data set and system.
+
+    python benchmarks/grounding_table.py GRAPH JUDGEMENTS... [--resamples N] [--seed N]
+
+"Closeness" is what grounding was before: the mean over the response's concepts of 1 / (1 + hops to the nearest concept of the
+history), within 6 hops. Both come from one reading of the texts. Intervals are 95% of a cluster bootstrap: conversations are
+drawn with replacement, and both scores are correlated on the same draws. Rows of one file belong to one conversation when their
+histories are equal, or when one history begins with all turns of the other's and these are at least two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tacit.graph import open_graph, open_index
+from tacit.loaders import Judgement, read_judgements
+from tacit.reasoning.grounding import Grounding
+from tacit.reasoning.language import load_pipeline
+from tacit.reasoning.score import Score
+
+Values = NDArray[np.float64]
+FARTHEST = 6
+BY_SYSTEM = ("dailydialog_EVAL", "empatheticdialogues")  # GRADE's file; DECO has a dozen systems with few responses each
+
+
+def closeness(score: Score) -> float:
+    """Return the mean of 1 / (1 + hops) over the concepts of a response, 0 without any."""
+    near = [0.0 if piece.hops is None else 1 / (1 + piece.hops) for piece in score.evidence.pieces]
+    return sum(near) / len(near) if near else 0.0
+
+
+def conversations(histories: Sequence[tuple[str, ...]]) -> list[NDArray[np.int64]]:
+    """Return the places of the rows of each conversation."""
+    known: dict[tuple[str, ...], int] = {}
+    groups: list[list[int]] = []
+    for place in sorted(range(len(histories)), key=lambda place: (len(histories[place]), place)):
+        history = histories[place]
+        starts = (history[:length] for length in range(len(history), 0, -1) if length >= 2 or length == len(history))
+        group = next((known[start] for start in starts if start in known), None)
+        if group is None:
+            group = len(groups)
+            groups.append([])
+        known[history] = group
+        groups[group].append(place)
+    return [np.array(group) for group in groups]
+
+
+def pearson(one: Values, other: Values) -> float:
+    """Return the correlation, NaN where one does not vary."""
+    return float(np.corrcoef(one, other)[0, 1]) if np.ptp(one) and np.ptp(other) else float("nan")
+
+
+def row(name: str, judged: Sequence[Judgement], old: Values, new: Values, resamples: int, seed: int) -> str:
+    """Return one line of the table."""
+    ratings = np.array([one.rating for one in judged])
+    groups = conversations([one.history for one in judged])
+    random = np.random.default_rng(seed)
+    draws = np.empty((resamples, 3))
+    for draw in draws:
+        places = np.concatenate([groups[group] for group in random.integers(len(groups), size=len(groups))])
+        before, after = pearson(old[places], ratings[places]), pearson(new[places], ratings[places])
+        draw[:] = before, after, after - before
+    before, after = pearson(old, ratings), pearson(new, ratings)
+    low, high = np.nanquantile(draws, (0.025, 0.975), axis=0)
+    cells = [
+        f"{value:{sign}.3f} [{a:{sign}.3f}, {b:{sign}.3f}]"
+        for value, sign, a, b in zip((before, after, after - before), ("", "", "+"), low, high, strict=True)
+    ]
+    return f"| {name} | {len(judged):,} ({len(groups):,}) | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph")
+    parser.add_argument("judgements", nargs="+", type=Path)
+    parser.add_argument("--resamples", type=int, default=2_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    analyser = load_pipeline()
+    lines = []
+    with open_graph(arguments.graph) as store, open_index(store) as graph:
+        metric = Grounding(graph, analyser)
+        far = Grounding(graph, analyser, max_hops=FARTHEST, linker=metric.linker)
+        print(f"signature {metric.signature}\n")
+        for file in arguments.judgements:
+            print(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}")
+            judged = [one for one in read_judgements(file) if isinstance(one, Judgement)]
+            items = [(one.history, one.response) for one in judged]
+            old = np.array([closeness(score) for score in far.score_batch(items)])
+            new = np.array([score.value for score in metric.score_batch(items)])
+            names = [f"{one.dataset}, {one.system}" if one.system and one.dataset in BY_SYSTEM else one.dataset for one in judged]
+            for name in dict.fromkeys(names):
+                places = [place for place, other in enumerate(names) if other == name]
+                some = [judged[place] for place in places]
+                lines.append(row(name, some, old[places], new[places], arguments.resamples, arguments.seed))
+    print("\n| Pearson | responses (conversations) | closeness | grounding | difference |\n|---|---|---|---|---|")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
