@@ -89,7 +89,8 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
     {
         "grounding": MetricKind(
             home="grounding:make", graph=True, range="0 to 1", better="higher",
-            summary="How near the response's concepts are to those of the history in the graph.",
+            summary="How much nearer the response's concepts are to the history's than chance brings them.",
+            chosen_on=("dailydialog-gupta", "persona-zhao", "dailydialog-zhao", "fed-turn"), learnt_from=_TOPICAL,
         ),
         "commonsense": MetricKind(
             home="commonsense.metric:make", graph=True, range="0 to 1", better="higher",

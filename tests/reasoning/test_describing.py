@@ -48,7 +48,7 @@ def test_every_option_is_explained(name: str) -> None:
 def test_options_have_types_ranges_and_defaults() -> None:
     options = {one.name: one for one in describe_options("grounding")}
     hops = options["max_hops"]
-    assert (hops.type, hops.default) == ("whole number", 6)
+    assert (hops.type, hops.default) == ("whole number", 3)
     assert (hops.least, hops.greatest, hops.range) == (0, 6, "0 to 6")
     assert (options["cache_size"].range, options["language"].range) == (">= 0", "")
 
