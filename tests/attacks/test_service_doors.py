@@ -164,6 +164,7 @@ def test_a_body_of_many_values_is_refused_within_a_few_times_its_size(name: str,
     finally:
         tracemalloc.stop()
     assert caught.value.status == 422
+    assert caught.value.kind == ("too-many-items" if name == "items" and size < 1_000_000 else "too-many-values")
     assert len(caught.value.extra.get("errors", ())) <= 20
     assert peak < 40e6 + 3 * size
 
@@ -411,7 +412,8 @@ def test_four_thousand_slow_connections_keep_nobody_out(sample_graph: str, keys:
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as service:
         assert service.stderr is not None
         line = next(line for line in service.stderr if '"listening"' in line)
-        threading.Thread(target=lambda: list(service.stderr or ()), daemon=True).start()
+        reader = threading.Thread(target=service.stderr.read, daemon=True)
+        reader.start()
         port = json.loads(line)["url"].rpartition(":")[2]
         with subprocess.Popen([sys.executable, "-c", attack, port], stdout=subprocess.PIPE, text=True) as attacker:
             assert attacker.stdout is not None
@@ -427,6 +429,8 @@ def test_four_thousand_slow_connections_keep_nobody_out(sample_graph: str, keys:
                 time.sleep(0.2)
             attacker.kill()
         service.terminate()
+        assert service.wait(60) == 0
+        reader.join(10)
     assert answered > 10
 
 
