@@ -14,9 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph, open_index
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; those of fetching have one of their own
+
+# A machine that is busy with other tests is no fault of the one that is slow on it.
+settings.register_profile("tacit", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tacit")
 
 REPOSITORY = Path(__file__).parents[1]
 HOW_TO_GET_A_SERVER = (
