@@ -25,6 +25,7 @@ from tacit.graph import (
     QueryTimeout,
     ServiceError,
     ServiceUnavailable,
+    UnknownName,
 )
 
 from .pretending import Handler, Service, problem
@@ -124,7 +125,7 @@ def test_an_answer_that_takes_too_long_is_not_asked_for_again(score: Callable[..
         (problem(504, "query-timeout"), QueryTimeout, "try again"),
         (problem(422, "invalid-input"), InputError, "try again"),
         (problem(401, "no-key", "give a key"), InputError, "give a key"),
-        (problem(404, "unknown-concept"), InputError, "try again"),
+        (problem(404, "unknown-concept"), UnknownName, "try again"),
         (problem(500, "failure"), ServiceError, "try again"),
         (httpx.Response(502, text="<html>bad gateway"), ServiceUnavailable, "answers 502 Bad Gateway"),
         (httpx.Response(500, json=["no", "document"]), ServiceError, "answers 500"),
