@@ -49,7 +49,11 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> str:
     module = types.ModuleType("tacit.reasoning.tiny_for_tests")
     module.make = lambda graph=None: Tiny()  # type: ignore[attr-defined]  # noqa: ARG005
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(registry, "KINDS", {**registry.KINDS, "tiny": MetricKind("tiny_for_tests:make", "vowels")})
+    monkeypatch.setattr(
+        registry,
+        "KINDS",
+        {**registry.KINDS, "tiny": MetricKind(home="tiny_for_tests:make", summary="vowels", range="0 or more", better="")},
+    )
     return "tiny"
 
 
