@@ -12,8 +12,8 @@ the inverse document frequency of ``w`` in talk:
 
     score = sum(idf(w) * value(w)) / sum(idf(w))
 
-It lies in 0..1, and higher is better. It is 0 when the response, or the history, mentions no concept, and NaN when the graph
-knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and, where
+It lies in 0..1, and higher is better. There is none (NaN) when the response, or the history, mentions no concept, or when the
+graph knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and, where
 chance seldom brings it as near, the most telling shortest path.
 """
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from math import nan, prod
+from math import prod
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -29,11 +29,11 @@ from ..graph.answers import check_hops
 from ..graph.model import Path
 from ..graph.protocol import KnowledgeGraph
 from .chance import Background, Near, Talk, farther, shipped_talk
-from .language import Analyser, open_analyser
+from .language import Analyser, is_english, open_analyser
 from .linking import Linker, Mention
-from .score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from .score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
 
-VERSION = 2
+VERSION = 3
 FARTHEST = 3  # almost everything is within 3 hops of everyday concepts, so that what is farther is worth nothing
 TELLING = 0.75  # a path is evidence when at least this part of random histories is farther
 
@@ -94,6 +94,7 @@ class Grounding(BatchScoring):
         self.graph = graph
         self.max_hops = check_hops(max_hops, least=0)
         self.linker = linker or Linker(graph, analyser)
+        self.reads_english = self.linker.language == "en" and is_english(self.linker.analyser)
         self.background = Background(graph, talk or shipped_talk(), language=self.linker.language)
         self.signature = Signature(
             self.name,
@@ -136,12 +137,9 @@ class Grounding(BatchScoring):
     def _score(self, side: _Sides, reach: dict[Near, float], explain: bool) -> Score:
         """Score one response."""
         if not side.wanted:
-            return Score(0.0, Evidence(note=NO_RESPONSE), self.signature)
+            return no_score(NO_RESPONSE, self.signature)
         if not side.known or not self.background.drawn:
-            pieces = tuple(Piece("concept", 0.0, 0.0, mention) for mention in side.wanted)
-            return Score(
-                *(nan, Evidence(note=NO_BACKGROUND)) if side.known else (0.0, Evidence(pieces, NO_HISTORY)), self.signature
-            )
+            return no_score(NO_BACKGROUND if side.known else NO_HISTORY, self.signature)
         weights = [self.background.talk.idf(mention.lemma) for mention in side.wanted]
         total = sum(weights)
         parts = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)

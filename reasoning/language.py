@@ -129,6 +129,11 @@ class SpacyAnalyser:
                 raise ModelError(f"the spaCy pipeline {name} gives no {attribute}; choose one that has a {component}")
 
     @property
+    def language(self) -> str:
+        """Two-letter code of the language that the pipeline reads."""
+        return str(self.nlp.lang)
+
+    @property
     def signature(self) -> str:
         """Digest of the pipeline's files with spaCy's version, whose stop words and rules take part."""
         from spacy.about import __version__
@@ -288,6 +293,11 @@ def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
         ModelError: it cannot be opened.
     """
     return _opened(pipeline) if pipeline is None or isinstance(pipeline, (str, Path)) else pipeline
+
+
+def is_english(analyser: Analyser) -> bool:
+    """Return whether an analyser reads English; one that does not say so is taken to."""
+    return getattr(analyser, "language", "en") == "en"
 
 
 @lru_cache(maxsize=4)

@@ -7,15 +7,17 @@ them back: what was read equals what was written. It raises ``KeyError``, ``Type
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from ..graph.collecting import rare_cycle_search
 from ..graph.errors import InputError
 from ..graph.model import Assertion, Path
+from .judgeable import why_not
 from .linking import Mention
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 Item = tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
 
 LONGEST_TURN = 200_000
+
+_SIGNS = "|\\"
 
 _RARE = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")
 
@@ -57,26 +61,52 @@ class Signature:
     version: int
 
     def __str__(self) -> str:
-        return "|".join([self.metric, *(f"{name}:{value}" for name, value in self.parts), f"v:{self.version}"])
+        """Return ``metric|name:value|…|v:version``; a bar, a backslash, and a colon in a name, have a backslash before them."""
+        parts = (f"{_escaped(name, _SIGNS + ':')}:{_escaped(value, _SIGNS)}" for name, value in self.parts)
+        return "|".join([_escaped(self.metric, _SIGNS), *parts, f"v:{self.version}"])
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the signature that reads ``text``; a bar that no name and colon follow belongs to the value before it.
+        """Return the signature that reads ``text``, as ``str`` writes it.
+
+        Signatures of older versions, which escaped nothing, are read too: a bar that no name and colon follow belongs to the
+        value before it, and a backslash stands for itself where it escapes nothing.
 
         Raises:
             ValueError: it is no signature.
         """
-        metric, *words = text.split("|")
+        metric, *words = _split(text, "|")
         parts: list[str] = []
         for word in words:
-            if ":" in word or not parts:
+            if len(_split(word, ":")) > 1 or not parts:
                 parts.append(word)
             else:
                 parts[-1] += f"|{word}"
-        *named, last = [part.partition(":") for part in parts] or [("", "", "")]
-        if not metric or last[0] != "v" or not all(colon for _, colon, _ in named):
+        *named, last = [_split(part, ":") for part in parts] or [[""]]
+        if not metric or last[0] != "v" or any(len(part) < 2 for part in (*named, last)):
             raise ValueError(f"{text!r} is no signature")
-        return cls(metric, tuple((name, value) for name, _, value in named), int(last[2]))
+        pairs = tuple((_unescaped(name), _unescaped(":".join(value))) for name, *value in named)
+        return cls(_unescaped(metric), pairs, int(last[1]))
+
+
+def _escaped(text: str, signs: str) -> str:
+    """Return ``text`` with a backslash before each of ``signs``, of which the backslash must be one."""
+    return "".join(f"\\{sign}" if sign in signs else sign for sign in text)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([\\|:])", r"\1", text)
+
+
+def _split(text: str, sign: str) -> list[str]:
+    """Return the parts of ``text`` between those ``sign`` that have no backslash before them."""
+    parts, start, place = [], 0, 0
+    while place < len(text):
+        if text[place] == sign:
+            parts.append(text[start:place])
+            start = place + 1
+        place += 2 if text[place] == "\\" else 1
+    return [*parts, text[start:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +209,9 @@ class Score:
     percentile: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON; null where the metric cannot judge."""
         return {
-            "value": self.value,
+            "value": None if isnan(self.value) else self.value,
             "percentile": self.percentile,
             "evidence": self.evidence.to_dict(),
             "signature": str(self.signature),
@@ -227,9 +257,11 @@ class BatchScoring(ABC):
     Attributes:
         together: items that a stream gives it at a time unless the caller says how many; it changes the speed and nothing else.
             An encoder gains from many, since it finds more texts of one length; slow metrics show their progress by batches.
+        reads_english: it interprets English; a response that is not English, or no sentence (:mod:`.judgeable`), has no score.
     """
 
     together: int = 1024
+    reads_english: bool = False
 
     _own: Signature
     _referred: tuple[Signature, Reference | None] | None = None
@@ -270,16 +302,27 @@ class BatchScoring(ABC):
     def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
         """Score many responses; see :class:`Metric`."""
         checked = [check_item(*item) for item in items]
+        reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in checked]
+        readable = [item for item, reason in zip(checked, reasons, strict=True) if not reason]
         with rare_cycle_search():
-            scores = self.score_checked(checked, explain)
+            found = iter(self.score_checked(readable, explain) if readable else ())
+            scores = [no_score(reason, self.signature) if reason else next(found) for reason in reasons]
         reference = self.reference
         if reference is None:
             return scores
-        return [Score(one.value, one.evidence, one.signature, reference.percentile(one.value)) for one in scores]
+        return [
+            one if isnan(one.value) else Score(one.value, one.evidence, one.signature, reference.percentile(one.value))
+            for one in scores
+        ]
 
     @abstractmethod
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
         """Score items that were checked, one score each, in order."""
+
+
+def no_score(reason: str, signature: Signature) -> Score:
+    """Return the score of a response that a metric cannot judge: NaN, with a note of the ``reason``."""
+    return Score(nan, Evidence(note=reason), signature)
 
 
 def check_item(history: Any, response: Any, references: Any = ()) -> CheckedItem:

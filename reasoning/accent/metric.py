@@ -2,8 +2,7 @@
 
 Event tuples are found in the response and the turn before it, each gets its compatibility with what is known
 (:mod:`tacit.reasoning.accent.scorers`), and the score is their mean, in 0..1. The profiles differ in what a response without
-tuples is worth: 0.5 in ``paper``; in ``tacit``, the default, what responses are worth on average, since finding no tuple says
-nothing.
+tuples is worth: 0.5 in ``paper``; in ``tacit``, the default, it has no score (NaN), since finding no tuple says nothing.
 """
 
 from __future__ import annotations
@@ -17,23 +16,17 @@ from ...graph.model import Path as GraphPath
 from ...graph.names import event_uri, normalise_event
 from ...graph.protocol import KnowledgeGraph
 from ..linking import Mention
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
 from .asserted import Asserted
 from .scorers.tuplescore import Close, Triple, TupleScore, TupleScorer
 from .tuples import EventTuple, Extractor, Where
 
-VERSION = 1
-
-PRIORS = {"blend": 0.61, "compatibility": 0.75, "retriever": 0.75, "llm-probe": 0.6}
-"""What responses with a tuple are worth on average, by scorer: means over 1,955 of 3,000 responses drawn from the training sets
-of DailyDialog and EmpatheticDialogues (131 of 200 for ``llm-probe``), with the extractor rules over ATOMIC-2020; no rating has a
-part in them."""
+VERSION = 2
 
 PROFILES = ("tacit", "paper")
 PAPER_PRIOR = 0.5
-NO_TUPLES = "no event tuple was found, so this is what responses are worth {}"
-ON_AVERAGE = "on average"
-IN_THE_PAPER = "in the paper when nothing is found"
+NO_TUPLES = "no event tuple was found in the response"
+IN_THE_PAPER = "no event tuple was found, and the paper gives 0.5 to such a response"
 
 
 class Accent(BatchScoring):
@@ -42,10 +35,8 @@ class Accent(BatchScoring):
     name = "accent"
     together = 256
 
-    def __init__(
-        self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit", prior: float
-    ) -> None:
-        """Score what ``extractor`` finds by ``scorer``; ``prior`` is the value of a response without tuples.
+    def __init__(self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit") -> None:
+        """Score what ``extractor`` finds by ``scorer``.
 
         Raises:
             InputError: there is no such profile.
@@ -56,14 +47,14 @@ class Accent(BatchScoring):
         self.extractor = extractor
         self.scorer = scorer
         self.profile = profile
-        self.prior = PAPER_PRIOR if profile == "paper" else prior
+        self.reads_english = profile != "paper"
         self.signature = Signature(
             self.name,
             (
                 ("graph", graph.manifest().digest),
                 ("extractor", extractor.signature),
                 ("scorer", scorer.signature),
-                ("profile", profile if profile == "paper" else f"{profile},{self.prior:g}"),
+                ("profile", profile),
             ),
             VERSION,
         )
@@ -77,9 +68,10 @@ class Accent(BatchScoring):
 
     def _score(self, item: CheckedItem, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
         if not tuples:
-            base = Piece("base", self.prior, self.prior, name="no event tuple")
-            why = IN_THE_PAPER if self.profile == "paper" else ON_AVERAGE
-            return Score(self.prior, Evidence((base,), NO_TUPLES.format(why)), self.signature)
+            if self.profile != "paper":
+                return no_score(NO_TUPLES, self.signature)
+            base = Piece("base", PAPER_PRIOR, PAPER_PRIOR, name="no event tuple")
+            return Score(PAPER_PRIOR, Evidence((base,), IN_THE_PAPER), self.signature)
         judged = [scores[one.head, one.relation, one.tail] for one in tuples]
         asserted = self.asserted if explain else None
         pieces = tuple(_piece(item, one, score, len(tuples), asserted) for one, score in zip(tuples, judged, strict=True))
@@ -182,14 +174,12 @@ def make(
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
     opener = Opener(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
     chosen = scorer or ("compatibility" if profile == "paper" else "blend")
-    prior = PAPER_PRIOR
     if isinstance(chosen, str):
-        prior = PRIORS.get(chosen, PAPER_PRIOR)
         tails = None
         if chosen in ("compatibility", "blend"):
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
         chosen = opener.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
-    return Accent(graph, found, chosen, profile=profile, prior=prior)
+    return Accent(graph, found, chosen, profile=profile)
 
 
 def _extractor(name: str, graph: KnowledgeGraph, model: str | Path | None, pipeline: Any, device: str | None) -> Extractor:

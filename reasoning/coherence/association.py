@@ -25,13 +25,14 @@ from .parts import Measure, PartMetric, Turn, said
 from .terms import Term, terms_of
 
 UNKNOWN = "no term of the response is known"
+UNKNOWN_TURN = "no term of the turn before the response is known"
 
 
 class Association:
     """The part, over one graph of associations."""
 
     name = "association"
-    version = 1
+    version = 2
 
     def __init__(self, graph: AssociationGraph, digest: str) -> None:
         """Measure by ``graph``, which ``digest`` stands for in signatures."""
@@ -53,7 +54,7 @@ class Association:
         if not asked:
             return Measure(0.0, note=UNKNOWN)
         if not wanted:
-            return Measure(0.0)
+            return Measure(0.0, note=UNKNOWN_TURN)
         if self.graph.counted:
             edges, weights, rarity = self.graph.expected(callers, numbers)
             worth = weights.mean(axis=0, dtype=np.float64)

@@ -40,7 +40,7 @@ class Expectation:
     """The part, over one language model; what one was asked last is remembered for all that ask the same model."""
 
     name = "expectation"
-    version = 1
+    version = 2
     together = 128
 
     def __init__(self, model: CausalModel) -> None:

@@ -16,16 +16,16 @@ from typing import Any
 
 from ...graph.errors import InputError
 from ..encoder import CACHE_SIZE
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
 from .association import Association
 from .checkpoint import EXPECTATION, Checkpoint, Weights, open_checkpoint, open_encoder_of, open_language_model_of
 from .expectation import Expectation
-from .parts import Measure, Part, items_at_a_time, silent
+from .parts import NO_HISTORY, Measure, Part, items_at_a_time, said
 from .repetition import Repetition
 from .selection import Selection
 from .similarity import Similarity
 
-VERSION = 1
+VERSION = 2
 
 _BASE = "before any part speaks"
 
@@ -34,6 +34,7 @@ class Coherence(BatchScoring):
     """The metric, over some parts and how they are weighed; see :func:`make`."""
 
     name = "coherence"
+    reads_english = True
 
     def __init__(self, parts: Sequence[Part], weights: Weights, digest: str) -> None:
         """Weigh ``parts``, which are those of ``weights`` in their order; ``digest`` stands for the checkpoint."""
@@ -50,19 +51,21 @@ class Coherence(BatchScoring):
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
-        """Score responses; a blank one, and one after nothing, has the value of parts that all say 0."""
+        """Score responses; one after nothing has no score."""
         signature = self.signature
-        notes = [silent(item) for item in items]
-        heard = [item for item, note in zip(items, notes, strict=True) if not note]
+        heard = [item for item in items if said(item)]
         rows = zip(*(part.measure(heard, explain) for part in self.parts), strict=True)
         scores = []
-        for note in notes:
-            measures = [Measure(0.0)] * len(self.parts) if note else next(rows)
+        for item in items:
+            if not said(item):
+                scores.append(no_score(NO_HISTORY, signature))
+                continue
+            measures = next(rows)
             shares = [weight * measure.value + 0.0 for weight, measure in zip(self.weights.weights, measures, strict=True)]
             weighed = zip(self.parts, measures, self.weights.weights, strict=True)
             bias = self.weights.bias
             pieces = (Piece("base", bias, bias, name=_BASE), *(_piece(*row) for row in weighed)) if explain else ()
-            scores.append(Score(bias + sum(shares), Evidence(pieces, note), signature))
+            scores.append(Score(bias + sum(shares), Evidence(pieces), signature))
         return scores
 
 

@@ -1,18 +1,19 @@
 """What a part of coherence is, and how it stands alone as a metric.
 
 A part gives each response a number and, when asked, the pieces that the number is made of; as a metric of its own that number
-is the score. What a part cannot speak of (nothing was said before, or the response is blank) has the value 0 and a note.
+is the score. Where a part cannot judge, its measure has a note and the value 0, which is how the regression reads it; the part
+as a metric gives no score (NaN). Where nothing was said before the response, neither a part nor the whole gives a score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import nan
 from typing import NamedTuple, Protocol
 
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 
 NO_HISTORY = "nothing is said before the response"
-NO_RESPONSE = "the response is blank"
 
 
 class Turn(NamedTuple):
@@ -23,7 +24,7 @@ class Turn(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """What a part says of one response; the shares of the pieces add up to the value."""
+    """What a part says of one response; the shares of the pieces add up to the value. A note says why it cannot judge."""
 
     value: float
     pieces: tuple[Piece, ...] = ()
@@ -47,6 +48,8 @@ class Part(Protocol):
 class PartMetric(BatchScoring):
     """A part as a metric of its own."""
 
+    reads_english = True
+
     def __init__(self, part: Part) -> None:
         self.part = part
         self.name = part.name
@@ -57,27 +60,20 @@ class PartMetric(BatchScoring):
         return Signature(self.name, self.part.depends, self.part.version)
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
-        """Score responses; blank ones, and such after nothing, have the value 0."""
+        """Score responses; those after nothing, and those that the part cannot judge, have no score."""
         signature = self.signature
-        notes = [silent(item) for item in items]
-        measures = iter(self.part.measure([item for item, note in zip(items, notes, strict=True) if not note], explain))
+        measures = iter(self.part.measure([item for item in items if said(item)], explain))
         scores = []
-        for note in notes:
-            measure = Measure(0.0, note=note) if note else next(measures)
-            scores.append(Score(measure.value, Evidence(measure.pieces, measure.note), signature))
+        for item in items:
+            measure = next(measures) if said(item) else Measure(0.0, note=NO_HISTORY)
+            value = nan if measure.note else measure.value
+            scores.append(Score(value, Evidence(measure.pieces, measure.note), signature))
         return scores
 
 
 def items_at_a_time(parts: Iterable[Part], most: int = BatchScoring.together) -> int:
     """Return how many items these parts are given at a time: the fewest that one of them asks for, or ``most``."""
     return min(most, *(int(getattr(part, "together", most)) for part in parts))
-
-
-def silent(item: CheckedItem) -> str:
-    """Return why nothing can be said of a response, an empty text when something can."""
-    if not item.response.strip():
-        return NO_RESPONSE
-    return "" if any(turn.strip() for turn in item.history) else NO_HISTORY
 
 
 def said(item: CheckedItem) -> list[Turn]:

@@ -25,7 +25,7 @@ class Repetition:
     """The part; it needs no model."""
 
     name = "repetition"
-    version = 1
+    version = 2
     depends: tuple[tuple[str, str], ...] = (("turns", str(TURNS)), ("words", str(LEAST_WORDS)), ("overlap", f"{LOW}-{HIGH}"))
 
     def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:

@@ -27,7 +27,7 @@ class Selection:
     """The part, over one encoder and the head that was trained on it."""
 
     name = "selection"
-    version = 1
+    version = 2
 
     def __init__(self, encoder: TextEncoder, head: SelectionHead, digest: str) -> None:
         """Measure by ``head``, which ``digest`` stands for in signatures."""

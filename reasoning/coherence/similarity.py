@@ -20,7 +20,7 @@ class Similarity:
     """The part, over one encoder."""
 
     name = "similarity"
-    version = 1
+    version = 2
 
     def __init__(self, encoder: TextEncoder) -> None:
         self.encoder = encoder

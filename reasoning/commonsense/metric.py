@@ -3,7 +3,8 @@
 The score is in the range of the ratings that the model learnt from, higher is better; the model that ships with tacit gives 0..1.
 Explained, it is the mean over the model's background sample and a Shapley value for each feature, which add up to the score, and
 the triples that were counted share what their count is worth. What lies outside the range that training saw counts as its edge,
-so an endless response is judged as the longest one seen, and an empty one as the shortest. It is NaN only where a feature is.
+so an endless response is judged as the longest one seen. There is no score (NaN) for a response that is no English sentence, that
+has no words, or that has a feature that is no number.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 
 from ...graph.errors import InputError, ModelError
 from ...graph.protocol import KnowledgeGraph
-from ..language import Analyser
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ..language import Analyser, is_english
+from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
 from ..words import count_words
 from .features import LOSSES, FeatureExtractor, open_features
 from .modelfile import load_regressor
@@ -28,7 +29,7 @@ from .shapley import shapley_values
 if TYPE_CHECKING:
     from ..likelihood import CausalModel
 
-VERSION = 1
+VERSION = 2
 
 SHIPPED = Path(__file__).parent / "model"
 NO_WORD = "the response has no words"
@@ -62,6 +63,7 @@ class Commonsense(BatchScoring):
             raise InputError(f"an explanation cannot name {evidence} triples; give 0 or more")
         self.model = model
         self.features = features
+        self.reads_english = features.triples is None or is_english(features.triples.linker.analyser)
         self.evidence = evidence
 
     def own_signature(self) -> Signature:
@@ -82,16 +84,16 @@ class Commonsense(BatchScoring):
             for place, row in zip(known.tolist(), shares, strict=True):
                 pieces[place] = self._pieces(items[place], values[place], row, base)
         return [
-            Score(score, Evidence(found, self._note(item, row, score)), self.signature)
+            no_score(NO_WORD, self.signature)
+            if not count_words(item.response)
+            else Score(score, Evidence(found, self._note(row, score)), self.signature)
             for item, score, row, found in zip(items, scores.tolist(), values, pieces, strict=True)
         ]
 
-    def _note(self, item: CheckedItem, values: Matrix, score: float) -> str:
+    def _note(self, values: Matrix, score: float) -> str:
         """Say where the value does not speak for itself."""
         if np.isnan(score):
             return NO_NUMBER
-        if not count_words(item.response):
-            return NO_WORD
         counts = [value for name, value in zip(self.model.features, values, strict=True) if name in _HOPS]
         return NO_TRIPLE if counts and not any(counts) else ""
 

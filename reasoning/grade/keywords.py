@@ -110,11 +110,12 @@ class KeywordFinder:
 
     def of_texts(self, texts: Sequence[str]) -> list[tuple[Keyword, ...]]:
         """Return the keywords of each utterance, one for a concept, strongest first, then by place; at most ``most`` each."""
-        fresh = [text for text in dict.fromkeys(texts) if self._known.get(text) is None]
-        found = dict(zip(fresh, map(self.strongest, fresh, self.linker.link_batch(fresh)), strict=True))
-        for text, keywords in found.items():
-            self._known.put(text, keywords)
-        return [found[text] if text in found else self._known.get(text) or () for text in texts]
+        found = {text: self._known.get(text) for text in texts}
+        fresh = [text for text, keywords in found.items() if keywords is None]
+        for text, mentions in zip(fresh, self.linker.link_batch(fresh), strict=True):
+            found[text] = self.strongest(text, mentions)
+            self._known.put(text, found[text] or ())
+        return [found[text] or () for text in texts]
 
     def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
         """Return the keywords of a dialogue, at most ``most``, from those of its utterances.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import InputError, ModelError
 from ...graph.protocol import KnowledgeGraph
 from ..encoder import TextEncoder, open_encoder
-from ..language import Analyser, open_analyser
+from ..language import Analyser, is_english, open_analyser
 from ..linking import Linker
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
 from .checkpoint import Checkpoint, load_checkpoint
@@ -28,7 +28,7 @@ from .vectors import ConceptVectors, EncodedVectors, TableVectors, VectorTable
 if TYPE_CHECKING:
     from torch import Tensor
 
-VERSION = 1
+VERSION = 2
 Starts = Callable[[Sequence[str]], Floats]
 
 TOGETHER = 1024  # items whose texts are analysed and encoded together
@@ -69,6 +69,7 @@ class Grade(BatchScoring):
         _check_same("sentence encoder", checkpoint.encoder, encoder.signature)
         if config.graph:
             _check_same("concept vectors", checkpoint.vectors, vectors.signature)
+        self.reads_english = is_english(analyser)
         self.checkpoint = checkpoint
         self.config = config
         self.graph = graph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tacit.graph.errors import InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
-from tacit.reasoning.accent.metric import PRIORS, Accent, make
+from tacit.reasoning.accent.metric import Accent, make
 from tacit.reasoning.accent.scorers.compact import to_bytes
 from tacit.reasoning.accent.scorers.tuplescore import Close, Triple, TupleScore
 from tacit.reasoning.accent.tails.source import KnownTail, Origin
@@ -82,26 +83,27 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(graph: WritableGraph, profile: str = "tacit") -> tuple[Accent, Fixed]:
     scorer = Fixed()
     extractor = Told({"two": [FEED, HAPPY], "one": [HAPPY], "is happy so": [HAPPY]})
-    return Accent(graph, extractor, scorer, profile=profile, prior=0.6), scorer
+    return Accent(graph, extractor, scorer, profile=profile), scorer
 
 
 def test_the_score_is_the_mean_over_tuples(graph: WritableGraph) -> None:
     metric, scorer = told(graph)
-    two, one, none = metric.score_batch([(["i bought a dog"], "two"), (["i bought a dog"], "one"), ([], "nothing happens")])
-    assert (two.value, one.value, none.value) == (pytest.approx(0.5), pytest.approx(0.8), 0.6)
+    two, one = metric.score_batch([(["i bought a dog"], "two"), (["i bought a dog"], "one")])
+    assert (two.value, one.value) == (pytest.approx(0.5), pytest.approx(0.8))
     assert len(scorer.asked) == 2  # each distinct tuple once
-    for score in (two, one, none):
+    for score in (two, one):
         assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value)
     assert metric.score(["i bought a dog"], "two").value == two.value
 
 
 def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: WritableGraph) -> None:
-    (default,), (paper,) = (told(graph, profile)[0].score_batch([([], "")]) for profile in ("tacit", "paper"))
-    assert (default.value, paper.value) == (0.6, 0.5)
-    assert "on average" in default.evidence.note
-    assert "in the paper" in paper.evidence.note
-    assert default.signature != paper.signature
-    assert all(0 < prior < 1 for prior in PRIORS.values())
+    for response in ("nothing happens", "", "asdf qwer zxcv"):
+        default, paper = (told(graph, profile)[0].score([], response) for profile in ("tacit", "paper"))
+        assert isnan(default.value)
+        assert (default.evidence.pieces, paper.value) == ((), 0.5)
+        assert "the paper gives 0.5" in paper.evidence.note
+        assert default.signature != paper.signature
+    assert told(graph)[0].score([], "nothing happens").evidence.note == "no event tuple was found in the response"
     with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper"):
         told(graph, "mine")
 
@@ -136,7 +138,7 @@ def test_what_a_score_is_worked_out_from_is_told(graph: WritableGraph) -> None:
         def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
             return [TupleScore(0.7, parts=(("chance of yes", 0.9), ("share of surprise saved", 0.2))) for _ in tuples]
 
-    metric = Accent(graph, Told({"is happy so": [HAPPY]}), Parted(), prior=0.6)
+    metric = Accent(graph, Told({"is happy so": [HAPPY]}), Parted())
     assert explanation.explain(metric.score(["i bought a dog today"], "is happy so")).splitlines()[1:4] == [
         "  +0.700 PersonX buys a dog -xReact-> PersonX is happy (0.70)",
         "    chance of yes 0.9",
@@ -229,17 +231,18 @@ def test_alone_and_in_batches_of_any_order_the_scores_are_the_same(graph: Writab
     together = metric.score_batch(items)
     backwards = make(graph, extractor=Told(tuples), encoder=WordEncoder(), model=model).score_batch(items[::-1])[::-1]
     for item, one, other in zip(items, together, backwards, strict=True):
-        assert metric.score(*item).value == pytest.approx(one.value, abs=1e-6)
-        assert other.value == pytest.approx(one.value, abs=1e-6)
+        assert metric.score(*item).value == pytest.approx(one.value, abs=1e-6, nan_ok=True)
+        assert other.value == pytest.approx(one.value, abs=1e-6, nan_ok=True)
         assert other.signature == one.signature
 
 
 def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGraph, model: Path) -> None:
     metric = load_metric("accent", graph, encoder=WordEncoder(), model=model)
-    responses = ["I bought a dog because I was lonely.", "", "???", "Köpeğim çok mutlu", "😀" * 20]
-    for score in metric.score_batch([(["What did you do?"], response) for response in responses]):
-        assert 0 <= score.value <= 1
-        assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value)
+    responses = ["I bought a dog because I was lonely.", "", "???", "Köpeğim bugün çok mutlu", "😀" * 20]
+    score, *others = metric.score_batch([(["What did you do?"], response) for response in responses])
+    assert 0 <= score.value <= 1
+    assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value)
+    assert all(isnan(other.value) and other.evidence.note for other in others)
     assert str(metric.signature).startswith(f"accent|graph:{graph.manifest().digest}|extractor:rules")
 
 

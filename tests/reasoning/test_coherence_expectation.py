@@ -97,7 +97,7 @@ def test_it_is_the_mutual_information_by_the_models_own_losses(model: Path, hist
 
 def test_of_a_long_response_the_words_that_are_read_are_told(model: Path) -> None:
     metric = load_metric("expectation", language_model=model)
-    long = " ".join(f"dog{number}" for number in range(200))
+    long = " ".join(f"the dog is {number} and" for number in range(200))
     one, other = (metric.score([turn], long, explain=True) for turn in ("i have a dog", "we swam in the sea"))
     assert one.value != other.value
     assert 0 < len(one.evidence.pieces) < 200
@@ -105,9 +105,10 @@ def test_of_a_long_response_the_words_that_are_read_are_told(model: Path) -> Non
 
 def test_every_input_has_a_value_that_its_words_add_up_to(model: Path) -> None:
     for item, score in zip(ITEMS, load_metric("expectation", language_model=model).score_batch(ITEMS, explain=True), strict=True):
-        assert math.isfinite(score.value), item
-        assert score.value <= 1
-        assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value, abs=1e-6), item
+        assert math.isnan(score.value) == bool(score.evidence.note), item
+        if not score.evidence.note:
+            assert score.value <= 1
+            assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value, abs=1e-6), item
         json.dumps(score.to_dict(), allow_nan=False)
 
 

@@ -33,6 +33,16 @@ def test_the_score_is_worked_out_by_hand(linker: Linker) -> None:
     assert scores == pytest.approx({"dog": 2 / 4 * log(10), "fall": 1 / 4 * log(100)})
 
 
+def test_a_call_that_fills_the_cache_keeps_what_was_known_before_it(linker: Linker) -> None:
+    idf = IdfTable(99, {"dog": 9})
+    texts = ["a dog", "a bone", "a cat", "a puppy"]
+    expected = [KeywordFinder(linker, idf).of_texts([text])[0] for text in texts]
+    assert all(expected)
+    finder = KeywordFinder(linker, idf, cache_size=2)
+    finder.of_texts(texts[:1])
+    assert finder.of_texts(texts) == expected
+
+
 def test_words_that_are_no_concept_or_too_light_are_no_keywords(linker: Linker) -> None:
     finder = KeywordFinder(linker, IdfTable(0, {}))
     assert finder.of_texts(["The dog wants a bone"]) == [()]  # a table of nothing gives every word the idf 0

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def test_one_by_one_as_in_batches_of_any_order(metric: Grade) -> None:
     turned = [score.value for score in metric.score_batch(items[::-1])][::-1]
     np.testing.assert_allclose(alone, together, rtol=0, atol=1e-5)
     np.testing.assert_allclose(turned, together, rtol=0, atol=1e-5)
-    assert all(0 < value < 1 for value in together)
+    assert all(0 < value < 1 for value in together[: len(ITEMS)])
 
 
 def test_older_turns_do_not_count(metric: Grade) -> None:
@@ -96,7 +97,7 @@ def test_older_turns_do_not_count(metric: Grade) -> None:
         (["the of"], "and so", "neither side has a keyword"), (["a dog"], "and so", "the response has no keyword"),
         (["and so"], "a dog", "the context has no keyword"), (["a dog"], "a bone", ""),
         (["the moon"], "a dog", "no path of six hops"),
-        ([], "", "neither side"), (["zyzzyva"], "qwerty", "neither side"),
+        ([], "Mum", "neither side"), (["zyzzyva"], "Mum", "neither side"),
     ],
 )  # fmt: skip
 def test_where_the_graph_says_nothing_the_note_says_so(metric: Grade, history: list[str], response: str, note: str) -> None:
@@ -148,7 +149,8 @@ def test_leaving_a_keyword_out_is_what_the_network_says_without_it(metric: Grade
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=st.lists(st.text(max_size=30), max_size=4), response=st.text(max_size=30))
 def test_any_text_has_a_score(metric: Grade, history: list[str], response: str) -> None:
-    assert 0 < metric.score(history, response, explain=True).value < 1
+    score = metric.score(history, response, explain=True)
+    assert 0 < score.value < 1 or (isnan(score.value) and "cannot be" in score.evidence.note)
 
 
 def test_profiles_differ_and_stand_in_the_signature(metric: Grade) -> None:

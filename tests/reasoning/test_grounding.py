@@ -20,7 +20,7 @@ from tacit.reasoning.explanation import Explanation, explain, explain_pieces
 from tacit.reasoning.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.linking import Mention
-from tacit.reasoning.score import Metric, Piece
+from tacit.reasoning.score import Evidence, Metric, Piece
 
 from ..oracle import OracleGraph
 
@@ -148,15 +148,28 @@ def test_the_table_of_talk_ships() -> None:
     assert talk.idf("know") < talk.idf("dog") < talk.idf("asdfqwer")
 
 
-def test_nothing_to_score_is_zero_and_says_so(metric: Metric) -> None:
-    assert metric.score(["a dog"], "").evidence.note == NO_RESPONSE
-    assert metric.score(["a dog"], "😀 はい !").evidence.note == NO_RESPONSE
-    for history in ([], ["", "hm ?"], ["привет"]):
-        score = metric.score(history, "a dog and a bone")
-        assert score.value == 0.0
-        assert score.evidence.note == NO_HISTORY
-        assert [piece.response.text for piece in score.evidence.pieces] == ["dog", "bone"]
-    assert metric.score([], "").value == 0.0
+def test_without_a_concept_on_either_side_there_is_no_score(metric: Metric) -> None:
+    for history, response, note in (
+        (["a dog"], "😀 hm !", NO_RESPONSE),
+        ([], "a dog and a bone", NO_HISTORY),
+        (["", "hm ?"], "a dog and a bone", NO_HISTORY),
+        (["a dog"], "", "the response cannot be judged: it has no words"),
+        (["a dog"], "はい、そうです", "the response cannot be judged: it is not in English"),
+        (["привет"], "a dog and a bone", "the turn before the response cannot be read: it is not in English"),
+    ):
+        score = metric.score(history, response, explain=True)
+        assert isnan(score.value)
+        assert score.evidence == Evidence(note=note)
+        assert score.to_dict()["value"] is None
+    assert metric.score(["a dog"], "the moon").value == 0.0  # it has a concept, and no path leads to it
+
+
+def test_other_languages_are_read_with_a_graph_and_a_pipeline_of_theirs(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+    for language, refused in (("en", True), ("de", False)):
+        note = load_metric("grounding", oracle, pipeline=analyser, language=language).score(
+            ["ein Hund"], "der Hund hat heute einen Knochen gefressen"
+        ).evidence.note  # fmt: skip
+        assert ("cannot be judged" in note) == refused
 
 
 @pytest.mark.parametrize(
@@ -202,7 +215,8 @@ def test_batches_and_order_change_nothing(
     order = list(range(len(items)))
     chance.shuffle(order)
     assert metric.score_batch([items[place] for place in order], explain=True) == [together[place] for place in order]
-    assert all(0.0 <= score.value <= 1.0 for score in together)
+    assert all(isnan(score.value) == bool(score.evidence.note) for score in together)
+    assert all(0.0 <= score.value <= 1.0 for score in together if not score.evidence.note)
 
 
 def test_more_history_at_the_same_distance_is_worth_less(metric: Metric) -> None:
@@ -214,10 +228,10 @@ def test_more_history_at_the_same_distance_is_worth_less(metric: Metric) -> None
 def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     start = f"grounding|graph:{graph.manifest().digest}|pipeline:{analyser.signature}|talk:"
     signature = str(load_metric("grounding", graph, pipeline=analyser).signature)
-    assert signature == f"{start}{shipped_talk().digest}|hops:3|v:2"
+    assert signature == f"{start}{shipped_talk().digest}|hops:3|v:3"
     other = load_metric("grounding", graph, pipeline=analyser, max_hops=4, content_only=False).signature
-    assert str(other) == f"{start}{shipped_talk().digest}|hops:4|words:all|v:2"
-    assert str(Grounding(graph, analyser, talk=TALK).signature) == f"{start}{TALK.digest}|hops:3|v:2"
+    assert str(other) == f"{start}{shipped_talk().digest}|hops:4|words:all|v:3"
+    assert str(Grounding(graph, analyser, talk=TALK).signature) == f"{start}{TALK.digest}|hops:3|v:3"
     assert TALK.digest != Talk(8, TALK.counts).digest
 
 
@@ -240,7 +254,7 @@ def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalys
     )
     assert told[3] == '  +0.000 in all from "moon"'
     assert told[4].startswith("  grounding|graph:")
-    assert explain(metric.score([], "a dog")).startswith(f"grounding 0.000: {NO_HISTORY}")
+    assert explain(metric.score([], "a dog")).startswith(f"grounding none: {NO_HISTORY}")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ ITEMS = [
     ("two", ["i have a dog", "what does it want ?", "give it a bone"], "my puppies ate ice cream"),
     ("three", ["we bought a bike"], "you may ride and fall"),
     ("four", [], "hello"),
-    ("five", ["the refrigerator is empty"], ""),
+    ("five", ["the refrigerator is empty"], "no"),
 ]
 
 

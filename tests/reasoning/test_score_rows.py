@@ -43,8 +43,8 @@ def pieces(rests_on: st.SearchStrategy[tuple[Piece, ...]]) -> st.SearchStrategy[
 some_pieces = st.recursive(
     pieces(st.just(())), lambda deeper: pieces(st.lists(deeper, max_size=2).map(tuple)), max_leaves=4
 )  # fmt: skip
-parts = st.tuples(names, words.map(lambda text: text.replace("|", "/")))
-signatures = st.builds(Signature, names, st.lists(parts, max_size=4).map(tuple), st.integers(0, 9))
+signs = st.text("ab|:\\v1 ", max_size=6) | words
+signatures = st.builds(Signature, signs.filter(bool), st.lists(st.tuples(signs, signs), max_size=4).map(tuple), st.integers(0, 9))
 scores = st.builds(Score, numbers, st.builds(Evidence, st.lists(some_pieces, max_size=3).map(tuple), words), signatures)
 
 
@@ -91,6 +91,17 @@ def test_what_is_no_signature_is_refused(text: str) -> None:
         Signature.from_text(text)
 
 
-def test_a_bar_within_a_value_stays_in_it() -> None:
-    signature = Signature("accent", (("model", "a|b"), ("k", "1:2")), 3)
+@given(signatures)
+def test_every_signature_is_read_back_as_it_was(signature: Signature) -> None:
     assert Signature.from_text(str(signature)) == signature
+
+
+def test_signs_within_a_value_stay_in_it_and_old_signatures_are_read() -> None:
+    signature = Signature("accent", (("model", "a|b:c"), ("k", "1:2")), 3)
+    assert str(signature) == r"accent|model:a\|b:c|k:1:2|v:3"
+    assert Signature.from_text(str(signature)) == signature
+    assert Signature.from_text("accent|model:a|b|k:1:2|v:1").parts == (
+        ("model", "a|b"),
+        ("k", "1:2"),
+    )  # before there were escapes
+    assert Signature.from_text(r"grade|folder:C:\models\new|v:1").parts == (("folder", r"C:\models\new"),)

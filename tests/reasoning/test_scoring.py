@@ -53,11 +53,11 @@ def test_rows_come_in_input_order_whatever_the_batch(graph: KnowledgeGraph, anal
     assert rows[0]["evidence"]["grounding"]["pieces"][0]["path"]["text"] == "dog -Desires-> bone"
     assert rows[1] == {"id": "two", "error": "the history is one text; give a list of turns, oldest first"}
     assert rows[2] == {"id": "three", "error": "the response is of type NoneType; give a text"}
-    assert rows[3]["scores"] == {"grounding": 0.0}
+    assert rows[3]["scores"] == {"grounding": None}
     assert rows[5] == {"id": "six", "error": "turn 2 of the history is of type int; give a text"}
     for (_, history, response), row in zip(ITEMS, rows, strict=True):
         if "error" not in row:
-            assert row["scores"]["grounding"] == metric.score(history, response).value
+            assert row["scores"]["grounding"] == metric.score(history, response).to_dict()["value"]
     json.dumps(rows)
 
 
