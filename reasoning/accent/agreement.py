@@ -7,6 +7,7 @@ is a verb.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ...graph.lemma import lemmas
@@ -24,6 +25,9 @@ _INVARIABLE_WORDS = (
     "up was were when while with your"
 )
 INVARIABLE = frozenset(_INVARIABLE_WORDS.split())
+_GERUND = re.compile(r"[a-z]*[aeiouy][a-z]*ing")
+_NO_GERUND_WORDS = "anything ceiling darling evening everything morning nothing something sibling unring unstring"
+_NO_GERUNDS = frozenset(_NO_GERUND_WORDS.split())
 _PAST_FORMS = (
     "was were been had did gone went became began bit blew broke brought built bought caught chose came drew drank "
     "drove ate fell fed felt fought found flew forgot got gave grew heard hid held kept knew led left lent lost "
@@ -38,9 +42,14 @@ _LIKE_ADVERBS = frozenset(_VERBS_IN_LY.split())
 
 
 def third_person(base: str) -> str:
-    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay."""
+    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay.
+
+    A gerund gets its auxiliary: ``breathing`` -> ``is breathing``, as does one that was taken for a base form, ``breathings``.
+    """
     if base in _THIRD:
         return _THIRD[base]
+    if is_gerund(gerund := base.removesuffix("s")):
+        return f"is {gerund}"
     if len(base) < 2 or not base.isalpha() or not base.islower() or base in INVARIABLE or is_past(base) or is_third_person(base):
         return base
     if base.endswith("y") and base[-2:-1] not in ("a", "e", "i", "o", "u", ""):
@@ -62,6 +71,17 @@ def base_form(verb: str) -> str:
 def is_third_person(verb: str) -> bool:
     """``verb`` has the ending of the third person singular, or is one of its irregular forms."""
     return verb in _BASE or (verb.endswith("s") and len(verb) > 2 and not verb.endswith(_NO_ENDING))
+
+
+def is_gerund(verb: str) -> bool:
+    """``verb`` ends in -ing with a vowel before it: ``waking``, but neither ``bring`` nor a noun such as ``evening``."""
+    return _GERUND.fullmatch(verb) is not None and verb not in _NO_GERUNDS
+
+
+def progressive(phrase: str) -> str:
+    """Return a predicate with the auxiliary that its gerund needs: ``not eating`` -> ``is not eating``; others as they are."""
+    words = phrase.split(" ")
+    return f"is {phrase}" if is_gerund(words[verb_place(words)]) else phrase
 
 
 def verb_place(words: Sequence[str]) -> int:

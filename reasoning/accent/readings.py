@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .agreement import base_form, is_past, verb_place
+from .agreement import base_form, is_past, progressive, verb_place
 from .english import agreeing, with_capitals
 from .events import EFFECTS, FEELINGS, OF_OTHERS, WANTS, head_form, split_subject, tail_form
 from .statements import statement
@@ -111,7 +111,7 @@ def _wished(words: Sequence[str], relation: str) -> str:
 def _predicate(form: str, relation: str) -> str:
     """What is said of the person that a relation is about, by a tail that leaves the subject out."""
     if relation in EFFECTS or (relation in FEELINGS and _FINITE.match(form)):
-        return form
+        return progressive(form) if relation in EFFECTS else form
     if relation in FEELINGS and not form.startswith(("to ", "not to ")):
         return f"{'is' if relation == 'xAttr' else 'feels'} {form}"
     verb = "need" if relation == "xNeed" else "want"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .agreement import third_person
+from .agreement import progressive, third_person
 from .events import EFFECTS, FEELINGS, OF_OTHERS, WANTS, head_form, tail_form
 
 _ACTS = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
@@ -31,8 +31,8 @@ def statement(tail: str, relation: str) -> str:
     if relation in FEELINGS:
         return f"{subject} is {form}"
     if relation in EFFECTS:
-        return f"{subject} {form}"
+        return f"{subject} {progressive(form)}"
     if form.startswith("not to "):
         return f"{subject} does not {form.removeprefix('not to ')}"
-    verb, _, rest = form.removeprefix("to ").partition(" ")
+    verb, _, rest = progressive(form.removeprefix("to ")).partition(" ")
     return f"{subject} {third_person(verb)} {rest}".strip()

@@ -61,6 +61,10 @@ from tacit.reasoning.accent.tuples import RELATIONS
             "As a result, Alex sees the NBA",
         ),
         (("PersonX quickly runs", "xEffect", "finally wins"), "Alex quickly runs", "As a result, Alex finally wins"),
+        (("PersonX sleeps", "HasSubEvent", "breathing"), "Alex sleeps", "While doing this, Alex is breathing"),
+        (("PersonX sleeps", "HasSubEvent", "PersonX breathings"), "Alex sleeps", "While doing this, Alex is breathing"),
+        (("PersonX wakings up", "xWant", "to eat"), "Alex is waking up", "After this, Alex wants to eat"),
+        (("PersonX waking up", "xEffect", "yawning loudly"), "Alex is waking up", "As a result, Alex is yawning loudly"),
     ],
 )
 def test_a_tuple_is_read_out(one: tuple[str, str, str], event: str, inference: str) -> None:

@@ -25,6 +25,14 @@ from tacit.reasoning.accent.statements import statement
         ("it be raining", "isAfter", "it be raining"),
         ("PersonX gets wet", "Causes", "PersonX gets wet"),
         ("", "xWant", ""),
+        ("breathing", "HasSubEvent", "PersonX is breathing"),
+        ("waking up", "HasSubEvent", "PersonX is waking up"),
+        ("slowly waking up", "HasSubEvent", "PersonX is slowly waking up"),
+        ("not eating", "HasSubEvent", "PersonX is not eating"),
+        ("breathing hard", "xEffect", "PersonX is breathing hard"),
+        ("singing", "oEffect", "PersonY is singing"),
+        ("bring a gift", "HasSubEvent", "PersonX brings a gift"),
+        ("sing", "HasSubEvent", "PersonX sings"),
     ],
 )
 def test_statements(tail: str, relation: str, expected: str) -> None:

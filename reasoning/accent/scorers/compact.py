@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
 from ...smallfile import read_small
+from ..events import head_form
 from .quantise import CENTROIDS, Quantised, kept
 
 FILE = "retriever.safetensors"
@@ -88,6 +89,10 @@ class Compact:
     scales: Scales = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+
+    def said(self, text: int) -> str:
+        """Return a text by its number as an event is written now; older models hold ``PersonX breathings``."""
+        return head_form(self.texts[text])
 
 
 def to_bytes(model: Compact) -> bytes:

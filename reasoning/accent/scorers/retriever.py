@@ -77,7 +77,7 @@ class Retriever(Judge[Judgement]):
         number = self._number[relation]
         (vector,) = self._embed([head_form(head)])
         members = self.model.members[number]
-        return [self.model.texts[members[row]] for row in self._best(self._ranks(vector, number), limit).tolist()]
+        return [self.model.said(members[row]) for row in self._best(self._ranks(vector, number), limit).tolist()]
 
     def measure(self, head: Vectors, relation: int, tail: Vectors, *, without: int = -1) -> Measured:
         """Return what the model says of a tail's vector for a head's.
@@ -115,7 +115,7 @@ class Retriever(Judge[Judgement]):
         source = f"{MEMORY}{self.model.digest}"
         closest = []
         for rank in np.argsort(-found.cosines, kind="stable")[:SHOWN].tolist():
-            name = self.model.texts[found.expected[rank]]
+            name = self.model.said(found.expected[rank])
             closest.append(Close(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(found.cosines[rank])))
         return Judgement(found.closeness, found.match, tuple(closest))
 

@@ -106,11 +106,14 @@ class Support(Judge[TupleScore]):
     def _judge(self, head: Vectors, relation: int, tail: Vectors, _text: str, /) -> TupleScore:
         """What the triples say of one tuple."""
         value, witnesses = self.measure(head, relation, tail)
-        source, texts = f"{MEMORY}{self.model.digest}", self.model.texts
+        source = f"{MEMORY}{self.model.digest}"
         said = tuple(
-            Close(KnownTail(name, name, Origin.NEAREST, texts[one.head], one.head_likeness, source, rank), one.tail_likeness)
+            Close(
+                KnownTail(name, name, Origin.NEAREST, self.model.said(one.head), one.head_likeness, source, rank),
+                one.tail_likeness,
+            )
             for rank, one in enumerate(witnesses)
-            for name in (texts[one.tail],)
+            for name in (self.model.said(one.tail),)
         )
         return TupleScore(value, said)
 
