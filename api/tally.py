@@ -1,4 +1,4 @@
-"""What a scoring run counts: items, faults, and for each metric how many it judged and to what mean."""
+"""Statistics of a scoring run: items, errors, and for each metric how many it judged, their mean, and why it judged no others."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from ..reasoning.scoring import ItemScores
 
 SHOWN_ERRORS = 10
+MOST_NOTES = 20
 
 
 @dataclass
 class Tally:
-    """What was scored: items, errors (the first of them in words), and what each metric judged, and to what sum.
+    """Counts of items and errors (the first of them in words); by metric, how many items it judged and the sum of their scores.
 
-    ``percentiles`` holds the sums of the percentiles, for the metrics whose scores have some.
+    ``percentiles`` holds the sums of the percentiles, for the metrics whose scores have some. ``unjudged`` counts the items that
+    a metric could not judge, by metric and then by note, of which it keeps 20.
     """
 
     scored: int = 0
@@ -29,6 +31,7 @@ class Tally:
     judged: dict[str, int] = field(default_factory=dict)
     sums: dict[str, float] = field(default_factory=dict)
     percentiles: dict[str, float] = field(default_factory=dict)
+    unjudged: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -43,6 +46,17 @@ class Tally:
         """Mean percentile of a metric's scores with one decimal, None when they have none."""
         return round(self.percentiles[name] / self.judged[name], 1) if name in self.percentiles else None
 
+    def not_judged(self, name: str) -> int:
+        """Items without a score by this metric."""
+        return sum(self.unjudged.get(name, {}).values())
+
+    def _note(self, name: str, note: str, number: int = 1) -> None:
+        """Count ``number`` items that a metric could not judge."""
+        notes = self.unjudged.setdefault(name, {})
+        if note not in notes and len(notes) >= MOST_NOTES:
+            note = "other reasons"
+        notes[note] = notes.get(note, 0) + number
+
     def add(self, row: ItemScores | ItemError) -> None:
         """Count one row."""
         fault = fault_of(row)
@@ -52,6 +66,8 @@ class Tally:
                 if not isnan(score.value):
                     self.judged[name] = self.judged.get(name, 0) + 1
                     self.sums[name] = self.sums.get(name, 0.0) + score.value
+                else:
+                    self._note(name, score.evidence.note)
                 if score.percentile is not None:
                     self.percentiles[name] = self.percentiles.get(name, 0.0) + score.percentile
             return
@@ -69,6 +85,9 @@ class Tally:
             self.sums[name] = self.sums.get(name, 0.0) + later.sums[name]
         for name, percentiles in later.percentiles.items():
             self.percentiles[name] = self.percentiles.get(name, 0.0) + percentiles
+        for name, notes in later.unjudged.items():
+            for note, number in notes.items():
+                self._note(name, note, number)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -30,7 +30,7 @@ class ItemScores:
     def to_dict(self, explain: bool = False) -> dict[str, Any]:
         """Plain values for JSON: ``id``, and by metric ``scores``, ``percentiles`` and ``signature``; or ``error``.
 
-        With ``explain`` also ``evidence``.
+        With ``explain`` also ``evidence``. A score is null where the metric cannot judge; ``notes`` then says why, by metric.
         """
         if self.error is not None:
             return {"id": self.id, "error": self.error}
@@ -40,18 +40,22 @@ class ItemScores:
             "percentiles": {name: score.percentile for name, score in self.scores.items()},
             "signature": {name: str(score.signature) for name, score in self.scores.items()},
         }
+        notes = {name: score.evidence.note for name, score in self.scores.items() if isnan(score.value)}
+        if notes:
+            row["notes"] = notes
         if explain:
             row["evidence"] = {name: score.evidence.to_dict() for name, score in self.scores.items()}
         return row
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave; scores of a row without evidence have none."""
+        """Take back what :meth:`to_dict` gave; scores of a row without evidence have none but the note of a null."""
         if "error" in row:
             return cls(row["id"], error=row["error"])
         scores = {}
         for name, value in row["scores"].items():
-            told = {"evidence": row["evidence"][name]} if "evidence" in row else {}
+            note = row.get("notes", {}).get(name, "")
+            told = {"evidence": row["evidence"][name] if "evidence" in row else {"pieces": [], "note": note}}
             told["percentile"] = row.get("percentiles", {}).get(name)
             scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **told})
         return cls(row["id"], scores)

@@ -253,7 +253,7 @@ def without_references(names: Sequence[str], tally: Tally) -> list[str]:
 def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
     from ..terminal.screen import note, show, table
-    from ..terminal.text import count, duration
+    from ..terminal.text import count, duration, plural
 
     tally = done.tally
     if tally.errors:
@@ -271,6 +271,7 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
         (
             name,
             tally.judged.get(name, 0),
+            tally.not_judged(name),
             tally.mean(name),
             tally.mean_percentile(name),
             tally.errors,
@@ -279,9 +280,15 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
         )
         for name in plan.names
     ]
-    show(table(("metric", ">n", ">mean", ">mean percentile", ">errors", ">time", ">items/s"), rows), sys.stderr)
-    for name in without_references(plan.names, tally):
+    columns = ("metric", ">n", ">not judged", ">mean", ">mean percentile", ">errors", ">time", ">items/s")
+    show(table(columns, rows), sys.stderr)
+    alone = list(without_references(plan.names, tally))
+    for name in alone:
         note(f"{name} judged none: it compares with references, and no record has any; add reference or references to each")
+    for name, reasons in tally.unjudged.items():
+        if name not in alone:
+            said = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())
+            note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {said}")
     for signature in done.signatures.values():
         note(f"signature {signature}")
     if output is not None:

@@ -62,6 +62,7 @@ def report_page(
         body.append(f'<h2 id="{_text(name)}">{_text(name)}</h2>')
         body.append(f"<p>{_text(summaries.get(name, ''))}</p>")
         body.append(f'<p class="signature">{_text(signatures.get(name, ""))}</p>')
+        body += _not_judged(tally.unjudged.get(name, {}))
         body += _metric(name, column, explanations)
     body += _list(collected)
     return page(title, body)
@@ -105,6 +106,7 @@ def _summary(collected: Collected) -> str:
     columns = (
         "metric",
         "n",
+        "not judged",
         "mean",
         "mean percentile",
         "sd",
@@ -115,11 +117,19 @@ def _summary(collected: Collected) -> str:
         quantiles: Sequence[float | None] = column.quantiles() or [None] * len(QUANTILES)
         percentile = collected.tally.mean_percentile(name)
         numbers = [column.mean if column.number else None, percentile, column.deviation, *quantiles]
-        rows.append([name, f"{column.number:,}", *("" if number is None else f"{number:.3f}" for number in numbers)])
+        without = f"{collected.tally.not_judged(name):,}"
+        rows.append([name, f"{column.number:,}", without, *("" if number is None else f"{number:.3f}" for number in numbers)])
     note = ""
     if any(column.number > MOST_VALUES for column in collected.columns.values()):
         note = f'<p class="quiet">Quantiles and distributions are of {MOST_VALUES:,} values drawn at random.</p>'
     return _table(columns, rows, 1) + note
+
+
+def _not_judged(reasons: Mapping[str, int]) -> Iterator[str]:
+    """How many items a metric could not judge, and why."""
+    if reasons:
+        said = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.items())
+        yield f"<p>Not judged: {plural(sum(reasons.values()), 'item')}. {_text(said)}</p>"
 
 
 def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Explanation]) -> Iterator[str]:

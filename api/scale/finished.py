@@ -54,13 +54,15 @@ def _of_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores | I
     """The rows of a Parquet file; see :mod:`tacit.api.scale.sheets`."""
     import pyarrow.parquet as pq
 
-    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in ("score", "percentile", "signature"))]
+    kinds = ("score", "percentile", "note", "signature")
+    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in kinds)]
     with pq.ParquetFile(output) as file:
         for batch in file.iter_batches(_AT_A_TIME, columns=columns):
             for sheet in batch.to_pylist():
                 row = {name: sheet[name] for name in ("id", "line", "error") if sheet[name] is not None}
                 row["scores"] = {name: sheet[f"score.{name}"] for name in names}
                 row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
+                row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
                 row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
                 yield _row(row)
 

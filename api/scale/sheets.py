@@ -2,8 +2,9 @@
 
 Columns: ``id`` (text; null where a record of the input holds no item and has no id), ``line`` (its number, only for records
 without an item), for each metric ``score.<metric>`` (double; null where it cannot judge), ``percentile.<metric>`` (double,
-0..100; null without a reference) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all went well),
-and with evidence ``evidence``, by metric, as JSON text.
+0..100; null without a reference), ``note.<metric>`` (text, as a dictionary; why it cannot judge, else null) and
+``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all went well), and with evidence ``evidence``, by
+metric, as JSON text.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
         fields += [
             pa.field(f"score.{name}", pa.float64()),
             pa.field(f"percentile.{name}", pa.float64()),
+            pa.field(f"note.{name}", pa.dictionary(pa.int32(), pa.string())),
             pa.field(f"signature.{name}", pa.dictionary(pa.int32(), pa.string())),
         ]
     fields.append(pa.field("error", pa.string()))
@@ -97,6 +99,7 @@ def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
     for name, score in row.scores.items():
         columns[f"score.{name}"] = None if isnan(score.value) else score.value
         columns[f"percentile.{name}"] = score.percentile
+        columns[f"note.{name}"] = score.evidence.note if isnan(score.value) else None
         columns[f"signature.{name}"] = str(score.signature)
     if explain:
         columns["evidence"] = json_text({name: score.evidence.to_dict() for name, score in row.scores.items()})

@@ -78,6 +78,7 @@ class Row(BaseModel):
         description="By metric: per cent of a reference's true responses with this score or less; null without a reference.",
     )
     signature: dict[str, str] | None = Field(None, description="By metric; the same signature gives the same number.")
+    notes: dict[str, str] | None = Field(None, description="By metric, where the score is null: why it cannot be judged.")
     evidence: dict[str, Any] | None = Field(None, description="By metric, with explain: pieces with their shares, and a note.")
     error: str | None = Field(None, description="Why the item has no scores; the other items have theirs.")
 

@@ -92,9 +92,12 @@ def test_without_evidence_value_and_signature_are_the_same(client: Any, reasoner
 
 
 def test_what_cannot_be_judged_is_no_number(asked: Any) -> None:
-    score = asked.score(HISTORY, RESPONSE, explain=True)["bleu"]  # there is no reference to compare with
-    assert isnan(score.value)
-    assert score.evidence.note
+    for explain in (True, False):
+        scores = asked.score(HISTORY, "Ich habe heute leider gar keinen Hunger.", explain=explain)
+        assert all(isnan(score.value) for score in scores.values())
+        notes = {name: score.evidence.note for name, score in scores.items()}
+        foreign = "the response cannot be judged: it is not in English"
+        assert notes == {"grounding": foreign, "commonsense": foreign, "bleu": "no reference is given"}
 
 
 def test_explanations_are_the_librarys(asked: Any, reasoner: Reasoner) -> None:

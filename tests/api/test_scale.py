@@ -324,8 +324,8 @@ def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path
     out = tmp_path / "out.parquet"
     assert tacit(*words, "-o", out).status == 0
     file = pq.ParquetFile(out)
-    columns = ["id", "line", *(f"{kind}.{name}" for name in names for kind in ("score", "percentile", "signature"))]
-    columns += ["error", "evidence"]
+    kinds = ("score", "percentile", "note", "signature")
+    columns = ["id", "line", *(f"{kind}.{name}" for name in names for kind in kinds), "error", "evidence"]
     assert file.schema_arrow.names == columns
     assert file.schema_arrow.field("score.length").type == pa.float64()
     assert file.schema_arrow.field("signature.length").type == pa.dictionary(pa.int32(), pa.string())
@@ -337,6 +337,7 @@ def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path
         flat = dict.fromkeys(columns) | {name: row.get(name) for name in ("id", "line", "error")}
         flat |= {f"score.{name}": score for name, score in row.get("scores", {}).items()}
         flat |= {f"percentile.{name}": one for name, one in row.get("percentiles", {}).items()}
+        flat |= {f"note.{name}": text for name, text in row.get("notes", {}).items()}
         flat |= {f"signature.{name}": text for name, text in row.get("signature", {}).items()}
         expected.append(flat | {"evidence": row.get("evidence")})
     found = file.read().to_pylist()
@@ -354,14 +355,15 @@ def test_parquet_of_nothing_and_without_evidence(tacit: Tacit, sample_graph: str
         table = pq.read_table(tmp_path / name)
         assert (table.num_rows, table.column_names) == (
             0,
-            ["id", "line", "score.grounding", "percentile.grounding", "signature.grounding", "error"],
+            ["id", "line", "score.grounding", "percentile.grounding", "note.grounding", "signature.grounding", "error"],
         )
 
 
 def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"history": ["A dog."], "response": "A bone."}\n')
     assert tacit("score", tmp_path / "in.jsonl", "--metrics", "chrf", "-o", tmp_path / "out.parquet").status == 0
-    assert pq.read_table(tmp_path / "out.parquet").to_pylist()[0]["score.chrf"] is None
+    (row,) = pq.read_table(tmp_path / "out.parquet").to_pylist()
+    assert (row["score.chrf"], row["note.chrf"]) == (None, "no reference is given")
 
 
 @pytest.mark.slow

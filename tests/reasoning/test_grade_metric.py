@@ -97,7 +97,7 @@ def test_older_turns_do_not_count(metric: Grade) -> None:
         (["the of"], "and so", "neither side has a keyword"), (["a dog"], "and so", "the response has no keyword"),
         (["and so"], "a dog", "the context has no keyword"), (["a dog"], "a bone", ""),
         (["the moon"], "a dog", "no path of six hops"),
-        ([], "Mum", "neither side"), (["zyzzyva"], "Mum", "neither side"),
+        ([], "Mum", "neither side"), (["hmm"], "Mum", "neither side"),
     ],
 )  # fmt: skip
 def test_where_the_graph_says_nothing_the_note_says_so(metric: Grade, history: list[str], response: str, note: str) -> None:

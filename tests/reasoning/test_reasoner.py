@@ -25,7 +25,7 @@ ITEMS = [
     ("two", ["i have a dog", "what does it want ?", "give it a bone"], "my puppies ate ice cream"),
     ("three", ["we bought a bike"], "you may ride and fall"),
     ("four", [], "hello"),
-    ("five", ["the refrigerator is empty"], "no"),
+    ("five", ["the refrigerator is empty"], ""),
 ]
 
 
@@ -69,7 +69,7 @@ def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatc
     monkeypatch.setattr(analyser.nlp, "pipe", counted)
     rows = list(reasoner.stream(ITEMS))
     assert all(row.error is None for row in rows)
-    texts = {text for _, history, response in ITEMS for text in (*history, response) if text}
+    texts = {text for _, history, response in ITEMS for text in (*history, response) if response}
     assert read
     assert set(read) <= texts | {""}
     assert {text for text, times in read.items() if times > 1} == set()
