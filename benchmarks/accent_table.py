@@ -224,15 +224,15 @@ def comet(opener: Opener, path: Path, resamples: int, limit: int = 1500) -> Rows
 
 
 def metric(metrics: dict[str, Any], dialogues: Rows, resamples: int) -> Rows:
-    """The whole metric in some forms against event commonsense: all responses, and those with a tuple."""
+    """The whole metric in some forms against event commonsense: all responses that it judges, and those with a tuple."""
     items = [([turn for turn in row["history"].split("</UTT>") if turn.strip()], row["response"]) for row in dialogues]
     ratings = np.array([row["event_cs"] for row in dialogues])
     table = []
     for scorer, opened in metrics.items():
         scores = opened.score_batch(items)
         values = np.array([score.value for score in scores])
-        found = np.array([score.evidence.pieces[0].kind == "tuple" for score in scores])
-        for which, inside in (("all", np.ones(len(found), dtype=bool)), ("with a tuple", found)):
+        found = np.array([any(piece.kind == "tuple" for piece in score.evidence.pieces) for score in scores])
+        for which, inside in (("judged", np.isfinite(values)), ("with a tuple", found)):
             row = correlated(values[inside], ratings[inside], resamples)
             table.append({"profile": opened.profile, "scorer": scorer, "responses": which, **row})
     return table

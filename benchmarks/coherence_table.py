@@ -138,8 +138,12 @@ def main() -> None:
     checkpoints = {"shipped": SHIPPED} | {
         name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.checkpoint)
     }
-    groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
     scores = scores_of(judged, checkpoints, arguments.language_model)
+    known = np.isfinite(np.stack(list(scores.values()))).all(axis=0)
+    print(f"{known.sum():,} of {len(judged):,} responses, those that every row can judge\n")
+    judged = [one for one, kept in zip(judged, known.tolist(), strict=True) if kept]
+    scores = {name: values[known] for name, values in scores.items()}
+    groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
     if arguments.against is not None and arguments.against not in scores:
         parser.error(f"there is no row {arguments.against!r}; choose from {', '.join(scores)}")
     found = {

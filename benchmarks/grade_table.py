@@ -79,9 +79,10 @@ def main() -> None:
         cells = (row.metric, row.dataset, row.system or "all", row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–")
         print("| " + " | ".join(map(str, cells)) + " |")
     for name in names[1:]:
-        spread = float(np.std(scores[name]))
+        spread = float(np.nanstd(scores[name]))
         print(
-            f"\n{name}: mean {float(np.mean(scores[name])):.3f}, standard deviation {spread:.3f} over {len(judged):,} responses"
+            f"\n{name}: mean {float(np.nanmean(scores[name])):.3f}, standard deviation {spread:.3f} over"
+            f" {int(np.isfinite(scores[name]).sum()):,} of {len(judged):,} responses, which it can judge"
         )
 
 

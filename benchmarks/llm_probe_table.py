@@ -1,11 +1,10 @@
 """How well a probe of a language model agrees with people who judged none of what it learnt from, and how fast it is.
 
-python benchmarks/llm_probe_table.py GRAPH DATA_DIR MODEL [--probe PROBE] [--dtype NAME] [--responses N] [--resamples N] [--json]
+python benchmarks/llm_probe_table.py GRAPH DATA_DIR MODEL [--probe PROBE] [--dtype NAME] [--resamples N] [--json]
 
-GRAPH holds ATOMIC; DATA_DIR holds judgements/deco-train.json.gz and the training sets of DailyDialog and EmpatheticDialogues;
-MODEL is the language model of the probe, by default of the one that ships. Four tables: the human tuples of DECO, and the whole
-metric on its responses, as accent_table.py has them; what N responses drawn from the training sets are worth on average, which
-is what the metric gives a response without a tuple; seconds a tuple, next to llm-judge. How well a probe agrees with what it
+GRAPH holds ATOMIC; DATA_DIR holds judgements/deco-train.json.gz;
+MODEL is the language model of the probe, by default of the one that ships. Three tables: the human tuples of DECO, and the whole
+metric on its responses, as accent_table.py has them; seconds a tuple, next to llm-judge. How well a probe agrees with what it
 learnt from, the command that trains it tells.
 """
 
@@ -15,43 +14,21 @@ import argparse
 import gzip
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from accent_table import SEED, Rows, deco, metric, show
+from accent_table import Rows, deco, metric, show
 from llm_judge_table import Watched
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
-from tacit.loaders import Dialogue, read_dialogues
 from tacit.reasoning import load_metric
-from tacit.reasoning.accent.metric import PRIORS, Accent
+from tacit.reasoning.accent.metric import Accent
 from tacit.reasoning.accent.scorers.llmjudge import open_llm_judge
 from tacit.reasoning.accent.scorers.llmprobe import open_llm_probe
 from tacit.reasoning.accent.scorers.opening import Opener
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
 
 _TIMED = 64
-
-
-def worth(graph: Any, data: Path, probe: Watched, number: int) -> Rows:
-    """The mean over responses with a tuple."""
-    random = np.random.default_rng(SEED)
-    items = [item for name in ("dailydialog", "empatheticdialogues") for item in _drawn(data, name, number // 2, random)]
-    scores = load_metric("accent", graph, scorer=probe).score_batch(items)
-    values = np.array([score.value for score in scores if score.evidence.pieces[0].kind == "tuple"])
-    error = values.std() / max(len(values) - 1, 1) ** 0.5
-    return [{"responses": len(items), "with a tuple": len(values), "mean": round(values.mean(), 3), "error": round(error, 3)}]
-
-
-def _drawn(data: Path, name: str, number: int, random: np.random.Generator) -> Iterator[tuple[list[str], str]]:
-    """Responses of a training set, from dialogues drawn."""
-    read = read_dialogues(data / "dialogues" / f"{name}-train.jsonl.gz")
-    dialogues = [one.turns for one in read if isinstance(one, Dialogue) and len(one.turns) > 1]
-    for place in random.permutation(len(dialogues))[:number].tolist():
-        turn = int(random.integers(1, len(dialogues[place])))
-        yield list(dialogues[place][:turn]), dialogues[place][turn]
 
 
 def speeds(tuples: Sequence[Triple], model: str, probe: str | None, dtype: str) -> Rows:
@@ -76,7 +53,6 @@ def main() -> None:
     parser.add_argument("model", nargs="?")
     parser.add_argument("--probe")
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--responses", type=int, default=300)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -91,10 +67,9 @@ def main() -> None:
         probe = Watched(opened, meter)
         closeness = Opener(graph).scorer("retriever")
         usual = load_metric("accent", graph)
-        probing = Accent(graph, usual.extractor, probe, prior=PRIORS["llm-probe"])
+        probing = Accent(graph, usual.extractor, probe)
         found: dict[str, Rows] = {
             "deco": deco({"retriever: closeness": closeness, "llm-probe": probe}, dialogues, arguments.resamples),
-            "worth of a response": worth(graph, arguments.data, probe, arguments.responses),
             "metric": metric({"blend": usual, "llm-probe": probing}, dialogues, arguments.resamples),
         }
     del opened, probe, probing

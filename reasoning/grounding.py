@@ -13,8 +13,8 @@ the inverse document frequency of ``w`` in talk:
     score = sum(idf(w) * value(w)) / sum(idf(w))
 
 It lies in 0..1, and higher is better. There is none (NaN) when the response, or the history, mentions no concept, or when the
-graph knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and, where
-chance seldom brings it as near, the most telling shortest path.
+graph knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and,
+where chance seldom brings it as near, the most telling shortest path.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ LEAST_LETTERS = 6
 _VOCABULARY = Path(__file__).parent / "coherence" / "model" / "associations" / "terms.marisa"
 _WORD = re.compile(r"[^\W_]+(?:['’´`][^\W_]+)*")
 _LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile(r"[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ]")
+_is_latin = re.compile(r"[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ]").match
 _SAYS_SOMETHING = re.compile(
     r"[^\W_]|[^\w\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]"  # a letter, a digit; a symbol beyond ASCII
     r"|[:;=8xX][-o^']?[()\[\]DPpOo/\\|3*]|<3"  # an emoticon
@@ -117,8 +117,9 @@ def unreadable(text: str) -> str:
     """Return why ``text`` cannot be judged: one of the four reasons above, or an empty text when there is none."""
     if is_blank(text):
         return BLANK
-    letters = len(_LETTER.findall(text))
-    if letters > 1 and 2 * len(_LATIN.findall(text)) < letters:
+    if not text.isascii() and 1 < len(letters := _LETTER.findall(text)) > 2 * sum(
+        _is_latin(letter) is not None for letter in letters
+    ):
         return FOREIGN
     words = _words_of(text)
     unknown = len(words.unknown)
@@ -133,7 +134,8 @@ def unreadable(text: str) -> str:
 
 def _words_of(text: str) -> _Words:
     """Sort the words of a text; ``I ' m`` and ``do n't`` are one word each, as in ``I'm`` and ``don't``."""
-    text = _NEGATION_APART.sub("", _CLITIC_APART.sub("'", text))
+    if not text.isascii() or "'" in text or "`" in text:
+        text = _NEGATION_APART.sub("", _CLITIC_APART.sub("'", text))
     vocabulary = _vocabulary()
     number = known = function = end = 0
     unknown = []
@@ -160,7 +162,7 @@ def _is_drawn_out(word: str) -> bool:
     if _SOUND.fullmatch(word):
         return True
     vocabulary = _vocabulary()
-    return any(_REPEATED.sub(times, word) in vocabulary for times in (r"\1", r"\1\1"))
+    return any(len(short := _REPEATED.sub(times, word)) > 1 and short in vocabulary for times in (r"\1", r"\1\1"))
 
 
 def _is_list(text: str, words: int) -> bool:

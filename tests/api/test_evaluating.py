@@ -78,16 +78,16 @@ def test_the_numbers_are_those_of_the_metric_and_of_scipy(tacit: Tacit, rated: P
     [row] = outcome.json
     with open_graph(sample_graph) as store, open_index(store) as graph:
         metric = load_metric("grounding", graph)
-        scores = [metric.score(history, response).value for history, response, _ in TEXTS]
-    ratings = [rating for *_, rating in TEXTS]
-    assert (row["metric"], row["dataset"], row["system"], row["n"]) == ("grounding", "talk", None, 8)
+        found = [(metric.score(history, response).value, rating) for history, response, rating in TEXTS]
+    scores, ratings = zip(*((score, rating) for score, rating in found if not math.isnan(score)), strict=True)
+    assert (row["metric"], row["dataset"], row["system"], row["n"]) == ("grounding", "talk", None, 6)
     for kind, correlation in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
         assert set(row[kind]) == {"value", "low", "high", "p"}
         assert row[kind]["value"] == pytest.approx(correlation(scores, ratings).statistic, abs=1e-12)
         assert row[kind]["p"] == pytest.approx(correlation(scores, ratings).pvalue)
         assert row[kind]["low"] <= row[kind]["value"] <= row[kind]["high"]
     assert row["signature"] == str(metric.signature)
-    assert row["left_out"] == {"errors": 0, "unscored": 0}
+    assert row["left_out"] == {"errors": 0, "unscored": 2}
     assert row["bootstrap"] == {"level": 0.95, "resamples": 500, "seed": 0}
 
 
@@ -181,11 +181,14 @@ def test_no_row_is_lost_silently(tacit: Tacit, tiny: str, tmp_path: Path) -> Non
     assert "row 9" in strict.err
 
 
-def test_the_graph_metric_judges_odd_texts_too(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_odd_texts_are_judged_or_counted_as_unscored(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     texts = [([], "A dog.", 1.0), (["a dog"], "", 2.0), (["a dog"], "a bone " * 5_000, 3.0), (["犬"], "骨 🦴", 4.0), *TEXTS]
     file = file_of(tmp_path / "odd.jsonl", rows_of(texts))
     [row] = tacit("evaluate", file, "--metric", "grounding", "--graph", sample_graph, "--json", "--resamples", 50).json
-    assert (row["n"], row["left_out"]) == (12, {"errors": 0, "unscored": 0})
+    assert (row["n"], row["left_out"]) == (
+        7,
+        {"errors": 0, "unscored": 5},
+    )  # no history, blank, Japanese, and two without concepts
 
 
 @pytest.mark.parametrize(

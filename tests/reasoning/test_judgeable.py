@@ -41,6 +41,12 @@ def test_other_languages_are_told(language: str) -> None:
         assert unreadable(text) in (FOREIGN, KEYS), text
 
 
+def test_other_languages_and_typed_keys_are_told_that_nobody_looked_at_before() -> None:
+    foreign = [text for texts in CASES["foreign, confirming"].values() for text in texts]
+    assert sum(not unreadable(text) for text in foreign) <= 2
+    assert sum(not unreadable(text) for text in CASES["mash, confirming"]) <= 1
+
+
 def test_typed_keys_are_told() -> None:
     missed = [text for text in CASES["mash"] if unreadable(text) != KEYS]
     assert len(missed) <= 2, missed
