@@ -85,7 +85,7 @@ _CLITICS = frozenset(("t", "m", "re", "ve", "ll", "d"))
 
 
 class _Words(NamedTuple):
-    """What is in a text: how many words, how many of them known, the unknown ones, and how many function words."""
+    """What is in a text: how many words without numbers, how many of them known, the unknown ones, how many function words."""
 
     all: int
     known: int
@@ -141,11 +141,11 @@ def _words_of(text: str) -> _Words:
     unknown = []
     for found in _WORD.finditer(text):
         word = found[0]
-        begins = not number or any(mark in ".!?\n" for mark in text[end : found.start()])
+        begins = not end or any(mark in ".!?\n" for mark in text[end : found.start()])
         end = found.end()
-        number += 1
         if _NUMBER.fullmatch(word):
             continue
+        number += 1
         stem, _, clitic = word.lower().replace("’", "'").replace("´", "'").replace("`", "'").partition("'")
         if stem in _FUNCTION_WORDS or clitic in _CLITICS:
             function += 1
