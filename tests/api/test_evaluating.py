@@ -32,7 +32,9 @@ class Tiny(BatchScoring):
     """The share of letters that are vowels; a response without letters cannot be judged."""
 
     name = "tiny"
-    signature = Signature(name, (), 1)
+
+    def __init__(self) -> None:
+        self.signature = Signature(self.name, (), 1)
 
     def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:  # noqa: ARG002
         return [Score(self.value(item.response), Evidence(), self.signature) for item in items]
