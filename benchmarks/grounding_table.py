@@ -96,7 +96,7 @@ def main() -> None:
             new = np.array([score.value for score in metric.score_batch(items)])
             names = [f"{one.dataset}, {one.system}" if one.system and one.dataset in BY_SYSTEM else one.dataset for one in judged]
             for name in dict.fromkeys(names):
-                places = [place for place, other in enumerate(names) if other == name]
+                places = [place for place, other in enumerate(names) if other == name and np.isfinite(new[place])]
                 some = [judged[place] for place in places]
                 lines.append(row(name, some, old[places], new[places], arguments.resamples, arguments.seed))
     print("\n| Pearson | responses (conversations) | closeness | grounding | difference |\n|---|---|---|---|---|")
