@@ -270,6 +270,7 @@ VECTORS = b"2 25\n" + b"".join(b"/c/en/%s " % word + b" ".join([b"0.5"] * 25) + 
         (b"<html>sign in</html>", "is not ConceptNet Numberbatch .* but looks like an HTML page"),
         (gzip.compress(b"PersonX eats\txWant\tto rest\n"), "is not ConceptNet Numberbatch"),
     ],
+    ids=["vectors", "cut", "web page", "another file"],
 )
 def test_a_file_whose_checksum_nobody_knows_is_looked_at(
     tmp_path: Path, server: Behaviour, body: bytes, words: str | None
