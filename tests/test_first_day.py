@@ -9,9 +9,13 @@ import gzip
 import json
 import os
 import re
+import signal
 import socket
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tacit.api.main import run
@@ -130,7 +134,8 @@ def test_a_column_has_another_name(type_: Type) -> None:
 
 
 def test_an_extra_is_not_installed(type_: Type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sacrebleu", None)
+    for module in ("sacrebleu", "sacrebleu.metrics"):
+        monkeypatch.setitem(sys.modules, module, None)
     outcome = type_("tacit score talk.jsonl --metrics chrf")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == "tacit: sacrebleu is not installed; run: pip install 'tacit-kg[baselines]'\n"
@@ -158,7 +163,15 @@ def test_a_run_is_stopped_and_goes_on(type_: Type, monkeypatch: pytest.MonkeyPat
     command = "tacit score talk.jsonl --metrics length --shard-lines 2 --output scores.jsonl --quiet"
     with monkeypatch.context() as patch:
         keep = Work.keep
-        patch.setattr(Work, "keep", lambda work, part: keep(work, part) if part.number < 2 else os.kill(os.getpid(), 2))
+
+        def keep_two(work: Work, part: Any) -> None:
+            if part.number < 2:
+                keep(work, part)
+            else:
+                signal.raise_signal(signal.SIGINT)
+                time.sleep(1)  # the main thread, which waits for this one, takes the interrupt
+
+        patch.setattr(Work, "keep", keep_two)
         stopped = type_(command)
     said(
         stopped, 130,

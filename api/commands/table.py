@@ -90,4 +90,8 @@ def command() -> Any:
                 app.add_typer(function, name=name)
             else:
                 app.command(name, cls=_CLASSES.get(name))(function)
-    return typer.main.get_command(app)
+    found = typer.main.get_command(app)
+    for option in found.params:
+        if option.default is None and option.type_descriptor.annotation is bool:
+            option.default = False  # the flags for completion: typer imports pydantic, 0.1 s, to see that None is no flag
+    return found

@@ -32,7 +32,7 @@ BAD = {
     "a copy": HISTORY[-1],
 }
 METRICS = ("grounding", "commonsense", "accent", "coherence", "association", "selection", "similarity")
-NEARNESS = {("grounding", "a copy"), ("similarity", "a copy"), ("association", "a copy")}
+NEARNESS = {(name, "a copy") for name in ("grounding", "similarity", "association", "selection")}
 """What measures nearness finds little nearer than a copy; ``repetition`` tells copies, and ``coherence`` counts it in."""
 
 

@@ -74,6 +74,8 @@ def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, t
     assert scored.status == 0, scored.err
     for line in scored.out.splitlines():
         row = json.loads(line)
+        if row["scores"]["commonsense"] is None:
+            continue
         pieces = row["evidence"]["commonsense"]["pieces"]
         assert sum(piece["share"] for piece in pieces) == pytest.approx(row["scores"]["commonsense"], abs=1e-6)
         assert [piece["name"] for piece in pieces[1:]] == ["one-hop pairs", "two-hop pairs", "words"]

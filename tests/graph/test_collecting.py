@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 from tacit.graph.collecting import rare_cycle_search
-from tacit.reasoning.score import BatchScoring, CheckedItem, Score
+from tacit.reasoning.score import BatchScoring, CheckedItem, Evidence, Score, Signature
 
 
 def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:
@@ -53,8 +53,11 @@ def test_scoring_searches_rarely() -> None:
     class Watching(BatchScoring):
         def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
             within.append((len(items), explain, gc.get_threshold()[0]))
-            return []
+            return [score] * len(items)
 
-    assert Watching().score_batch([(["hi"], "hello")]) == []
+    score = Score(1.0, Evidence(), Signature("watching", (), 1))
+    watching = Watching()
+    watching.signature = score.signature
+    assert watching.score_batch([(["How are you today?"], "I am fine, thank you.")]) == [score]
     assert within == [(1, False, 1_000_000)]
     assert gc.get_threshold() == before

@@ -65,7 +65,7 @@ def test_neo4j_admin_imports_what_was_exported(own_server: OwnServer, tmp_path: 
         export_csv_import(graph, tmp_path / "out")
     own_server.do("admin", *import_arguments(tmp_path / "out"))
     url = own_server.start()
-    with open_graph(url) as graph:
+    with open_graph(url, engine="store") as graph:
         assert graph.manifest() == manifest
         assert graph.manifest().digest == manifest.digest
         assert graph.counts() == counts

@@ -181,7 +181,8 @@ def _indexes(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / "index").iterdir()) if (folder / "index").exists() else []
 
 
-def test_the_index_is_built_once_by_the_first_concept_query(tmp_path: Path) -> None:
+def test_the_index_is_built_once_by_the_first_concept_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     told: list[int] = []
     with open_graph(tmp_path, create=True, progress=told.append) as graph:
         graph.load(SMALL)

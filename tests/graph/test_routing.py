@@ -15,7 +15,7 @@ ROWS = [Assertion("/c/en/dog", "Desires", "/c/en/bone", 2.0, "conceptnet", "/d/t
 
 def opened(url: str, sessions: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> Neo4jGraph:
     """Open ``url`` with routing, and note with what each session of its driver begins."""
-    graph = open_graph("neo4j://" + url.partition("://")[2])
+    graph = open_graph("neo4j://" + url.partition("://")[2], engine="store")
     assert isinstance(graph, Neo4jGraph)
     driver = graph._server.driver
     begin = driver.session

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
-from tacit.graph.model import Assertion
+from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
 from tacit.reasoning.accent.tails.chain import Chain
 from tacit.reasoning.accent.tails.generated import AbsentComet, CometTails, LearntTails
@@ -213,8 +213,9 @@ def test_a_reader_sees_every_record_once(tmp_path_factory: pytest.TempPathFactor
     held: list[Assertion] = []
 
     class Graph:
-        def load(self, rows: list[Assertion]) -> None:
+        def load(self, rows: list[Assertion]) -> LoadCounts:
             held.extend(rows)
+            return LoadCounts(len(rows), 0)
 
     for step in steps:
         if step == "append":

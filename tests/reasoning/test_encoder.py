@@ -71,9 +71,10 @@ def test_embeddings_are_those_of_sentence_transformers(modes: tuple[str, ...], l
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
 
 
-def test_the_real_encoder_gives_what_its_library_gives() -> None:
+def test_the_real_encoder_gives_what_its_library_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec(room.OFFLINE_PACKAGE) is None:
         pytest.skip("needs pip install 'tacit-kg[minilm]'")
+    monkeypatch.delitem(sys.modules, room.OFFLINE_PACKAGE, raising=False)
     library = pytest.importorskip("sentence_transformers")
     encoder, folder = open_encoder(), find_encoder().folder
     expected = library.SentenceTransformer(str(folder)).encode(TEXTS, normalize_embeddings=True)

@@ -170,7 +170,7 @@ ASKED = (
 def test_known_tails_are_claimed_as_the_graph_words_them(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
     store = new_store()
     store.load([*world(), *EXTRA])
-    metric = Accent(store, Tuples(ASKED), AllTails(store, tmp_path / "events"), prior=0.5)
+    metric = Accent(store, Tuples(ASKED), AllTails(store, tmp_path / "events"))
     told = Explanation((), "it", metric.score([], "it", explain=True))
     claims = told.claims
     assert check(store, claims) == len(claims) == 7
@@ -209,7 +209,7 @@ def test_what_a_model_says_now_is_no_claim(new_store: Callable[[], WritableGraph
             ]
             return [TupleScore(1.0, tuple(Close(tail, 1.0) for tail in tails)) for _ in tuples]
 
-    metric = Accent(store, Tuples([("PersonX buys a dog", "xReact", "x")]), Saying(), prior=0.5)
+    metric = Accent(store, Tuples([("PersonX buys a dog", "xReact", "x")]), Saying())
     told = Explanation((), "it", metric.score([], "it", explain=True))
     assert not told.claims
     assert len(told.score.evidence.pieces[0].rests_on) == 3

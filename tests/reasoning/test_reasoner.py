@@ -77,7 +77,7 @@ def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatc
 
 
 def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("torch", "sacrebleu"):
+    for package in ("torch", "sacrebleu", "sacrebleu.metrics"):
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(MissingExtra) as raised:
