@@ -157,7 +157,10 @@ def open_reasoner(
         yield Reasoner(None, names, options=options)
         return
     if address is None:
-        raise InputError(f"the metric {needing[0]} reasons over a graph; name one with --graph")
+        raise InputError(
+            f"the metric {needing[0]} reasons over a graph; name one with --graph, "
+            "or take a metric that needs none: --metrics coherence"
+        )
     with open_engine(address, engine, quiet=quiet) as graph:
         yield Reasoner(graph, names, options=options)
 

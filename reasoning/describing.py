@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import MissingExtra
 from .evaluation.correlation import spelt
 from .evaluation.figures import Figures, shipped_figures
-from .options import RANGES
+from .options import FOR_PROGRAMS, RANGES
 from .reference import SHIPPED, Reference, references_of
 from .registry import KINDS, MetricKind, metric_kind
 
@@ -146,6 +146,7 @@ def describe_options(name: str) -> list[MetricOption]:
             *RANGES.get(option, (None, None)),
         )
         for option, default in defaults.items()
+        if option not in FOR_PROGRAMS
     ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ RANGES: Mapping[str, tuple[float | None, float | None]] = {
     "word_order": (0, 6),
 }
 
-_FOR_PROGRAMS = frozenset(("progress",))  # what is called back; no text stands for it
+FOR_PROGRAMS = frozenset(("progress",))  # what is called back; no text stands for it
 _WORDS = {
     "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "Sequence[str]": "a list of texts",
     "None": "null",
@@ -80,7 +80,7 @@ def _named(annotation: str, option: str) -> list[str]:
             return parts(node.left) + parts(node.right)
         name = ast.unparse(node)
         if name == "Any":
-            return ["object", "None"] if option in _FOR_PROGRAMS else ["str", "object", "None"]
+            return ["object", "None"] if option in FOR_PROGRAMS else ["str", "object", "None"]
         if name in ("Path", "FilePath"):
             return ["str"]
         return [name if name in _WORDS else "object"]

@@ -62,21 +62,17 @@ def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
     cells = [
         (
             f"{'* ' if row.recommended else ''}{row.name}",
-            row.summary,
-            row.range,
-            row.better or "neither",
-            ", ".join(row.needs) or "nothing",
+            f"{row.summary} {_reading(row)}",
             "yes" if row.ready else "no",
             _spelt(row.agreement.pearson) if row.agreement else "",
             _spelt(row.agreement.spearman) if row.agreement else "",
         )
         for row in rows
     ]
-    show(table(("metric", "what it says", "range", "better", "needs", "ready", ">Pearson", ">Spearman"), cells))
-    print()
     for row in rows:
         if row.recommended:
-            print(f"* Take {row.name}: {row.reason}.")
+            print(f"* Take {row.name}: {row.reason}.\n")
+    show(table(("metric", "what it says, its range, what it needs", "ready", ">Pearson", ">Spearman"), cells))
     missing = [(row.name, row.missing, row.get) for row in rows if not row.ready]
     if missing:
         print("\nNot ready here:")
@@ -131,6 +127,12 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
     if options:
         print("\nOptions, given as -O METRIC.NAME=VALUE")
         show(table(("option", "type", "default", "what it does"), options))
+
+
+def _reading(row: MetricDescription) -> str:
+    """The metric's range, the better direction, and what it needs, as one sentence."""
+    better = f"{row.better} is better" if row.better else "neither end is better"
+    return f"{row.range[:1].upper()}{row.range[1:]}; {better}; needs {', '.join(row.needs) or 'nothing'}."
 
 
 def _spelt(one: Correlation) -> str:

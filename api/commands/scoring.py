@@ -252,6 +252,7 @@ def without_references(names: Sequence[str], tally: Tally) -> list[str]:
 
 def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
+    from ...reasoning.reference import references_of
     from ..terminal.screen import note, show, table
     from ..terminal.text import count, duration, plural
 
@@ -289,7 +290,9 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
         if name not in alone:
             said = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())
             note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {said}")
-    for signature in done.signatures.values():
+    for name, signature in done.signatures.items():
+        if tally.judged.get(name) and tally.mean_percentile(name) is None and references_of(name):
+            note(f"{name} has no percentiles: no reference is for this graph and options; tacit train reference makes one")
         note(f"signature {signature}")
     if output is not None:
         note(f"written to {output}")

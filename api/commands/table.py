@@ -91,7 +91,8 @@ def command() -> Any:
             else:
                 app.command(name, cls=_CLASSES.get(name))(function)
     found = typer.main.get_command(app)
-    for option in found.params:
+    options: list[Any] = found.params
+    for option in options:
         if option.default is None and option.type_descriptor.annotation is bool:
             option.default = False  # the flags for completion: typer imports pydantic, 0.1 s, to see that None is no flag
     return found

@@ -36,7 +36,9 @@ def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
         raise GraphNotFound(f"{path} is a file, and a graph is a folder; give another path")
     if not (path / load.DATABASE).exists():
         if not create:
-            raise GraphNotFound(f"there is no graph at {path}; make one with: tacit load conceptnet FILE --into {path}")
+            inner = next((found.parent for found in sorted(path.glob(f"*/{load.DATABASE}"))), None)
+            advice = f"did you mean {inner}?" if inner else f"make one with: tacit load conceptnet FILE --into {path}"
+            raise GraphNotFound(f"there is no graph at {path}; {advice}")
         return EmbeddedGraph(path, load.create(path))
     return EmbeddedGraph(path)
 

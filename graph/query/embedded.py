@@ -19,7 +19,7 @@ from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRe
 from ..model import QueryResult
 from .arguments import MAX_BYTES, check_limits, check_parameters, uniform
 from .process import Worker
-from .rewrite import rewrite
+from .rewrite import column_names, rewrite
 from .validator import Checker, check
 
 DATABASE = "graph.lbug"
@@ -128,7 +128,11 @@ def run_embedded(
         pool.give(kept)
     if "failed" in answer:
         raise _failure(answer["failed"], answer["message"], timeout)
-    return QueryResult(tuple(answer["columns"]), tuple(map(tuple, answer["rows"])), answer["truncated"])
+    if checker.explains:
+        return QueryResult(("plan",), tuple((line,) for row in answer["rows"] for line in str(row[0]).splitlines()))
+    names = column_names(cypher)
+    columns = names if names and len(names) == len(answer["columns"]) else answer["columns"]
+    return QueryResult(tuple(columns), tuple(map(tuple, answer["rows"])), answer["truncated"])
 
 
 def _late(timeout: float) -> QueryTimeout:
@@ -147,6 +151,10 @@ _DIFFERENCES = (
     (
         re.compile(r"In WITH clause, (ORDER BY) must be followed"),
         "{} in a WITH needs a LIMIT on the embedded engine, and collect after it keeps no order; use list_sort(collect(x))",
+    ),
+    (
+        re.compile(r"Parameter (\S+) not found"),
+        "the query's parameter {0} has no value; give it with the query, on the command line with --param {0}=VALUE",
     ),
     (
         re.compile(r"Cannot find property (\S+) for"),

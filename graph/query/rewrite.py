@@ -39,6 +39,38 @@ def rewrite(query: str) -> str:
     return _Rewriter(query).whole()
 
 
+def column_names(query: str) -> list[str] | None:
+    """Return the names of the columns that ``query`` gives on Neo4j: aliases, else the expressions as they are written.
+
+    None where they cannot be told from the text: ``RETURN *``, a ``CALL`` without RETURN.
+    """
+    tokens = tokenize(query)
+    starts = [index for index, token in enumerate(tokens) if token.upper == "RETURN"]
+    if not starts:
+        return None
+    index = starts[-1] + (2 if tokens[starts[-1] + 1].upper == "DISTINCT" else 1)
+    names, first, depth = [], index, 0
+    while True:
+        token = tokens[index]
+        ends = (
+            token.kind == "end" or token.text == ";" or (depth == 0 and token.upper in CLAUSES and tokens[index - 1].text != ".")
+        )
+        if ends or (depth == 0 and token.text == "," and token.kind == "symbol"):
+            item = tokens[first:index]
+            if not item or item[0].text == "*":
+                return None
+            alias = len(item) > 2 and item[-2].upper == "AS"
+            names.append(item[-1].name if alias else query[item[0].start : item[-1].end])
+            first = index + 1
+        if ends:
+            return names
+        if token.kind == "symbol":
+            depth += (token.text in "([{") - (token.text in ")]}")
+            if depth < 0:
+                return None  # the last RETURN is that of a subquery
+        index += 1
+
+
 class _Rewriter:
     """Renders ranges of tokens, each replaced form from its parts, everything else as it stands."""
 

@@ -275,4 +275,23 @@ def test_what_differs_from_neo4j_or_is_no_cypher_is_named(graph: Path, query: st
 
 def test_explain_plans_and_does_not_run(graph: Path) -> None:
     plan = run_embedded(graph, f"EXPLAIN {ENDLESS}", timeout=5)
-    assert "UNWIND" in str(plan.rows)
+    assert plan.columns == ("plan",)
+    assert any("UNWIND" in row[0] for row in plan.rows)
+
+
+@pytest.mark.parametrize(
+    ("items", "columns"),
+    [
+        ("n.text, count(*) AS c", ("n.text", "c")),
+        ("count(DISTINCT n), labels(n)[0] AS `the label`", ("count(DISTINCT n)", "the label")),
+        ("DISTINCT n.text + '!', {a: 1, b: 2} LIMIT 1", ("n.text + '!'", "{a: 1, b: 2}")),
+        ("size([x IN [1, 2] | x])", ("size([x IN [1, 2] | x])",)),
+    ],
+)
+def test_columns_are_named_as_they_are_written(graph: Path, items: str, columns: tuple[str, ...]) -> None:
+    assert run_embedded(graph, f"MATCH (n:Concept) RETURN {items}").columns == columns
+
+
+def test_a_parameter_without_a_value_is_named(graph: Path) -> None:
+    with pytest.raises(QueryInvalid, match=r"the query's parameter x has no value; .* --param x=VALUE"):
+        run_embedded(graph, "RETURN $x AS y")
