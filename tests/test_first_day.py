@@ -9,10 +9,8 @@ import gzip
 import json
 import os
 import re
-import signal
 import socket
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,8 +170,7 @@ def test_a_run_is_stopped_and_goes_on(type_: Type, monkeypatch: pytest.MonkeyPat
             if part.number < 2:
                 keep(work, part)
             else:
-                signal.raise_signal(signal.SIGINT)
-                time.sleep(1)  # the main thread, which waits for this one, takes the interrupt
+                raise KeyboardInterrupt  # Ctrl-C, which the processes of pytest-xdist ignore
 
         patch.setattr(Work, "keep", keep_two)
         stopped = type_(command)
