@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from .tokens import Token, refused
+from .tokens import Token, matching, refused
 from .vocabulary import CLAUSES, SUBQUERIES
 
 MAX_RANGE = 100_000
@@ -68,9 +68,10 @@ def check_costs(query: str, tokens: Sequence[Token], parameters: Mapping[str, An
     Raises:
         QueryRefused: one sentence with the place and another way to write it.
     """
+    closing = matching(tokens)
     check_shape(query, tokens)
-    check_growth(query, tokens)
-    check_walks(query, tokens, parameters)
+    check_growth(query, tokens, closing)
+    check_walks(query, tokens, closing, parameters)
 
 
 def check_shape(query: str, tokens: Sequence[Token]) -> None:
@@ -107,7 +108,7 @@ def _small_number(token: Token, most: int) -> bool:
     return token.kind == "number" and token.text.isdecimal() and len(token.text) < 10 and int(token.text) <= most
 
 
-def check_growth(query: str, tokens: Sequence[Token]) -> None:
+def check_growth(query: str, tokens: Sequence[Token], closing: Mapping[int, int]) -> None:
     """Refuse values that double step by step, such as ``WITH [x, x] AS x`` many times over or ``reduce(… | s + s)``.
 
     Comparing and sending such values is not interrupted. Counted are the names inside lists and maps and beside ``+``, in each
@@ -120,11 +121,11 @@ def check_growth(query: str, tokens: Sequence[Token]) -> None:
             query_follows = before.upper() in SUBQUERIES | {"CALL"} or after.upper() in CLAUSES
             opened.append("" if query_follows else token.text)
             if token.text == "(" and before.lower() == "reduce":
-                _check_reduce(query, tokens, index)
+                _check_reduce(query, tokens, index, closing[index])
         elif token.text in (")", "]", "}") and token.kind == "symbol" and len(opened) > 1:
             opened.pop()
         elif token.text.lower() == "replace" and after == "(" and token.kind == "word":
-            growth *= _replacement(tokens, index + 1)
+            growth *= _replacement(tokens, closing[index + 1])
         elif token.upper in _STEPS:
             growth, uses, makes = growth * max(uses, 1), 0, token.upper not in ("MATCH", "CALL")
         elif token.kind in ("word", "quoted") and (opened[-1] in ("[", "{") or {before, after} & _JOINS):
@@ -133,23 +134,19 @@ def check_growth(query: str, tokens: Sequence[Token]) -> None:
             raise refused(query, token.start, "a value that grows with every WITH", "split the query into several")
 
 
-def _replacement(tokens: Sequence[Token], opening: int) -> int:
-    """Return how many times longer the ``replace(…)`` whose bracket is ``tokens[opening]`` can make a text."""
-    depth, index = 1, opening + 1
-    while depth and tokens[index].kind != "end":
-        depth += (tokens[index].text in "([{") - (tokens[index].text in ")]}") if tokens[index].kind == "symbol" else 0
-        index += 1
-    with_what, what = tokens[index - 2], tokens[index - 4]
-    if with_what.kind != "string" or tokens[index - 3].text != ",":
+def _replacement(tokens: Sequence[Token], end: int) -> int:
+    """Return how many times longer the ``replace(…)`` that ends at ``tokens[end]`` can make a text."""
+    with_what, what = tokens[end - 1], tokens[end - 3]
+    if with_what.kind != "string" or tokens[end - 2].text != ",":
         return 100
     found = len(what.text) - 2 if what.kind == "string" else 1
     return max(1, -(-(len(with_what.text) - 2) // max(found, 1)))
 
 
-def _check_reduce(query: str, tokens: Sequence[Token], opening: int) -> None:
+def _check_reduce(query: str, tokens: Sequence[Token], opening: int, closing: int) -> None:
     """Refuse a ``reduce(…)`` whose result is joined with itself, or put into a list or map, in every step."""
-    name, depth, index, joined = tokens[opening + 1], 1, opening + 2, set()
-    while depth and tokens[index].kind != "end":
+    name, depth, joined = tokens[opening + 1], 1, set()
+    for index in range(opening + 2, closing):
         token = tokens[index]
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}")) if token.kind == "symbol" else 0
         if token.kind in ("word", "quoted") and token.name == name.name and tokens[index - 1].text != ".":
@@ -166,7 +163,6 @@ def _check_reduce(query: str, tokens: Sequence[Token], opening: int) -> None:
                         query, token.start, "a reduce that doubles or nests its result", f"use {chain[:40]} once in a sum"
                     )
                 joined.add(chain)
-        index += 1
 
 
 @dataclass(frozen=True)
@@ -194,12 +190,11 @@ class _Walk:
         return len(self.start) > 0
 
 
-def check_walks(query: str, tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> None:
+def check_walks(query: str, tokens: Sequence[Token], closing: Mapping[int, int], parameters: Mapping[str, Any] | None) -> None:
     """Refuse work on a whole list or text for each item of a list, unless the list is known to be short.
 
     Short are literals, ``nodes(p)`` and the like, ranges up to ``MAX_SHORT``, and parameters known to hold no more.
     """
-    closing = _matching(tokens)
     walks = list(_walks(tokens, closing))
     for walk in walks:
         depth = sum(walk.opening in outer.body for outer in walks)
@@ -217,18 +212,6 @@ def check_walks(query: str, tokens: Sequence[Token], parameters: Mapping[str, An
                 query, tokens[index].start, f"{what} for each item of a list that may be long",
                 "use UNWIND list AS item, which can be stopped, with WHERE, count, sum or collect",
             )  # fmt: skip
-
-
-def _matching(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of the closing bracket for each opening one."""
-    opened: list[int] = []
-    found = {}
-    for index, token in enumerate(tokens):
-        if token.kind == "symbol" and token.text in "([{":
-            opened.append(index)
-        elif token.kind == "symbol" and token.text in ")]}" and opened:
-            found[opened.pop()] = index
-    return found
 
 
 def _walks(tokens: Sequence[Token], closing: Mapping[int, int]) -> Iterator[_Walk]:

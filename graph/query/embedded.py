@@ -19,8 +19,8 @@ from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRe
 from ..model import QueryResult
 from .arguments import MAX_BYTES, check_limits, check_parameters, uniform
 from .process import Worker
-from .rewrite import column_names, rewrite
-from .validator import Checker, check
+from .rewrite import rewrite
+from .validator import Checker
 
 DATABASE = "graph.lbug"
 MAX_WORKERS = 2
@@ -92,7 +92,8 @@ def run_embedded(
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
-    check(cypher, "embedded", values)
+    asked = Checker(cypher, "embedded", values)
+    asked.run()
     checker = Checker(rewrite(cypher), "embedded", values)
     checker.run()
     file = Path(path).resolve() / DATABASE
@@ -130,8 +131,8 @@ def run_embedded(
         raise _failure(answer["failed"], answer["message"], timeout)
     if checker.explains:
         return QueryResult(("plan",), tuple((line,) for row in answer["rows"] for line in str(row[0]).splitlines()))
-    names = column_names(cypher)
-    columns = names if names and len(names) == len(answer["columns"]) else answer["columns"]
+    names = asked.columns()
+    columns = answer["columns"] if names is None or len(names) != len(answer["columns"]) else names
     return QueryResult(tuple(columns), tuple(map(tuple, answer["rows"])), answer["truncated"])
 
 
@@ -151,6 +152,10 @@ _DIFFERENCES = (
     (
         re.compile(r"In WITH clause, (ORDER BY) must be followed"),
         "{} in a WITH needs a LIMIT on the embedded engine, and collect after it keeps no order; use list_sort(collect(x))",
+    ),
+    (
+        re.compile(r"index=(-?\d+) is out of range"),
+        "a list has no item at position {} (counted from 1), where Neo4j would give null; test size(list) first",
     ),
     (
         re.compile(r"Parameter (\S+) not found"),

@@ -8,8 +8,9 @@ that are not listed here reach the engine as they are.
 - ``EXISTS { (a)-->() }``, ``COUNT { (a)-->() }``: the same with ``MATCH``
 - ``[x IN l WHERE p | e]``: ``list_transform(list_filter(l, x -> p), x -> e)``
 - ``l[0]``, ``l[-1]``, ``l[i]``, ``l[1..3]``: positions that count from 1
-- ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``rand``, ``labels``,
-  ``startNode``, ``endNode``: the engine's functions
+- ``[:IsA*1..3]``: ``[:IsA* TRAIL 1..3]``, which uses no relationship twice
+- ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
+  ``labels``, ``startNode``, ``endNode``: the engine's functions
 - ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces have no equal
 - ``m['key']``: ``m.key``
 - ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
@@ -20,12 +21,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..errors import QueryInvalid
-from .tokens import Token, invalid, tokenize
-from .vocabulary import CLAUSES, OPERATORS, PREFIXES
+from .tokens import Token, invalid, matching, tokenize
+from .vocabulary import CLAUSES, OPERATORS, PATHS, PREFIXES
 
 LONGEST_PATH = 30
 """Hops of a shortest path without an upper bound, which is as far as the embedded engine goes by default."""
 
+_MARK = "\ue000"
+"""A character of private use, which no text has."""
+_COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
 _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels", "list_transform", "list_filter", "split"}
 """Functions that give a list, as far as ``reverse`` needs to know."""
 
@@ -39,61 +43,25 @@ def rewrite(query: str) -> str:
     return _Rewriter(query).whole()
 
 
-def column_names(query: str) -> list[str] | None:
-    """Return the names of the columns that ``query`` gives on Neo4j: aliases, else the expressions as they are written.
-
-    None where they cannot be told from the text: ``RETURN *``, a ``CALL`` without RETURN.
-    """
-    tokens = tokenize(query)
-    starts = [index for index, token in enumerate(tokens) if token.upper == "RETURN"]
-    if not starts:
-        return None
-    index = starts[-1] + (2 if tokens[starts[-1] + 1].upper == "DISTINCT" else 1)
-    names, first, depth = [], index, 0
-    while True:
-        token = tokens[index]
-        ends = (
-            token.kind == "end" or token.text == ";" or (depth == 0 and token.upper in CLAUSES and tokens[index - 1].text != ".")
-        )
-        if ends or (depth == 0 and token.text == "," and token.kind == "symbol"):
-            item = tokens[first:index]
-            if not item or item[0].text == "*":
-                return None
-            alias = len(item) > 2 and item[-2].upper == "AS"
-            names.append(item[-1].name if alias else query[item[0].start : item[-1].end])
-            first = index + 1
-        if ends:
-            return names
-        if token.kind == "symbol":
-            depth += (token.text in "([{") - (token.text in ")]}")
-            if depth < 0:
-                return None  # the last RETURN is that of a subquery
-        index += 1
-
-
 class _Rewriter:
     """Renders ranges of tokens, each replaced form from its parts, everything else as it stands."""
 
     def __init__(self, query: str) -> None:
         self.query = query
         self.tokens = tokenize(query)
-        self.closing: dict[int, int] = {}
-        opened: list[int] = []
-        for index, token in enumerate(self.tokens):
-            if token.kind == "symbol" and token.text in "([{":
-                opened.append(index)
-            elif token.kind == "symbol" and token.text in ")]}" and opened:
-                self.closing[opened.pop()] = index
+        self.closing = matching(self.tokens)
+        self.shortest: set[int] = set()  # indices of the stars of shortest paths
         self.functions: dict[str, Callable[[list[str], int], str]] = {
-            "head": lambda parts, _: f"list_extract({parts[0]}, 1)",
-            "last": lambda parts, _: f"list_extract({parts[0]}, -1)",
+            "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
+            "last": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, -1) END",
             "tail": lambda parts, _: f"list_slice({parts[0]}, 2, size({parts[0]}))",
             "isempty": lambda parts, _: f"(size({parts[0]}) = 0)",
-            "split": lambda parts, _: f"string_split({', '.join(parts)})",
+            "split": self._split,
+            "log": lambda parts, _: f"ln({parts[0]})",
             "startnode": lambda parts, _: f"start_node({parts[0]})",
             "endnode": lambda parts, _: f"end_node({parts[0]})",
             "rand": lambda _, __: "random()",
-            "round": lambda parts, _: f"round({', '.join(parts if len(parts) > 1 else [*parts, '0'])})",
+            "round": lambda parts, _: f"floor(({parts[0]}) + 0.5)" if len(parts) == 1 else f"round({', '.join(parts)})",
             "labels": lambda parts, _: f"[label({parts[0]})]",
             "substring": self._substring,
             "reverse": self._reverse,
@@ -146,7 +114,8 @@ class _Rewriter:
         if token.kind in ("word", "quoted") and after.text == "{" and self.tokens[index + 2].text == ".":
             return self._projection(index)
         if self._label_test(index, before):
-            return f"label({token.text}) = '{self.tokens[index + 2].name}'", index + 3
+            label = self.tokens[index + 2].name.replace("\\", "\\\\").replace("'", "\\'")
+            return f"label({token.text}) = '{label}'", index + 3
         return None
 
     def _arguments(self, opening: int) -> list[str]:
@@ -167,17 +136,27 @@ class _Rewriter:
             raise invalid(
                 self.query, self.tokens[start].start, "shortestPath", "takes one relationship with a *, e.g. (a)-[*..4]-(b)"
             )
-        star, most, last = stars[0], str(LONGEST_PATH), stars[0] + 1
-        bounds = []
+        low, high, last = self._bounds(stars[0])
+        if low != "1":
+            raise invalid(self.query, self.tokens[stars[0]].start, "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
+        self.shortest.add(stars[0])
+        return f"{self._render(start, stars[0])}* {kind} 1..{high or LONGEST_PATH}{self._render(last, end)}"
+
+    def _bounds(self, star: int) -> tuple[str, str, int]:
+        """Return the least and most hops (empty: unbounded) after the ``*`` at index ``star``, and the index after them."""
+        last = star + 1
         while self.tokens[last].kind == "number" or self.tokens[last].text == "..":
-            bounds.append(self.tokens[last].text)
             last += 1
-        if bounds[:1] not in ([], [".."], ["1"]) or (bounds and ".." not in bounds and bounds != ["1"]):
-            raise invalid(self.query, self.tokens[star].start, "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
-        if bounds and bounds[-1] != "..":
-            most = bounds[-1]
-        before, after = self._render(start, star), self._render(last, end)
-        return f"{before}* {kind} 1..{most}{after}"
+        low, dots, high = "".join(token.text for token in self.tokens[star + 1 : last]).partition("..")
+        return low or "1", high if dots else low, last
+
+    def _trail(self, index: int, end: int) -> str | None:
+        """Return a relationship of variable length that uses no relationship twice, as the standard has it."""
+        star = next((place for place in range(index + 1, end) if self.tokens[place].text == "*"), None)
+        if star is None or star in self.shortest or self.tokens[star + 1].upper in PATHS:
+            return None
+        low, high, last = self._bounds(star)
+        return f"[{self._render(index + 1, star)}* TRAIL {low}..{high or LONGEST_PATH}{self._render(last, end)}]"
 
     def _reduce(self, index: int, end: int) -> str:
         """Return a ``reduce`` that adds up numbers as a sum over a list."""
@@ -191,7 +170,7 @@ class _Rewriter:
             and self.tokens[index + 5].text == ","
             and self.tokens[item + 1].upper == "IN"
             and [token.text for token in body[:2]] == [name, "+"]
-            and name not in [token.text for token in body[2:]]
+            and not {token.text for token in body[2:]} & {name, *_COMPARISONS}
         )
         if not adds:
             raise invalid(
@@ -199,11 +178,14 @@ class _Rewriter:
                 "runs on the embedded engine as a sum alone, reduce(s = 0, x IN list | s + …); else use UNWIND or list_reduce",
             )  # fmt: skip
         values = f"list_transform({self._render(item + 2, bar)}, {self.tokens[item].text} -> ({self._render(bar + 3, end)}))"
-        return f"({first.text} + coalesce(list_sum({values}), 0))"
+        known = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
+        return f"CASE WHEN {known} THEN {first.text} + coalesce(list_sum({values}), 0) END"
 
     def _bracket(self, index: int, before: Token, after: Token) -> tuple[str, int] | None:
         """A list comprehension, a position in a list, or a slice of it."""
         end = self.closing[index]
+        if before.text == "-" and (trail := self._trail(index, end)):
+            return trail, end + 1
         if self._continues(before, index):
             return self._position(index, end)
         if after.kind in ("word", "quoted") and self.tokens[index + 2].upper == "IN":
@@ -297,6 +279,12 @@ class _Rewriter:
     def _substring(self, parts: list[str], _: int) -> str:
         length = parts[2] if len(parts) > 2 else f"size({parts[0]})"
         return f"substring({parts[0]}, ({parts[1]}) + 1, {length})"
+
+    def _split(self, parts: list[str], _: int) -> str:
+        """The engine's split leaves out empty parts, so each part gets a mark for the time of the split."""
+        text, separator = parts
+        marked = f"string_split('{_MARK}' + replace({text}, {separator}, ({separator}) + '{_MARK}'), {separator})"
+        return f"list_transform({marked}, part -> replace(part, '{_MARK}', ''))"
 
     def _reverse(self, parts: list[str], index: int) -> str:
         first = self.tokens[index + 2]

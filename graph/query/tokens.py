@@ -8,6 +8,7 @@ refused instead of guessed at. What it accepts, every engine cuts into the same 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ..errors import QueryInvalid, QueryRefused
@@ -57,16 +58,30 @@ class Token(NamedTuple):
 
 def refused(query: str, position: int, what: str, allowed: str) -> QueryRefused:
     """Return the error for ``what`` at character ``position`` (from 0) of ``query``, with what is allowed instead."""
-    line = query.count("\n", 0, position) + 1
-    column = position - query.rfind("\n", 0, position)
-    return QueryRefused(f"{what} at line {line}, column {column} is refused; {allowed}")
+    return QueryRefused(f"{what} at {_place(query, position)} is refused; {allowed}")
 
 
 def invalid(query: str, position: int, what: str, fault: str) -> QueryInvalid:
     """Return the error for a syntax error: ``what`` at character ``position`` (from 0) of ``query``, and its ``fault``."""
+    return QueryInvalid(f"the query has a syntax error: {what} at {_place(query, position)} {fault}")
+
+
+def _place(query: str, position: int) -> str:
+    """Return the line and column, both from 1, of character ``position`` (from 0)."""
     line = query.count("\n", 0, position) + 1
-    column = position - query.rfind("\n", 0, position)
-    return QueryInvalid(f"the query has a syntax error: {what} at line {line}, column {column} {fault}")
+    return f"line {line}, column {position - query.rfind(chr(10), 0, position)}"
+
+
+def matching(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return the index of the closing bracket for each opening one, in tokens whose brackets are balanced."""
+    opened: list[int] = []
+    found = {}
+    for index, token in enumerate(tokens):
+        if token.kind == "symbol" and token.text in "([{":
+            opened.append(index)
+        elif token.kind == "symbol" and token.text in ")]}":
+            found[opened.pop()] = index
+    return found
 
 
 def tokenize(query: str) -> list[Token]:

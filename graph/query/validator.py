@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ..errors import QueryInvalid, QueryRefused
 from .costs import check_costs, check_range, check_regex
-from .tokens import Token, invalid, refused, tokenize
+from .tokens import Token, invalid, matching, refused, tokenize
 from .vocabulary import (
     ALLOWED,
     CLAUSES,
@@ -340,6 +340,30 @@ class Checker:
         ended = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
         if token.upper in HARD and (self.before in _ENDERS or not (joined or ended)):
             raise self.refuse(token, token.upper)
+
+    def columns(self) -> list[str] | None:
+        """Return the names that Neo4j gives the columns: aliases, else the expressions as they are written.
+
+        None where the text does not tell them: ``RETURN *``, or a ``CALL`` without RETURN.
+        """
+        returns = [place for place, (word, _) in enumerate(self.top) if word == "RETURN"]
+        if not returns:
+            return None
+        closing, index = matching(self.tokens), self.top[returns[-1]][1] + 1
+        end = self.top[returns[-1] + 1][1] if returns[-1] + 1 < len(self.top) else len(self.tokens) - 1
+        index += self.tokens[index].upper == "DISTINCT"
+        names, first = [], index
+        while index <= end:
+            if index == end or self.tokens[index].text in (",", ";"):
+                item = self.tokens[first:index]
+                if item and item[0].text == "*":
+                    return None
+                if item:
+                    aliased = len(item) > 2 and item[-2].upper == "AS"
+                    names.append(item[-1].name if aliased else self.query[item[0].start : item[-1].end])
+                first = index + 1
+            index = closing.get(index, index) + 1
+        return names
 
     def limited(self, rows: int) -> str:
         """Return the query with ``LIMIT rows`` at its end, where that changes nothing but the number of its rows."""
