@@ -13,7 +13,7 @@ from typing import Any
 
 from .checksums import HEADER, read_checked, unseal
 from .errors import GraphError, GraphUnavailable
-from .model import Contents
+from .model import Contents, Manifest
 from .protocol import KnowledgeGraph
 
 Progress = Callable[[int], None]
@@ -74,10 +74,10 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
     try:
         with open_graph(url, engine="store", **credentials) as store:
             manifest = store.manifest()
-            parts.append(_assertions(store, progress))
-            if parts[0].note and not parts[-1].problem and not parts[-1].note:
+            assertions = _assertions(store, manifest, progress)
+            if parts and parts[0].note and not (assertions.problem or assertions.note):
                 parts[0] = _recorded(Path(url), parts[0])
-            parts += _built(store, manifest.digest)
+            parts += [assertions, *_built(store, manifest.digest)]
             return Checked(store.url, manifest.digest, manifest.assertions, tuple(parts))
     except GraphError as error:
         if isinstance(error, GraphUnavailable) or not parts:  # no graph there, or no server
@@ -113,13 +113,13 @@ def _recorded(folder: Path, part: Part) -> Part:
     )
 
 
-def _assertions(store: KnowledgeGraph, progress: Progress | None) -> Part:
+def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | None) -> Part:
     """Compare the number and the checksum of all assertions with the manifest."""
     from itertools import islice
 
     from .index.build import refuse_mismatch
 
-    manifest, contents, number = store.manifest(), Contents(), 0
+    contents, number = Contents(), 0
     try:
         rows = store.assertions()
         while batch := list(islice(rows, _BATCH)):
@@ -127,8 +127,7 @@ def _assertions(store: KnowledgeGraph, progress: Progress | None) -> Part:
             number += len(batch)
             if progress:
                 progress(len(batch))
-        after = store.manifest()
-        if after != manifest:
+        if store.manifest() != manifest:
             return Part("assertions", store.url, note="the graph changed while it was read; check it again")
         refuse_mismatch(store.url, manifest, number, contents.checksum)
     except GraphUnavailable:
@@ -160,8 +159,10 @@ def _built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:
                     unseal(folder, kind, header.get("format", 0), digest=digest, whole=True)
             except FileNotFoundError:
                 yield Part(kind, str(folder), note=f"the {kind} is of an older version and is built again when it is next used")
-            except (GraphError, OSError, ValueError) as error:
+            except GraphError as error:
+                yield Part(kind, str(folder), str(error))
+            except (OSError, ValueError) as error:
                 problem = f"{folder} is damaged ({error}); delete that folder, and it is built again when it is next used"
-                yield Part(kind, str(folder), str(error) if isinstance(error, GraphError) else problem)
+                yield Part(kind, str(folder), problem)
             else:
                 yield Part(kind, str(folder))

@@ -84,7 +84,7 @@ def read_checked(path: Path) -> dict[str, Any]:
         raise ValueError("it does not match its checksum")
     content = json.loads(line)
     if not isinstance(content, dict) or not (rest or "format" in content):
-        raise ValueError("it is no header")
+        raise ValueError("it is not a header")
     if not rest:
         content["unchecked"] = True
     return content

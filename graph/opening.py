@@ -21,6 +21,7 @@ from .counting import Count, Sets, count_triples_many, counted_chains
 from .errors import InputError
 from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
 from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
+from .store import refuse_closed
 
 if TYPE_CHECKING:
     from .index import IndexGraph
@@ -168,7 +169,7 @@ class Graph:
         """
         from .index import open_index
 
-        self._refuse_closed()
+        refuse_closed(self._closed, self.url)
         with self._lock:
             if self._index is None:
                 self._index = open_index(self.store, progress=self._progress if progress is None else progress)
@@ -189,10 +190,6 @@ class Graph:
             warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=3)
             self._answering = self.store
             return self.store
-
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise InputError(f"{self.url} is closed; open it again")
 
     # concept queries
 
@@ -280,7 +277,7 @@ class Graph:
         name: str = "",
     ) -> LoadCounts:
         """Add ``rows`` to the store, as :meth:`tacit.graph.WritableGraph.load`; the next concept query sees them."""
-        self._refuse_closed()
+        refuse_closed(self._closed, self.url)
         try:
             return self.store.load(rows, entry, progress, name)
         finally:
@@ -298,9 +295,7 @@ class Graph:
 
     def close(self) -> None:
         """Close the index and the store; closing twice is harmless."""
-        self._closed = True
-        self._drop_index()
-        self.store.close()
+        self.__exit__()
 
     def __enter__(self) -> Self:
         return self

@@ -17,6 +17,8 @@ from ..errors import GraphError
 
 FORMAT = 1
 SUMS = ".sums"
+DRAFT = ".loading"
+"""Ends the names of files that take the place of others; a load removes those that are left of a load before."""
 
 _ATTEMPTS = 3
 _PROBE_SECONDS = 60.0
@@ -36,22 +38,22 @@ ladybug.Connection(database).execute("MATCH (m:Manifest) RETURN m.assertions").g
 """
 
 
-def announce(draft: Path, database: Path) -> None:
-    """Write the checksums of ``draft``, which is about to take the place of ``database``, beside those that are there."""
+def announce(file: Path, database: Path) -> None:
+    """Write the checksums of ``file``, which is ``database`` or is about to take its place, beside those that are there."""
     try:
         before = _records(database)
     except (OSError, ValueError):
         before = []
-    _write(draft, database, [record_of(draft), *before[:1]])
+    _write(database, [record_of(file), *before[:1]])
 
 
-def settle(draft: Path, database: Path) -> None:
+def settle(database: Path) -> None:
     """Forget the checksums of the file that was replaced."""
-    _write(draft, database, _records(database)[:1])
+    _write(database, _records(database)[:1])
 
 
-def _write(draft: Path, database: Path, records: list[Record]) -> None:
-    fresh = Path(f"{draft}{SUMS}")
+def _write(database: Path, records: list[Record]) -> None:
+    fresh = Path(f"{database}{DRAFT}{SUMS}")
     write_checked(fresh, {"format": FORMAT, "files": records})
     fresh.replace(f"{database}{SUMS}")
 

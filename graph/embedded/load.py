@@ -31,7 +31,7 @@ from .spool import Spool, writing
 
 DATABASE = "graph.lbug"
 _LOCK = "graph.lock"
-_DRAFT = "graph.lbug.loading"
+_DRAFT = f"{DATABASE}{integrity.DRAFT}"
 _BATCH = 50_000
 _DOUBLINGS = 2
 _COPY = 250_000  # rows at a time; more save the engine no time and cost it memory
@@ -209,7 +209,7 @@ def _put_in_place(folder: Path) -> None:
         os.fsync(file.fileno())
     integrity.announce(draft, folder / DATABASE)
     draft.replace(folder / DATABASE)
-    integrity.settle(draft, folder / DATABASE)
+    integrity.settle(folder / DATABASE)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

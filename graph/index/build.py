@@ -80,19 +80,17 @@ def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progre
     Of assertions that are the same (:meth:`~tacit.graph.model.Assertion.fingerprint`) the first is kept.
     """
     identities: set[int] = set()
-    contents: list[int] = [0]
 
     def distinct() -> Iterator[Assertion]:
         for row in rows:
-            identity, content = row.fingerprint()
+            identity, _ = row.fingerprint()
             if identity not in identities:
                 identities.add(identity)
-                contents[0] = (contents[0] + content) % 2**128
                 yield row
 
     encoder = Encoder(progress)
     encoder.add_rows(distinct())
-    return _write(encoder.finish(), directory, Manifest((), len(identities), contents[0]))
+    return _write(encoder.finish(), directory, Manifest((), len(identities), encoder.checksum))
 
 
 def _write(encoded: Encoded, directory: Path, manifest: Manifest) -> Path:

@@ -104,10 +104,11 @@ class IndexGraph:
         try:
             return self._names.ids(concepts)
         except TextGiven:
-            return self._names.ids(answers.concept_uris(concepts, language, self._names.known, self._refuse))
 
-    def _refuse(self, unknown: list[str]) -> NoReturn:
-        answers.refuse_unknown(unknown, self.url, self.near(unknown[0]))
+            def refuse(unknown: list[str]) -> NoReturn:
+                answers.refuse_unknown(unknown, self.url, self.near(unknown[0], language=language))
+
+            return self._names.ids(answers.concept_uris(concepts, language, self._names.known, refuse))
 
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
         """Return at most ``limit`` texts of concepts that are spelt like ``text`` and begin with the same letters."""

@@ -106,10 +106,16 @@ def test_names_complete_in_order(tmp_path: Path) -> None:
 
 
 def test_names_spelt_alike_are_suggested(tmp_path: Path) -> None:
-    rows = [Assertion("/c/en/piano", "IsA", "/c/en/instrument"), Assertion("/c/en/piano_stool", "UsedFor", "/c/en/sitting")]
+    rows = [
+        Assertion("/c/en/piano", "IsA", "/c/en/instrument"),
+        Assertion("/c/en/piano_stool", "UsedFor", "/c/en/sitting"),
+        Assertion("/c/de/klavier", "Synonym", "/c/en/piano"),
+    ]
     with open_index_directory(build_from_rows(rows, tmp_path / "x")) as index:
         with pytest.raises(UnknownName, match=r"^'pianno' names no concept in .*; did you mean piano\?$"):
             index.paths("pianno", "instrument")
+        with pytest.raises(UnknownName, match=r"; did you mean klavier\?$"):
+            index.neighbours("klawier", language="de")
         assert index.near("piano stol") == ["piano stool"]
         assert index.near("xy") == index.near("") == index.near("pi") == []
 
