@@ -212,11 +212,11 @@ class AsyncClient:
         first = await self._rows(items[:middle], metrics, explain, pace)
         return first + await self._rows(items[middle:], metrics, explain, pace)
 
-    async def _learn_limits(self, pace: Pace, requests: int = 1) -> None:
+    async def _learn_limits(self, pace: Pace, requests: int) -> None:
         """Ask the service for its limits, once; what it does not tell is found out by what it refuses."""
+        call = calls.info()
         try:
-            response = await self._http.get(calls.info().path)
-            details = Exchange(calls.info(), self._patience).answer(response)
+            details = Exchange(call, self._patience).answer(await self._http.get(call.path))
         except (httpx.TransportError, TacitError):
             return
         pace.keep_within(details.limits, requests)

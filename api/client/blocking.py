@@ -217,11 +217,11 @@ class Client:
         first = self._rows(items[:middle], metrics, explain, pace)
         return first + self._rows(items[middle:], metrics, explain, pace)
 
-    def _learn_limits(self, pace: Pace, requests: int = 1) -> None:
+    def _learn_limits(self, pace: Pace) -> None:
         """Ask the service for its limits, once; what it does not tell is found out by what it refuses."""
+        call = calls.info()
         try:
-            response = self._http.get(calls.info().path)
-            details = Exchange(calls.info(), self._patience).answer(response)
+            details = Exchange(call, self._patience).answer(self._http.get(call.path))
         except (httpx.TransportError, TacitError):
             return
-        pace.keep_within(details.limits, requests)
+        pace.keep_within(details.limits)

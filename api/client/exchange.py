@@ -25,13 +25,13 @@ def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
     """Return what an httpx client is opened with.
 
     Raises:
-        InputError: the URL is none of http or https, or the key cannot stand in a header.
+        InputError: the URL is not one of http or https, or the key cannot be sent in a header.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise InputError(f"{url!r} is no address of a service; give one such as {URL}")
+        raise InputError(f"{url!r} is not the address of a service; give one such as {URL}")
     key = os.environ.get("TACIT_API_KEY") if api_key is None else api_key
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise InputError("the API key holds characters that no key has; give it as tacit serve printed it")
+        raise InputError("the API key holds characters that no key has; give it as tacit keys add printed it")
     headers = {"Accept": "application/json", "User-Agent": "tacit-client", **({"Authorization": f"Bearer {key}"} if key else {})}
     connecting = min(timeout, 10.0)
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connecting)}

@@ -7,7 +7,7 @@ What goes to a terminal or a pipe streams; what goes from a file to a file is sc
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,6 @@ from ..terminal.telling import in_json, in_words
 if TYPE_CHECKING:
     from ..scale.plan import Form, Observe, Plan
     from ..scale.running import Done
-    from ..tally import Tally
 
 
 class RunEngine(Enum):
@@ -147,7 +146,7 @@ def score(
     if done.damage is not None:
         raise DamagedInput(
             f"{file} ends early, at record {done.damage.line:,} ({done.damage.reason}): only what comes before that was scored; "
-            "get the whole file" + ("" if sharded else ", and score from a file into a file (--output) to keep what was scored")
+            "get the whole file, and score from a file into a file (--output) to keep what was scored"
         )
     if report is not None and done.tally.scored:
         if not seen and target is not None:
@@ -166,13 +165,13 @@ def _stream(
     from ..scale.running import Done
     from ..tally import Tally
     from ..terminal.screen import note
-    from ..terminal.text import count
+    from ..terminal.text import plural
 
     tally = Tally()
     damage = None
     items = read_items(plan.file, strict=plan.strict)
-    with plan.open(quiet=quiet) as reasoner, lines_to(output, apart_from=plan.file) as write, meter_of() as meter:
-        try:
+    try:
+        with plan.open(quiet=quiet) as reasoner, lines_to(output, apart_from=plan.file) as write, meter_of() as meter:
             for number, (item, row) in enumerate(scored(items, reasoner, plan.batch_size, plan.explain)):
                 write(in_words(item, row, first=not number) if words else in_json(row, plan.shown))
                 tally.add(row)
@@ -181,10 +180,10 @@ def _stream(
                     tell(item, row)
                 if isinstance(row, ItemError) and row.damage:
                     damage = row
-        except KeyboardInterrupt:
-            note(f"stopped after {count(tally.rows)} rows; from a file into a file (--output) they are kept for --resume")
-            raise
-        return Done(tally, tally.rows, meter.seconds, reasoner.signatures, damage)
+            return Done(tally, tally.rows, meter.seconds, reasoner.signatures, damage)
+    except KeyboardInterrupt:
+        note(f"stopped after {plural(tally.rows, 'row')}; only a run from a file into a file (--output) keeps them for --resume")
+        raise
 
 
 def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
@@ -243,15 +242,9 @@ def _total(file: str, watched: bool) -> int | None:
     return sum(1 for _ in read_items(file)) or None
 
 
-def without_references(names: Sequence[str], tally: Tally) -> list[str]:
-    """The metrics that compare with references and judged none of the items that were scored: no item had any."""
-    from ...reasoning.registry import KINDS
-
-    return [name for name in names if name in KINDS and KINDS[name].reference and tally.scored and not tally.judged.get(name)]
-
-
 def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
+    from ...reasoning.baselines.compared import NO_REFERENCE
     from ...reasoning.reference import references_of
     from ..terminal.screen import note, show, table
     from ..terminal.text import count, duration, plural
@@ -283,7 +276,7 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
     ]
     columns = ("metric", ">n", ">not judged", ">mean", ">mean percentile", ">errors", ">time", ">items/s")
     show(table(columns, rows), sys.stderr)
-    alone = list(without_references(plan.names, tally))
+    alone = [name for name, reasons in tally.unjudged.items() if list(reasons) == [NO_REFERENCE] and not tally.judged.get(name)]
     for name in alone:
         note(f"{name} judged none: it compares with references, and no record has any; add reference or references to each")
     for name, reasons in tally.unjudged.items():

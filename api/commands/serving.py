@@ -39,14 +39,14 @@ def serve(
             help="A name by which others reach it; repeatable.",
         ),
     ] = None,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody use it who can reach the address.")] = False,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody who can reach the address use it.")] = False,
     limit: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=NUMBER", show_default=False, help="A limit, e.g. items=100; repeatable; docs/service.md lists them."
         ),
     ] = None,
-    log_text: Annotated[bool, typer.Option("--log-text", help="Texts of requests may stand in the log.")] = False,
+    log_text: Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")] = False,
     engine: EngineOption = Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
     user: User = None,
@@ -55,9 +55,11 @@ def serve(
 ) -> None:
     """Serve scores, explanations and the graph over HTTP."""
     if keys is None and host not in _LOOPBACK and not no_auth:
-        raise InputError(f"at {host} others can ask this service; name their keys with --keys, or say --no-auth")
+        raise InputError(
+            f"others can reach this service at {host}; give their keys with --keys FILE, or let anybody use it with --no-auth"
+        )
     if keys is not None and no_auth:
-        raise InputError("--keys and --no-auth exclude each other; give one of them")
+        raise InputError("--keys and --no-auth cannot be given together; give one of them")
     names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
     try:

@@ -1,6 +1,6 @@
 // Asking the service: JSON in and out, problems as sentences, and the key where it wants one. Nothing else leaves this page.
 
-import { find } from "./dom.js";
+import { find, h } from "./dom.js";
 
 const STORED = "tacit-api-key";
 let key = sessionStorage.getItem(STORED);
@@ -61,8 +61,24 @@ function sentence(text) {
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
+/** The dialog that asks for a key, added to the page when it is first needed. */
+function keyDialog() {
+  const dialog = h("dialog", { id: "key-dialog", "aria-labelledby": "key-title" },
+    h("form", { method: "dialog", autocomplete: "off" },
+      h("h2", { id: "key-title" }, "This service asks for a key"),
+      h("p", { id: "key-hint" }),
+      h("div", { class: "field" },
+        h("label", { for: "key" }, "API key"),
+        h("input", { id: "key", type: "password", autocomplete: "off", spellcheck: "false", "aria-describedby": "key-hint" })),
+      h("div", { class: "actions" },
+        h("button", { type: "submit", class: "primary", value: "use" }, "Use it"),
+        h("button", { type: "submit", value: "cancel", formnovalidate: true }, "Not now"))));
+  document.body.append(dialog);
+  return dialog;
+}
+
 function askForKey(wrong) {
-  const dialog = find("key-dialog");
+  const dialog = find("key-dialog") ?? keyDialog();
   find("key-hint").textContent = wrong
     ? "That key was refused. A key stays in this tab and is forgotten when the tab is closed."
     : "It stays in this tab and is forgotten when the tab is closed.";

@@ -53,7 +53,7 @@ def exploring_routes(service: Service) -> APIRouter:
         def question(graph: KnowledgeGraph) -> dict[str, Any]:
             index = index_of(graph)
             if index is None:
-                raise InputError("prefixes are completed by an index alone; serve the graph with --engine index")
+                raise InputError("only an index can complete prefixes; serve the graph with --engine index")
             return {"concepts": [{"uri": uri, "text": text_of(uri)} for uri in index.complete(prefix, limit, language)]}
 
         return await asked(question)

@@ -305,8 +305,7 @@ class _Visit:
         """Pass a part of the answer on, with headers that every answer has."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message.get("headers", ()), (b"x-request-id", self.request_id.encode())]
-            message["headers"] = headers + [header for header in _HEADERS if header not in headers]
+            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self.request_id.encode()), *_HEADERS]
         else:
             self.sent += len(message.get("body", b""))
             self.answered = time.perf_counter()

@@ -116,11 +116,11 @@ class Health:
 
     def _version(self) -> tuple[int, ...] | None:
         """What changes when the database of a graph in a folder is replaced or written to; None where it is not there."""
-        from ...graph.embedded.load import DATABASE
-
         url = self._url()
         if self._graph is None or "://" in url:
             return ()
+        from ...graph.embedded.load import DATABASE
+
         try:
             stat = (Path(url) / DATABASE).stat()
         except OSError:

@@ -223,7 +223,7 @@ def bind(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"{host}:{port} cannot be listened at ({reason.lower()}); give another --host or --port") from error
+        raise InputError(f"cannot listen at {host}:{port} ({reason.lower()}); give another --host or --port") from error
     return bound
 
 

@@ -55,7 +55,6 @@ class _Files(StaticFiles):
         headers = {
             "Cache-Control": "no-cache",  # keep it, but ask before it is used
             "ETag": f'"{hashlib.sha256(Path(full_path).read_bytes()).hexdigest()[:32]}"',
-            "X-Content-Type-Options": "nosniff",
         }
         response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
         same = self.is_not_modified(response.headers, Headers(scope=scope))

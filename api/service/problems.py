@@ -110,8 +110,6 @@ def invalid(error: ValidationError) -> Problem:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in found]
     first = errors[0]
-    if found[0]["type"] == "json_invalid":
-        return Problem(400, "invalid-json", f"the body is not JSON ({first['reason']}); send one JSON object in UTF-8")
     where = f" at {first['at']}" if first["at"] else ""
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     return Problem(

@@ -29,7 +29,7 @@ class Settings:
         ready_seconds: how long an answer of the graph counts as proof that it is there; ping_seconds: how long it may take.
         connections: open connections beyond which a new one is closed; client_connections: the same for one client's address.
         shutdown_seconds: time for what runs to end once the service is told to stop.
-        log_text: texts of requests may stand in the log.
+        log_text: log the texts of requests too.
     """
 
     body_bytes: int = 8 << 20

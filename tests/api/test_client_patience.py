@@ -160,7 +160,7 @@ def test_the_key_goes_along(score: Callable[..., float], monkeypatch: pytest.Mon
 @pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://host", "http://", "bolt://localhost"])
 def test_addresses_that_are_none(url: str) -> None:
     for kind in (Client, AsyncClient):
-        with pytest.raises(InputError, match="is no address of a service"):
+        with pytest.raises(InputError, match="is not the address of a service"):
             kind(url)
 
 

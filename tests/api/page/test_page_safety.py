@@ -81,6 +81,14 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(chromium: Browser, reasoner: Rea
         tab.reload()
         tab.wait_for_selector("#metrics input")
         assert tab.evaluate("document.cookie + JSON.stringify(localStorage)") == "{}"
+        tab.evaluate("sessionStorage.clear()")
+        tab.goto(f"{address}/docs")
+        info = tab.locator("article.operation", has=tab.locator("h2", has_text="/v1/info"))
+        info.locator("details.trial summary").click()
+        info.locator("button[type=submit]").click()
+        tab.fill("#key-dialog[open] #key", key)
+        tab.keyboard.press("Enter")
+        info.locator(".answer", has_text="digest").wait_for()
         visit.check()
         context.close()
 
@@ -96,9 +104,10 @@ def test_the_examples_are_the_samples() -> None:
 
 
 def test_nothing_in_the_files_points_elsewhere_or_runs_in_line() -> None:
-    markup = (FILES / "index.html").read_text(encoding="utf-8")
-    assert not [word for word in (" style=", " onclick", "<style", "javascript:") if word in markup]
-    assert markup.count("<script") == 1
+    for name in ("index.html", "docs.html"):
+        markup = (FILES / name).read_text(encoding="utf-8")
+        assert not [word for word in (" style=", " onclick", "<style", "javascript:") if word in markup]
+        assert markup.count("<script") == 1
     for path in FILES.iterdir():
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
         assert "://" not in text, path.name
