@@ -4,8 +4,7 @@
 
 "Closeness" is what grounding was before: the mean over the response's concepts of 1 / (1 + hops to the nearest concept of the
 history), within 6 hops. Both come from one reading of the texts. Intervals are 95% of a cluster bootstrap: conversations are
-drawn with replacement, and both scores are correlated on the same draws. Rows of one file belong to one conversation when their
-histories are equal, or when one history begins with all turns of the other's and these are at least two.
+drawn with replacement, and both scores are correlated on the same draws. Responses without a score of grounding are left out.
 """
 
 from __future__ import annotations
@@ -19,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
+from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt
+from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.grounding import Grounding
 from tacit.reasoning.language import load_pipeline
 from tacit.reasoning.score import Score
+from tacit.reasoning.training.folds import conversations
 
 Values = NDArray[np.float64]
 FARTHEST = 6
@@ -34,44 +36,17 @@ def closeness(score: Score) -> float:
     return sum(near) / len(near) if near else 0.0
 
 
-def conversations(histories: Sequence[tuple[str, ...]]) -> list[NDArray[np.int64]]:
-    """Return the places of the rows of each conversation."""
-    known: dict[tuple[str, ...], int] = {}
-    groups: list[list[int]] = []
-    for place in sorted(range(len(histories)), key=lambda place: (len(histories[place]), place)):
-        history = histories[place]
-        starts = (history[:length] for length in range(len(history), 0, -1) if length >= 2 or length == len(history))
-        group = next((known[start] for start in starts if start in known), None)
-        if group is None:
-            group = len(groups)
-            groups.append([])
-        known[history] = group
-        groups[group].append(place)
-    return [np.array(group) for group in groups]
-
-
-def pearson(one: Values, other: Values) -> float:
-    """Return the correlation, NaN where one does not vary."""
-    return float(np.corrcoef(one, other)[0, 1]) if np.ptp(one) and np.ptp(other) else float("nan")
-
-
 def row(name: str, judged: Sequence[Judgement], old: Values, new: Values, resamples: int, seed: int) -> str:
     """Return one line of the table."""
-    ratings = np.array([one.rating for one in judged])
-    groups = conversations([one.history for one in judged])
-    random = np.random.default_rng(seed)
-    draws = np.empty((resamples, 3))
-    for draw in draws:
-        places = np.concatenate([groups[group] for group in random.integers(len(groups), size=len(groups))])
-        before, after = pearson(old[places], ratings[places]), pearson(new[places], ratings[places])
-        draw[:] = before, after, after - before
-    before, after = pearson(old, ratings), pearson(new, ratings)
-    low, high = np.nanquantile(draws, (0.025, 0.975), axis=0)
+    ratings = np.array([one.rating for one in judged], np.float64)
+    groups = conversations([(one.history, one.response) for one in judged])
+    before, after = (correlations(values, ratings, groups=groups, resamples=resamples, seed=seed)[:, 0] for values in (old, new))
+    first, second = (correlate(values, ratings)[0].value or 0.0 for values in (old, new))
     cells = [
-        f"{value:{sign}.3f} [{a:{sign}.3f}, {b:{sign}.3f}]"
-        for value, sign, a, b in zip((before, after, after - before), ("", "", "+"), low, high, strict=True)
+        f"{spelt(Correlation(first, *interval(before)))} | {spelt(Correlation(second, *interval(after)))}",
+        spelt(Correlation(second - first, *interval(after - before))),
     ]
-    return f"| {name} | {len(judged):,} ({len(groups):,}) | {' | '.join(cells)} |"
+    return f"| {name} | {len(judged):,} ({groups.max() + 1:,}) | {' | '.join(cells)} |"
 
 
 def main() -> None:

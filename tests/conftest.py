@@ -1,4 +1,4 @@
-"""What all tests share: the real data, a Neo4j server, and one small graph in every backend.
+"""What all tests share: the real data, the sample graph, a Neo4j server, and one small graph in every backend.
 
 Tests that need the data or a server skip with a reason when there is none. The server has one database, so a test that asks for
 it gets it empty, and the graphs of one test that are on the server replace each other.
@@ -10,11 +10,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tacit.api.main import run
 from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph, open_index
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; those of fetching have one of their own
@@ -45,6 +47,22 @@ def data_dir() -> Path:
     if not (folder / "conceptnet").is_dir():
         pytest.skip(f"no real data at {folder}; name its folder in TACIT_TEST_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    """The folder of the sample files."""
+    with as_file(files("tacit.api") / "sample") as folder:
+        return folder
+
+
+@pytest.fixture(scope="session")
+def sample_graph(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The sample, loaded into an embedded graph; tests only read it."""
+    graph = str(tmp_path_factory.mktemp("api") / "sample-graph")
+    assert run(["load", "conceptnet", str(sample / "conceptnet.csv"), "--into", graph, "--json"]) == 0
+    assert run(["load", "atomic2020", str(sample / "atomic2020.tsv"), "--into", graph, "--json"]) == 0
+    return graph
 
 
 @pytest.fixture(scope="session")

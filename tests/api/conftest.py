@@ -1,12 +1,10 @@
-"""What the tests of the command line share: a way to call it, and the sample graph, loaded once through it."""
+"""What the tests of the command line share: a way to call it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import as_file, files
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,19 +46,3 @@ def tacit(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
         return Outcome(status, captured.out, captured.err)
 
     return call
-
-
-@pytest.fixture(scope="session")
-def sample() -> Path:
-    """The folder of the sample files."""
-    with as_file(files("tacit.api") / "sample") as folder:
-        return folder
-
-
-@pytest.fixture(scope="session")
-def sample_graph(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The sample, loaded into an embedded graph; tests only read it."""
-    graph = str(tmp_path_factory.mktemp("api") / "sample-graph")
-    assert run(["load", "conceptnet", str(sample / "conceptnet.csv"), "--into", graph, "--json"]) == 0
-    assert run(["load", "atomic2020", str(sample / "atomic2020.tsv"), "--into", graph, "--json"]) == 0
-    return graph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ..api.conftest import sample, sample_graph, tacit
+from ..api.conftest import tacit
 
-__all__ = ["sample", "sample_graph", "tacit"]
+__all__ = ["tacit"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
