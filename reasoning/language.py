@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ..graph.errors import ModelError
 from .cache import LruCache
+from .modelfile import recover
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -273,6 +274,7 @@ def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
     import spacy
 
     wanted = SHIPPED if name_or_path is None else name_or_path
+    recover(Path(wanted))
     try:
         nlp = spacy.load(wanted, exclude=list(_NEVER_NEEDED))
     except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own, by what is wrong with the folder

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..graph.errors import InputError, ModelError
 from .extras import need
+from .modelfile import arrays_in
 
 Layers = Mapping[str, NDArray[np.float16]]
 
@@ -138,12 +139,9 @@ def read_layers(path: Path) -> dict[str, NDArray[np.float16]]:
     Raises:
         ModelError: it cannot be read, or a number in it is not finite.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
-        layers = load(path.read_bytes())
-    except (OSError, SafetensorError, ValueError) as error:
+        layers = arrays_in(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise ModelError(f"the tuned layers {str(path)!r} cannot be read ({error}); train or fetch them again") from error
     broken = [name for name, array in layers.items() if array.dtype != np.float16 or not np.isfinite(array).all()]
     if broken or not layers:

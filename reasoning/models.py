@@ -22,6 +22,7 @@ from typing import Any
 
 from ..graph.errors import InputError, ModelError
 from .extras import need
+from .modelfile import recover
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _SETTINGS = (
@@ -82,6 +83,7 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
         MissingExtra: transformers is not installed.
     """
     folder = Path(model).expanduser()
+    recover(folder)
     if folder.is_dir():
         return _whole(ModelFiles(folder.resolve().name, folder, str(folder)))
     if gguf and folder.suffix.lower() == ".gguf":

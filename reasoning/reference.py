@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..graph.errors import ModelError
+from .modelfile import write_file
 
 QUANTILES = 201
 SHIPPED = Path(__file__).parent / "references"
@@ -169,13 +170,10 @@ def write_reference(folder: Path, metric: str, reference: Reference) -> Path:
         ModelError: it cannot be written.
     """
     path = folder / file_name(metric, reference.signature)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(_text(reference), encoding="utf-8")
-        part.replace(path)
+        write_file(path, _text(reference).encode())
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ModelError(f"the reference cannot be written to {folder}: {error.strerror}; name another folder") from error
     return path
 

@@ -19,6 +19,7 @@ from ...graph.errors import InputError, ModelError
 from ..encoder import TextEncoder, open_encoder
 from ..layers import Layers, read_layers
 from ..likelihood import CausalModel
+from ..modelfile import recover
 from .expectation import open_language_model
 from .graph import COUNTS, AssociationGraph, graph_files
 from .head import SelectionHead, load_head
@@ -150,6 +151,7 @@ def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkp
         return checkpoint
     folder = SHIPPED if checkpoint is None else Path(checkpoint).expanduser()
     try:
+        recover(folder)
         data = (folder / HEADER).read_bytes()
     except (OSError, ValueError) as error:
         raise ModelError(f"there is no coherence checkpoint at {str(folder)!r}; make one with: tacit train coherence") from error

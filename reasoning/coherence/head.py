@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import ModelError
+from ..modelfile import arrays_in
 
 Floats = NDArray[np.float32]
 
@@ -112,12 +113,9 @@ def load_head(path: Path) -> SelectionHead:
     Raises:
         ModelError: there is none, or it is not whole.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
-        arrays = load(path.read_bytes())
-    except (OSError, SafetensorError, ValueError) as error:
+        arrays = arrays_in(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise ModelError(f"the selection head {str(path)!r} cannot be read ({error}); train or fetch it again") from error
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
     shapes = _SHAPES | _HIDDEN if "inner" in arrays else _SHAPES

@@ -5,7 +5,6 @@ The format holds numbers and text only, so opening a stranger's checkpoint runs 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import ModelError
 from ..extras import extra_of, need
-from ..folders import check_folder, whole_folder
+from ..modelfile import check_folder, digest_of, new_folder, recover
 from .keywords import IdfTable
 
 if TYPE_CHECKING:
@@ -71,12 +70,12 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: 
     }  # fmt: skip
     weights = save(tensors)
     text = json.dumps(settings, sort_keys=True, ensure_ascii=False).encode()
-    with whole_folder(folder) as fresh:
+    with new_folder(folder) as fresh:
         if checkpoint.model.config.utterance == "tuned":
             encoder: Any = checkpoint.model.reading.encoder
             encoder.save_pretrained(fresh / ENCODER)
             tokenizer.save_pretrained(fresh / ENCODER)
-        digest = _digest(weights, text)
+        digest = digest_of(weights, text)
         for name, data in ((WEIGHTS, weights), (SETTINGS, text), (CARD, card.replace("{digest}", digest).encode())):
             (fresh / name).write_bytes(data)
     return digest
@@ -90,6 +89,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         MissingExtra: torch or transformers is not installed.
     """
     folder = Path(path).expanduser()
+    recover(folder)
     try:
         weights, text = (folder / WEIGHTS).read_bytes(), (folder / SETTINGS).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -104,7 +104,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         model = _model(settings, weights, folder)
         return Checkpoint(
             model, IdfTable.from_dict(settings["idf"]), str(settings["encoder"]), str(settings["encoder_id"]),
-            str(settings["vectors"]), settings["facts"], _digest(weights, text), folder,
+            str(settings["vectors"]), settings["facts"], digest_of(weights, text), folder,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
@@ -135,7 +135,3 @@ def _model(settings: Mapping[str, Any], weights: bytes, folder: Path) -> GradeMo
     model = GradeModel(config, encoder)
     model.load_state_dict(tensors)
     return model.eval()
-
-
-def _digest(weights: bytes, text: bytes) -> str:
-    return hashlib.sha256(weights + text).hexdigest()[:12]

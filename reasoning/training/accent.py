@@ -18,7 +18,7 @@ from ...graph.errors import InputError, ModelError
 from ..accent.prompts import LEAST_LENGTH, NONE, answer, prompt, within
 from ..accent.tuples import RELATIONS
 from ..extras import need
-from ..folders import check_folder, whole_folder
+from ..modelfile import check_folder, new_folder
 from ..models import find_model, open_model
 from ..score import CheckedItem, check_item
 
@@ -251,7 +251,7 @@ def _save(
     output: Path, model: Any, tokenizer: Any, trained: Trained, per_relation: int, data: Sequence[str], command: str
 ) -> Trained:
     """Write model, card and record beside ``output`` and swap them in."""
-    with whole_folder(output) as fresh:
+    with new_folder(output) as fresh:
         model.save_pretrained(fresh)
         tokenizer.save_pretrained(fresh)
         values = trained.to_dict() | {"digest": find_model(fresh).digest}

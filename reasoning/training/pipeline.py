@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...graph.errors import InputError, LoadError
+from ..modelfile import new_folder
 from .card import write_card
 from .evaluation import Evaluation, evaluate, to_examples
 from .lemmas import lemma_tables
@@ -235,13 +235,10 @@ def _save(nlp: Language, output: Path) -> Language:
         "name": "ewt_dialogue_sm", "version": "1.0.0", "license": "CC BY-SA 4.0", "author": "tacit",
         "description": "Small English pipeline for tacit, trained on UD English-EWT, half of it lower-cased.",
     })  # fmt: skip
-    fresh = output.with_name(output.name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.parent.mkdir(parents=True, exist_ok=True)
-    nlp.to_disk(fresh)
     strings = set(English().vocab.strings)
     strings.update(label for labels in nlp.pipe_labels.values() for label in labels)
-    (fresh / "vocab" / "strings.json").write_text(json.dumps(sorted(strings), indent=0) + "\n", encoding="utf-8")
-    shutil.rmtree(output, ignore_errors=True)
-    fresh.rename(output)
+    output.resolve().parent.mkdir(parents=True, exist_ok=True)
+    with new_folder(output) as fresh:
+        nlp.to_disk(fresh)
+        (fresh / "vocab" / "strings.json").write_text(json.dumps(sorted(strings), indent=0) + "\n", encoding="utf-8")
     return spacy.load(output)

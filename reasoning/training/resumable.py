@@ -20,7 +20,7 @@ import numpy as np
 
 from ...graph.errors import InputError, ModelError
 from ..extras import need
-from ..folders import check_folder, whole_folder
+from ..modelfile import check_folder, new_folder
 from ..models import quiet
 
 Progress = Callable[[int, int, float], object]
@@ -145,7 +145,7 @@ class Losses:
 
 def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
     """Write model, tokenizer and card to the folder ``output``, whole or not at all, and let go of its checkpoints."""
-    with whole_folder(output) as fresh:
+    with new_folder(output) as fresh:
         with quiet():
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tacit.api.commands.training import commonsense as commonsense_training
-from tacit.api.commands.training import output as model_output
+from tacit.reasoning import modelfile
 from tacit.reasoning.commonsense.modelfile import FILE, load_regressor
 
 from .conftest import Tacit
@@ -209,7 +209,7 @@ def test_a_crash_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(model_output, "write_whole", fail)
+        patch.setattr(modelfile, "_flush", fail)
         assert tacit(*command, "--seed", "1").status == 2
     with monkeypatch.context() as patch:
         patch.setattr(commonsense_training, "write_model", fail)

@@ -127,10 +127,10 @@ def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"weights": np.array([np.nan], np.float32)}, "its numbers make no sense"),
-        ({"weights": np.zeros((2, 2), np.float32)}, "its numbers make no sense"),
-        ({"layer": 0}, "its numbers make no sense"),
-        ({"layer": "2"}, "its numbers make no sense"),
+        ({"weights": np.array([np.nan], np.float32)}, "its array weights is not all finite numbers"),
+        ({"weights": np.zeros((2, 2), np.float32)}, "its weights, bias or layer are invalid"),
+        ({"layer": 0}, "its weights, bias or layer are invalid"),
+        ({"layer": "2"}, "its weights, bias or layer are invalid"),
     ],
 )
 def test_a_broken_probe_is_refused(tmp_path: Path, plain: CausalModel, changed: dict[str, Any], reason: str) -> None:

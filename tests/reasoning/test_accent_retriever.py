@@ -188,7 +188,7 @@ def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> Non
         open_compact(tmp_path / "none")
     changed = data.replace(b'\\"version\\": 2', b'\\"version\\": 9')
     assert changed != data
-    with pytest.raises(ModelError, match="another format or version"):
+    with pytest.raises(ModelError, match="its format is version 9, and this tacit reads version 2"):
         from_bytes(changed, "file")
 
 

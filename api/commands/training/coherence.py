@@ -69,7 +69,7 @@ def coherence(
     Files whose names differ in a split alone (talk-train, talk-dev) are of one corpus; several corpora make it hold elsewhere.
     """
     from ....reasoning.coherence.checkpoint import HEADER
-    from ....reasoning.folders import check_folder, whole_folder
+    from ....reasoning.modelfile import check_folder, new_folder
 
     check_folder(output, HEADER, "a coherence checkpoint")
     from ....reasoning.training.coherence import train_coherence
@@ -89,7 +89,7 @@ def coherence(
     told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
     tuning = TuningSettings(layers=tune) if tune else None
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs, tuning=tuning)
-    with whole_folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
+    with new_folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
         train_coherence(
             kept,
             opened,

@@ -128,8 +128,8 @@ def grade(
     A training that was stopped goes on when the same command is given again.
     """
     from ....reasoning.extras import need
-    from ....reasoning.folders import check_folder
     from ....reasoning.grade.checkpoint import KIND, SETTINGS, save_checkpoint
+    from ....reasoning.modelfile import check_folder
 
     check_folder(output, SETTINGS, KIND)
     limits = _limits(neighbours)

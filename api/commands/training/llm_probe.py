@@ -10,7 +10,6 @@ import typer
 from ....graph.errors import InputError
 from ...opening import readable
 from ...terminal.options import Dtype, Json, Quiet
-from ...terminal.output import write_whole
 from ...terminal.progress import Stages, waiting
 from .data import check_distinct, sha256_of, tell_left_out
 from .output import say
@@ -45,7 +44,7 @@ def llm_probe(
     Its agreement with them is measured on heads that it did not learn from.
     """
     from ....reasoning.accent.scorers.probe import FILE, to_bytes
-    from ....reasoning.folders import check_folder, whole_folder
+    from ....reasoning.modelfile import check_folder, new_folder
 
     check_folder(output, FILE, "a probe")
     rows, files = _read(judged, strict)
@@ -59,9 +58,9 @@ def llm_probe(
     told = {"files": files, "licence": licence, "command": as_typed("llm-probe", otherwise, output)}
     with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
         probe = train_probe(rows, causal, seed=seed, facts=told, progress=stages.tell)
-    with whole_folder(output) as fresh:
-        write_whole(fresh / FILE, to_bytes(probe))
-        write_whole(fresh / "README.md", card(probe, path=output.name).encode())
+    with new_folder(output) as fresh:
+        (fresh / FILE).write_bytes(to_bytes(probe))
+        (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())
     made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer}
     say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...terminal.output import check_output, write_whole
+from ...terminal.output import check_output
 
 if TYPE_CHECKING:
     from ....reasoning.commonsense.regressor import Regressor
@@ -35,7 +35,7 @@ def say(output: Path, json: bool, found: dict[str, Any]) -> None:
 def check_place(output: Path, inputs: Sequence[str]) -> None:
     """Raise :class:`InputError` when the model cannot be written to ``output`` without destroying something else."""
     from ....reasoning.commonsense.modelfile import FILE
-    from ....reasoning.folders import check_folder
+    from ....reasoning.modelfile import check_folder
 
     if output.suffix == _SUFFIX and not output.is_dir():
         for file in inputs:
@@ -47,7 +47,7 @@ def check_place(output: Path, inputs: Sequence[str]) -> None:
 def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
     """Write the model and its card to ``output``; return the model with its digest, and the card's path."""
     from ....reasoning.commonsense.modelfile import FILE, from_bytes, to_bytes
-    from ....reasoning.folders import whole_folder
+    from ....reasoning.modelfile import new_folder, write_file
     from ....reasoning.training.commonsense_card import card
 
     data = to_bytes(model)
@@ -55,10 +55,10 @@ def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
     text = card(model, path=output.name).encode()
     if output.suffix == _SUFFIX and not output.is_dir():
         beside = output.with_suffix(".md")
-        write_whole(beside, text)
-        write_whole(output, data)
+        write_file(beside, text)
+        write_file(output, data)
         return model, beside
-    with whole_folder(output) as fresh:
-        write_whole(fresh / FILE, data)
-        write_whole(fresh / "README.md", text)
+    with new_folder(output) as fresh:
+        (fresh / FILE).write_bytes(data)
+        (fresh / "README.md").write_bytes(text)
     return model, output / "README.md"

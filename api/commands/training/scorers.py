@@ -16,7 +16,6 @@ from ....graph.errors import InputError
 from ...metrics import address_of
 from ...opening import open_store
 from ...terminal.options import Database, Dtype, Graph, Json, Password, Quiet, User
-from ...terminal.output import write_whole
 from ...terminal.progress import Meter
 from ..tuples import Making
 from .output import name_of, say
@@ -54,7 +53,7 @@ def retriever(
     from ....reasoning.accent.scorers.compact import FILE, to_bytes
     from ....reasoning.accent.tuples import RELATIONS
     from ....reasoning.encoder import DEFAULT_ENCODER
-    from ....reasoning.folders import check_folder, whole_folder
+    from ....reasoning.modelfile import check_folder, new_folder
     from ....reasoning.training.retriever import Recipe, train_retriever
     from ....reasoning.training.retriever_card import LICENSE, card
 
@@ -77,10 +76,10 @@ def retriever(
                 triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, progress=lambda *_: meter.add(1)
             )  # fmt: skip
     data = to_bytes(model)
-    with whole_folder(output) as fresh:
-        write_whole(fresh / "README.md", card(model, len(data)).encode())
-        write_whole(fresh / "LICENSE", LICENSE.encode())
-        write_whole(fresh / FILE, data)
+    with new_folder(output) as fresh:
+        (fresh / "README.md").write_bytes(card(model, len(data)).encode())
+        (fresh / "LICENSE").write_bytes(LICENSE.encode())
+        (fresh / FILE).write_bytes(data)
     say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
 
 

@@ -8,8 +8,6 @@ Texts are kept as a byte for every few numbers of their vectors (:mod:`.quantise
 
 from __future__ import annotations
 
-import hashlib
-import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
-from ...smallfile import read_small
+from ...modelfile import digest_of, pack, read_model, unpack
 from ..events import head_form
 from .quantise import CENTROIDS, Quantised, kept
 
@@ -28,7 +26,6 @@ FILE = "retriever.safetensors"
 FORMAT = "tacit tail retriever"
 VERSION = 2
 
-_KEY = "tacit"
 _LARGEST = 256 * 2**20
 _WEIGHTS = ("in", "bias", "relation", "out")
 
@@ -97,8 +94,6 @@ class Compact:
 
 def to_bytes(model: Compact) -> bytes:
     """Return the file of a model; equal models give equal bytes."""
-    from safetensors.numpy import save
-
     packed = zlib.compress("".join(f"{text}\n" for text in model.texts).encode("utf-8"), 9)
     arrays: dict[str, Any] = {
         "codes": model.kept.codes,
@@ -117,8 +112,7 @@ def to_bytes(model: Compact) -> bytes:
         "facts": dict(model.facts),
         "scales": {name: {relation: list(scale) for relation, scale in by.items()} for name, by in model.scales.items()},
     }  # fmt: skip
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return bytes(save(arrays, {_KEY: json.dumps(head, sort_keys=True, allow_nan=False)}))
+    return pack(arrays, head)
 
 
 def open_compact(path: Path | str | None = None) -> Compact:
@@ -128,7 +122,7 @@ def open_compact(path: Path | str | None = None) -> Compact:
         ModelError: there is none, or it is no whole model of this kind.
     """
     place = Path(__file__).parents[1] / "model" if path is None else Path(path)
-    return from_bytes(*read_small(place, FILE, "tail retriever", "tacit train retriever", _LARGEST))
+    return from_bytes(*read_model(place, FILE, "tail retriever", "tacit train retriever", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Compact:
@@ -138,28 +132,10 @@ def from_bytes(data: bytes, name: str) -> Compact:
         ModelError: it is no whole model of this kind.
     """
     try:
-        size = int.from_bytes(data[:8], "little")
-        head = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
-        if head["format"] != FORMAT or head["version"] != VERSION:
-            raise ValueError("it is of another format or version")
-        return _built(head, _arrays(data), hashlib.sha256(data).hexdigest()[:12])
+        return _built(*unpack(data, FORMAT, VERSION), digest_of(data))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, zlib.error) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"{name} is no tail retriever ({reason}); give one that tacit train retriever wrote") from error
-
-
-def _arrays(data: bytes) -> dict[str, Any]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        arrays: dict[str, Any] = load(data)
-    except SafetensorError as error:
-        raise ValueError(str(error)) from error
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"its array {name} is not all finite numbers")
-    return arrays
 
 
 def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> Compact:

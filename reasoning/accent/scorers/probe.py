@@ -4,8 +4,6 @@ along which those that people call plausible lie apart from the others. It is ke
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ....graph.errors import ModelError
-from ...smallfile import read_small
+from ...modelfile import digest_of, pack, read_model, unpack
 
 FILE = "probe.safetensors"
 FORMAT = "tacit probe"
@@ -24,7 +22,6 @@ VERSION = 1
 SHIPPED = Path(__file__).parents[1] / "probe"
 """The probe that ships with tacit."""
 
-_KEY = "tacit"
 _LARGEST = 2**20
 
 
@@ -55,14 +52,11 @@ class Probe:
 
 def to_bytes(probe: Probe) -> bytes:
     """Return the file of a probe; equal ones give equal bytes."""
-    from safetensors.numpy import save
-
-    head = {
+    description = {
         "format": FORMAT, "version": VERSION, "layer": probe.layer, "bias": probe.bias, "model": probe.model,
         "facts": dict(probe.facts),
     }  # fmt: skip
-    weights = np.ascontiguousarray(probe.weights, dtype=np.float32)
-    return bytes(save({"weights": weights}, {_KEY: json.dumps(head, sort_keys=True, allow_nan=False)}))
+    return pack({"weights": probe.weights.astype(np.float32)}, description)
 
 
 def open_probe(path: Path | str | None = None) -> Probe:
@@ -72,7 +66,7 @@ def open_probe(path: Path | str | None = None) -> Probe:
         ModelError: there is none, or it is no whole probe.
     """
     place = SHIPPED if path is None else Path(path)
-    return from_bytes(*read_small(place, FILE, "probe", "tacit train llm-probe", _LARGEST))
+    return from_bytes(*read_model(place, FILE, "probe", "tacit train llm-probe", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Probe:
@@ -81,19 +75,13 @@ def from_bytes(data: bytes, name: str) -> Probe:
     Raises:
         ModelError: it is no whole probe.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
-        size = int.from_bytes(data[:8], "little")
-        head = json.loads(json.loads(data[8 : 8 + size])["__metadata__"][_KEY])
-        if head["format"] != FORMAT or head["version"] != VERSION:
-            raise ValueError("it is of another format or version")
-        weights, layer, bias, facts = load(data)["weights"], head["layer"], float(head["bias"]), dict(head["facts"])
-        sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size and np.isfinite(weights).all()
+        head, arrays = unpack(data, FORMAT, VERSION)
+        weights, layer, bias, facts = arrays["weights"], head["layer"], float(head["bias"]), dict(head["facts"])
+        sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size
         if not (sound and np.isfinite(bias) and type(layer) is int and layer >= 1):
-            raise ValueError("its numbers make no sense")
-        return Probe(layer, weights, bias, str(head["model"]), facts, hashlib.sha256(data).hexdigest()[:12])
-    except (SafetensorError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+            raise ValueError("its weights, bias or layer are invalid")
+        return Probe(layer, weights, bias, str(head["model"]), facts, digest_of(data))
+    except (ValueError, KeyError, TypeError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"{name} is no probe ({reason}); give one that tacit train llm-probe wrote") from error

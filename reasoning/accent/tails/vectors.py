@@ -8,7 +8,6 @@ some day.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...modelfile import new_file
 
 if TYPE_CHECKING:
     from ...encoder import TextEncoder
@@ -105,12 +106,8 @@ class KeptVectors:
 
         data = "".join(f"{text}\n" for text in texts).encode("utf-8")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        try:
+        with new_file(self.path) as fresh:
             save_file({_TENSOR: vectors, _TEXTS: np.frombuffer(data, dtype=np.uint8)}, fresh)
-            fresh.replace(self.path)
-        finally:
-            fresh.unlink(missing_ok=True)
 
 
 def _first(path: Path, size: int) -> bytes:

@@ -1,0 +1,197 @@
+"""Model files: whatever is interrupted, and whenever, a whole model is there afterwards, the old one or the new one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning.modelfile import arrays_in, check_folder, new_folder, pack, read_model, recover, unpack, write_file
+
+OLD = {"weights": "old", "inner/more": "old"}
+NEW = {"weights": "new", "config": "new"}
+STEPS = [(os, "rename"), (os, "replace"), (os, "fsync"), (os, "mkdir"), (os, "unlink"), (shutil, "rmtree")]
+
+
+class Killed(BaseException):
+    """The process is dead: nothing that it does from now on has an effect."""
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+def write_folder(folder: Path, files: dict[str, str]) -> None:
+    with new_folder(folder) as fresh:
+        for name, text in files.items():
+            (fresh / name).parent.mkdir(exist_ok=True)
+            (fresh / name).write_text(text)
+
+
+def read_folder(folder: Path) -> dict[str, str]:
+    recover(folder)
+    return texts(folder)
+
+
+@contextmanager
+def each_step(do: Callable[[int], None]) -> Iterator[list[str]]:
+    """Call ``do`` with the number of the step, from 1, before everything that changes the disk; give the names of the steps."""
+    made: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in STEPS:
+
+            def step(real: Callable[..., Any], name: str, *given: Any, **named: Any) -> Any:
+                made.append(name)
+                do(len(made))
+                return real(*given, **named)
+
+            patch.setattr(module, name, partial(step, getattr(module, name), name))
+        yield made
+
+
+def failing(at: int, how: str) -> Callable[[int], None]:
+    def do(number: int) -> None:
+        if how == "killed" and number >= at:
+            raise Killed
+        if how == "interrupted" and number == at:
+            raise KeyboardInterrupt
+        if how == "failed" and number == at:
+            raise OSError(errno.EIO, "Input/output error")
+
+    return do
+
+
+def places(write: Callable[[Path], None], path: Path) -> range:
+    with each_step(lambda _: None) as made:
+        write(path)
+    assert "rename" in made or "replace" in made
+    return range(1, len(made) + 1)
+
+
+@pytest.mark.parametrize("how", ["killed", "interrupted", "failed"])
+def test_a_folder_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str) -> None:
+    write_folder(tmp_path / "model", OLD)
+    seen = set()
+    for at in places(lambda path: write_folder(path, NEW), tmp_path / "model"):
+        home = tmp_path / f"{how}-{at}"
+        home.mkdir()
+        write_folder(home / "model", OLD)
+        with suppress(Killed, KeyboardInterrupt, OSError), each_step(failing(at, how)):
+            write_folder(home / "model", NEW)
+        found = read_folder(home / "model")
+        assert found in (OLD, NEW), at
+        seen.add(found == NEW)
+        write_folder(home / "model", NEW)
+        assert texts(home) == {f"model/{name}": text for name, text in NEW.items()}, f"left behind after step {at}"
+    assert seen == {True, False}
+
+
+def test_readers_find_a_whole_folder_at_any_time_and_the_writer_goes_on(tmp_path: Path) -> None:
+    write_folder(tmp_path / "model", OLD)
+    for at in places(lambda path: write_folder(path, NEW), tmp_path / "model"):
+        write_folder(tmp_path / "model", OLD)
+        found: list[dict[str, str]] = []
+
+        def read(number: int, at: int = at, found: list[dict[str, str]] = found) -> None:
+            if number == at:
+                found.append(read_folder(tmp_path / "model"))
+
+        with each_step(read):
+            write_folder(tmp_path / "model", NEW)
+        assert found in ([OLD], [NEW])
+        assert texts(tmp_path) == {f"model/{name}": text for name, text in NEW.items()}
+
+
+@pytest.mark.parametrize("how", ["killed", "interrupted", "failed"])
+def test_a_file_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b"old")
+    for at in places(lambda path: write_file(path, b"new"), path):
+        path.write_bytes(b"old")
+        with suppress(Killed, KeyboardInterrupt, OSError), each_step(failing(at, how)):
+            write_file(path, b"new")
+        assert path.read_bytes() in (b"old", b"new")
+        if how != "killed":
+            assert [found.name for found in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_fails_while_it_is_made_leaves_the_old_one(tmp_path: Path) -> None:
+    write_folder(tmp_path / "model", OLD)
+
+    def fail_half_way() -> None:
+        with new_folder(tmp_path / "model") as fresh:
+            (fresh / "weights").write_text("half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(InputError, match=r"model cannot be written: No space left on device; free some space, or write els"):
+        fail_half_way()
+    assert texts(tmp_path) == {f"model/{name}": text for name, text in OLD.items()}
+
+
+def test_a_second_writer_is_told_to_wait(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "model") as fresh:
+        (fresh / "weights").write_text("first")
+        with pytest.raises(InputError, match=r"another process is writing to .*model; wait for it, or give another folder$"):
+            write_folder(tmp_path / "model", NEW)
+    assert texts(tmp_path / "model") == {"weights": "first"}
+
+
+def test_a_folder_of_something_else_is_not_taken(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    write_folder(model, OLD)
+    check_folder(model, "weights", "a model")
+    check_folder(tmp_path / "none-yet", "weights", "a model")
+    with pytest.raises(InputError, match="holds something other than a model; give a new folder for --output"):
+        check_folder(model, "other", "a model")
+    with pytest.raises(InputError, match=r"there is no folder .* to write model in; make it first"):
+        check_folder(tmp_path / "none" / "model", "weights", "a model")
+
+
+def test_a_link_to_a_model_stays_one(tmp_path: Path) -> None:
+    write_folder(tmp_path / "model", OLD)
+    (tmp_path / "latest").symlink_to("model")
+    write_folder(tmp_path / "latest", NEW)
+    assert (tmp_path / "latest").is_symlink()
+    assert texts(tmp_path / "model") == NEW
+
+
+def test_arrays_and_description_come_back_and_equal_ones_give_equal_bytes() -> None:
+    arrays = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array([1, 2], dtype=np.int64)}
+    data = pack(arrays, {"format": "kind", "version": 1, "z": 1.5, "a": "ü"})
+    assert data == pack(dict(reversed(arrays.items())), {"a": "ü", "z": 1.5, "version": 1, "format": "kind"})
+    described, found = unpack(data, "kind", 1)
+    assert described == {"format": "kind", "version": 1, "z": 1.5, "a": "ü"}
+    assert {name: array.tolist() for name, array in found.items()} == {"a": [1, 2], "b": [[0, 3], [1, 4], [2, 5]]}
+    assert arrays_in(data).keys() == arrays.keys()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "its head does not say that it is one"),
+        (b"\xff" * 40, "its head does not say that it is one"),
+        (pack({"a": np.zeros(1)}, {"format": "other", "version": 1}), "its head does not say that it is one"),
+        (pack({"a": np.zeros(1)}, {"format": "kind", "version": 2}), "its format is version 2, and this tacit reads version 1"),
+        (pack({"a": np.zeros(9)}, {"format": "kind", "version": 1})[:-1], "its arrays cannot be read"),
+        (pack({"a": np.array([np.nan])}, {"format": "kind", "version": 1}), "its array a is not all finite numbers"),
+    ],
+)
+def test_foreign_and_damaged_files_are_named(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=f"^{reason}"):
+        unpack(data, "kind", 1)
+
+
+def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"12345")
+    with pytest.raises(ModelError, match=r"large is larger than any probe; give one that tacit train llm-probe wrote$"):
+        read_model(tmp_path / "large", "f", "probe", "tacit train llm-probe", 4)
+    with pytest.raises(ModelError, match=r"there is no probe at .*none; make one with: tacit train llm-probe$"):
+        read_model(tmp_path / "none", "f", "probe", "tacit train llm-probe", 4)
