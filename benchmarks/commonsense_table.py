@@ -65,7 +65,7 @@ def read(path: str, graph: KnowledgeGraph, model: CausalModel | None) -> Set:
 
 def rows(neural: bool) -> list[tuple[str, str, str]]:
     """Return the trained rows as (name, variant, count)."""
-    found = [(f"{variant}, {count}", variant, count) for variant in ("hops", "symbolic") for count in COUNTS]
+    found = [(f"symbolic, {count}", "symbolic", count) for count in COUNTS]
     if neural:
         found += [("neural", "neural", COUNTS[0]), *((f"all, {count}", "all", count) for count in COUNTS)]
     return found

@@ -14,7 +14,6 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,6 @@ from ..graph.errors import InputError, ModelError
 from .batching import padded, together
 from .cache import LruCache
 from .extras import extra_of, need
-from .layers import Layers, put_layers
 from .models import SENTENCE_FILES, ModelFiles, find_model, is_cached, open_model
 from .sentences import POOLED, Reading, content_digest, file_sha256, read_modules
 
@@ -50,11 +48,8 @@ class TextEncoder:
 
     def __init__(
         self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, dtype: str, batch_tokens: int, cache_size: int,
-        layers: str = "",
     ) -> None:  # fmt: skip
         """Wrap a model that is ready to be asked; the arguments are those of :func:`open_encoder`.
-
-        ``layers`` is the digest of those that were tuned.
 
         Raises:
             ModelError: its tokenizer cannot fill up short texts.
@@ -65,8 +60,6 @@ class TextEncoder:
         self.reading = reading
         self.batch_tokens = batch_tokens
         self._dtype = dtype
-        self._layers = layers
-        self._tuned: WeakValueDictionary[str, TextEncoder] = WeakValueDictionary()
         self._torch = need("torch", "neural")
         self._cache: LruCache[str, Vectors] = LruCache(cache_size)
         self._lock = threading.Lock()
@@ -80,15 +73,10 @@ class TextEncoder:
     def signature(self) -> str:
         """Twelve hex digits for the weights, the tokenizer and the way of pooling, whatever the folder is called.
 
-        The digest of tuned layers and a dtype other than float32 stand behind them. Files are read when it is first asked for.
+        A dtype other than float32 stands behind them. Files are read when it is first asked for.
         """
-        digest = content_digest(self.files.folder, self.reading) + (f"+{self._layers}" if self._layers else "")
-        return digest if not self.half else f"{digest};dtype={self._dtype}"
-
-    @property
-    def half(self) -> bool:
-        """Its weights are numbers of 16 bits."""
-        return self._dtype != "float32"
+        digest = content_digest(self.files.folder, self.reading)
+        return digest if self._dtype == "float32" else f"{digest};dtype={self._dtype}"
 
     @property
     def dimension(self) -> int:
@@ -148,24 +136,6 @@ class TextEncoder:
     def grow(self, cache_size: int) -> None:
         """Remember at least ``cache_size`` texts from now on."""
         self._cache.size = max(self._cache.size, cache_size)
-
-    def tuned(self, layers: Layers, digest: str) -> TextEncoder:
-        """Return this encoder with layers that were tuned over it, and a memory of its own; one object for one ``digest``
-        for as long as anybody holds it.
-
-        Raises:
-            ModelError: the layers are of another model.
-        """
-        with self._lock:
-            known = self._tuned.get(digest)
-            if known is None:
-                known = TextEncoder(
-                    self.files, put_layers(self.model, layers), self.tokenizer, self.reading,
-                    dtype=self._dtype, batch_tokens=self.batch_tokens, cache_size=self._cache.size, layers=digest,
-                )  # fmt: skip
-                self._tuned[digest] = known
-            known.grow(self._cache.size)
-            return known
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of texts as the model reads them, of each one at least.

@@ -1,26 +1,12 @@
-"""The layers of a model: what they make of a text, which weights are theirs, a copy of the model with others in their place, and
-files of those.
-
-Layers that were tuned for a task are a few megabytes beside a model that everybody has. So the layers alone are kept, in half
-precision, and whoever opens them takes everything else from the model that they were tuned over.
-"""
+"""The layers of a transformers model: choose those that learn, cut those above, and watch what they compute."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..graph.errors import InputError, ModelError
-from .extras import need
-from .modelfile import arrays_in
-
-Layers = Mapping[str, NDArray[np.float16]]
+from ..graph.errors import InputError
 
 
 def top_layers(model: Any, number: int) -> dict[str, Any]:
@@ -95,55 +81,3 @@ def learn_on_top(model: Any, number: int) -> dict[str, Any]:
 def count_layers(model: Any) -> int:
     """Return how many layers a model of transformers says it has."""
     return int(getattr(model.config.get_text_config(), "num_hidden_layers", 0))
-
-
-def weights_of(layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the weights of :func:`top_layers` by the names that they have in the model."""
-    return {f"{layer}.{name}": weight for layer, module in layers.items() for name, weight in module.named_parameters()}
-
-
-def in_half_precision(weights: Mapping[str, Any]) -> dict[str, NDArray[np.float16]]:
-    """Return what is kept of weights of torch."""
-    return {name: weight.detach().float().cpu().numpy().astype(np.float16) for name, weight in weights.items()}
-
-
-def put_layers(model: Any, layers: Layers) -> Any:
-    """Return a copy of a model in which ``layers`` stand for the weights of their names; it shares all others with the first.
-
-    Raises:
-        ModelError: they are not of such a model.
-    """
-    torch = need("torch", "neural")
-    found = copy.deepcopy(model, {id(weight): weight for name, weight in model.named_parameters() if name not in layers})
-    weights = dict(found.named_parameters())
-    for name, array in layers.items():
-        if name not in weights or tuple(weights[name].shape) != array.shape:
-            raise ModelError(
-                f"the tuned layers hold {name!r}, which this encoder has not, or in another shape; they are another's"
-            )
-        with torch.no_grad():
-            weights[name].copy_(torch.from_numpy(array.astype(np.float32)))
-    return found
-
-
-def to_bytes(layers: Layers) -> bytes:
-    """Return layers as a safetensors file; equal ones give equal bytes."""
-    from safetensors.numpy import save
-
-    return bytes(save({name: np.ascontiguousarray(array) for name, array in layers.items()}))
-
-
-def read_layers(path: Path) -> dict[str, NDArray[np.float16]]:
-    """Read what :func:`to_bytes` wrote.
-
-    Raises:
-        ModelError: it cannot be read, or a number in it is not finite.
-    """
-    try:
-        layers = arrays_in(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise ModelError(f"the tuned layers {str(path)!r} cannot be read ({error}); train or fetch them again") from error
-    broken = [name for name, array in layers.items() if array.dtype != np.float16 or not np.isfinite(array).all()]
-    if broken or not layers:
-        raise ModelError(f"the tuned layers {str(path)!r} are broken; train or fetch them again")
-    return dict(layers)

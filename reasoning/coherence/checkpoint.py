@@ -17,7 +17,6 @@ from typing import Any
 
 from ...graph.errors import InputError, ModelError
 from ..encoder import TextEncoder, open_encoder
-from ..layers import Layers, read_layers
 from ..likelihood import CausalModel
 from ..modelfile import recover
 from .expectation import open_language_model
@@ -28,7 +27,6 @@ FORMAT = "tacit coherence"
 VERSION = 1
 HEADER = "coherence.json"
 HEAD = "selection.safetensors"
-LAYERS = "encoder.safetensors"  # in checkpoints whose encoder was tuned
 ASSOCIATIONS = "associations"
 SHIPPED = Path(__file__).parent / "model"
 PARTS = ("similarity", "association", "selection", "repetition")
@@ -74,22 +72,9 @@ class Checkpoint:
         return load_head(self.folder / HEAD)
 
     @property
-    def layers(self) -> Layers | None:
-        """The encoder's layers that were tuned; None where it is the one that everybody has."""
-        if not self.layers_digest:
-            return None
-        self._check(LAYERS)
-        return read_layers(self.folder / LAYERS)
-
-    @property
     def parts(self) -> tuple[str, ...]:
         """The parts that it weighs."""
         return parts_of(self.header)
-
-    @property
-    def layers_digest(self) -> str:
-        """12 hex digits for the tuned layers, an empty text where there are none."""
-        return str(self.header["files"].get(LAYERS, ""))[:DIGITS]
 
     @property
     def associations_digest(self) -> str:
@@ -172,6 +157,8 @@ def _check_header(header: Any) -> None:
         raise ValueError(f"its format is {header['format']!r}, version {header['version']}, not {FORMAT!r}, version {VERSION}")
     if not isinstance(header["files"], dict) or not isinstance(header["encoder"]["signature"], str):
         raise ValueError("its files or its encoder are not told")
+    if "encoder.safetensors" in header["files"]:
+        raise ValueError("it was made with --tune, which is no longer supported")
     if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
         raise ValueError("its language model is not told")
     parts = parts_of(header)
@@ -190,10 +177,10 @@ def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 def open_encoder_of(
     checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None, cache_size: int
 ) -> TextEncoder:
-    """Open the encoder that a checkpoint was trained over, with the layers that were tuned.
+    """Open the encoder that a checkpoint was trained over.
 
     Args:
-        encoder: where the one is that they were tuned over, when that is not where the checkpoint says.
+        encoder: where it is, when that is not where the checkpoint says.
 
     Raises:
         ModelError: it cannot be opened, or is another one.
@@ -201,14 +188,12 @@ def open_encoder_of(
     """
     wanted = checkpoint.header["encoder"]
     opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
-    given = "+".join(filter(None, [opened.signature, checkpoint.layers_digest]))
-    if given != wanted["signature"]:
+    if opened.signature != wanted["signature"]:
         raise ModelError(
             f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
-            f" {opened.files.given!r} makes it {given}; give the encoder that it was trained over"
+            f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
         )
-    layers = checkpoint.layers
-    return opened if layers is None else opened.tuned(layers, checkpoint.layers_digest)
+    return opened
 
 
 def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:

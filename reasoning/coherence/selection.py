@@ -1,7 +1,7 @@
 """The metric ``selection``: would this response be picked out of many as the one that follows?
 
-A small dual encoder over a sentence encoder, frozen or with its top layers tuned, trained to tell the response that people gave
-from those of other dialogues and from the context's own turns (InfoNCE, van den Oord et al., 2018). -1 to 1; higher is better.
+A small dual encoder over a frozen sentence encoder, trained to tell the response that people gave from those of other dialogues
+and from the context's own turns (InfoNCE, van den Oord et al., 2018). -1 to 1; higher is better.
 The evidence is what the last turn, the one before it, and the head's bias give to the cosine.
 """
 

@@ -142,7 +142,7 @@ def make(
     Args:
         model: a regressor, its file, or the folder that ``tacit train commonsense`` wrote; the shipped one, which reads symbolic
             features, by default.
-        variant: ``symbolic``, ``neural``, ``all`` or ``hops``, to make sure that the model is of this kind.
+        variant: ``symbolic``, ``neural`` or ``all``, to make sure that the model is of this kind.
         language_model: for models that read losses: a causal model that is open, its folder, or an id of the hub; by default the
             id that the model was trained with.
         count: ``pairs`` or ``triples``, to make sure that the model was trained on these.

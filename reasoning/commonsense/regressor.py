@@ -27,7 +27,6 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "symbolic": FEATURES[:3],
     "neural": FEATURES[3:],
     "all": FEATURES,
-    "hops": FEATURES[:2],
 }
 
 

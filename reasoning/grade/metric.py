@@ -76,7 +76,7 @@ class Grade(BatchScoring):
         self.encoder = encoder
         linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=cache_size)
         self.finder = KeywordFinder(linker, checkpoint.idf, threshold=config.threshold, most=config.most, cache_size=cache_size)
-        self.around = Neighbourhood(graph, vectors, limits=config.limits, by=config.neighbours_by)
+        self.around = Neighbourhood(graph, vectors, limits=config.limits)
         self._tokenizer = _own_tokenizer(checkpoint) if config.utterance == "tuned" else None
         self._lock = threading.Lock()
 

@@ -28,7 +28,6 @@ class GradeConfig:
         text_width: numbers that the encoder gives for a text (frozen: mean, maximum and first token) or a token (tuned).
         concept_dimension: numbers in a concept's vector.
         limits: N_1, N_2, …, neighbours averaged at each hop; none: a concept stands for itself.
-        neighbours_by: ``weight`` or ``similarity``.
         profile: ``paper`` or ``released`` edge weights.
         graph: there is a graph branch. hop_attention: hops weigh its attention.
         turns: last turns of the history that are the context.
@@ -40,7 +39,6 @@ class GradeConfig:
     text_width: int = 1152
     concept_dimension: int = 384
     limits: tuple[int, ...] = (10, 10)
-    neighbours_by: str = "weight"
     profile: str = "paper"
     graph: bool = True
     hop_attention: bool = True
@@ -59,6 +57,9 @@ class GradeConfig:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GradeConfig:
         """Return the configuration that :meth:`to_dict` wrote; a TypeError or ValueError says that it is none."""
+        data = dict(data)
+        if data.pop("neighbours_by", "weight") != "weight":  # in checkpoints of earlier versions
+            raise ValueError("its neighbours were chosen by similarity, which is no longer supported")
         if set(data) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
         return cls(**{**data, "limits": tuple(int(limit) for limit in data["limits"])})

@@ -1,7 +1,7 @@
 """What lies around a concept: its own vector and, for every hop k, the mean of the vectors of N_k neighbours (eq. 3 reads them).
 
-Neighbours at exactly k hops are chosen by the weight of the strongest chain, or by the cosine of their vectors with the
-concept's among the strongest hundred. Either way a concept's row is the same in every run, so rows are worked out once and kept.
+Neighbours at exactly k hops are chosen by the weight of the strongest chain. A concept's row is the same in every run, so rows
+are computed once and cached.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-CHOICES = ("weight", "similarity")
-POOL = 100
-
 
 class Neighbourhood:
     """Rows for concepts; safe to share between threads."""
@@ -37,22 +34,18 @@ class Neighbourhood:
         vectors: ConceptVectors,
         *,
         limits: Sequence[int] = (10, 10),
-        by: str = "weight",
         cache_size: int = 20_000,
     ) -> None:
         """Look around in ``graph``; ``limits`` are N_1, N_2, … (none: a concept stands for itself alone).
 
         Raises:
-            InputError: ``by`` is no way of choosing, or a limit is below 1.
+            InputError: a limit is below 1.
         """
-        if by not in CHOICES or any(limit < 1 for limit in limits):
-            raise InputError(
-                f"neighbours are chosen by {' or '.join(CHOICES)}, at least 1 for a hop; not by {by!r}, {tuple(limits)}"
-            )
+        if any(limit < 1 for limit in limits):
+            raise InputError(f"the numbers of neighbours must be >= 1 for every hop, not {tuple(limits)}")
         self.graph = graph
         self.vectors = vectors
         self.limits = tuple(limits)
-        self.by = by
         self._rows: LruCache[str, Floats] = LruCache(cache_size)
         self._lock = threading.Lock()
 
@@ -74,19 +67,11 @@ class Neighbourhood:
 
     def neighbours(self, concept: str, hop: int) -> list[str]:
         """Return the neighbours at exactly ``hop`` (1, 2, …) whose vectors are averaged, best first."""
-        limit = self.limits[hop - 1]
-        if self.by == "weight":
-            return [one.uri for one in self.graph.neighbours(concept, hop, limit)]
-        candidates = [one.uri for one in self.graph.neighbours(concept, hop, max(POOL, limit))]
-        if len(candidates) <= limit:
-            return candidates
-        around, own = unit(self.vectors.of(candidates)), unit(self.vectors.of([concept]))[0]
-        order = np.argsort(-np.round((around * own).sum(axis=1), 4), kind="stable")
-        return [candidates[place] for place in order[:limit]]
+        return [one.uri for one in self.graph.neighbours(concept, hop, self.limits[hop - 1])]
 
     def _work_out(self, concepts: Sequence[str]) -> dict[str, Floats]:
         """Rows of concepts that are not known yet, their vectors asked for together."""
-        index = index_of(self.graph) if concepts and self.by == "weight" else None
+        index = index_of(self.graph) if concepts else None
         if index is not None and isinstance(self.vectors, NodeVectors):
             nodes = index.ids(concepts)
             if (nodes >= 0).all():

@@ -1,5 +1,5 @@
 """Training the metric ``coherence`` on dialogues: counting associations, training the selection head,
-tuning the encoder along with it, weighing the parts.
+weighing the parts.
 
 A tenth of the dialogues is held out of counting and of the head; on these the parts are weighed
 (:mod:`tacit.reasoning.training.weighing`). A head tells the responses of its own corpora from others better than those of corpora
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..coherence.association import Association
-from ..coherence.checkpoint import ASSOCIATIONS, DIGITS, EXPECTATION, FORMAT, HEAD, HEADER, LAYERS, VERSION
+from ..coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, VERSION
 from ..coherence.expectation import Expectation
 from ..coherence.graph import AssociationGraph, graph_files, write_graph
 from ..coherence.head import load_head
@@ -31,13 +31,11 @@ from ..coherence.repetition import Repetition
 from ..coherence.selection import Selection
 from ..coherence.similarity import Similarity
 from ..encoder import TextEncoder
-from ..layers import to_bytes, top_layers
 from ..likelihood import CausalModel
 from .associations import count_associations
 from .coherence_settings import FOR_SAME, Settings
 from .corpora import Dialogue, hold_out
 from .selection import train_head
-from .tuning import tune_layers
 from .weighing import Measured, areas, contrasts, measure, weigh
 
 #: Told the name of the step at hand, how much of it is done, and how much there is.
@@ -77,11 +75,9 @@ def train_coherence(
         facts: what the header is to say of the data.
 
     Raises:
-        InputError: a corpus has too few dialogues to hold some out, or the encoder fewer layers than are to be tuned.
+        InputError: a corpus has too few dialogues to hold some out.
     """
     settings = settings or FOR_SAME
-    if settings.tuning is not None:
-        top_layers(encoder.model, settings.tuning.layers)
     random = np.random.default_rng(seed)
     expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     splits = hold_out(corpora, random)
@@ -122,8 +118,7 @@ def train_coherence(
 
 
 class _Turns:
-    """The turns that heads learn from: pooled vectors in half precision, and the pairs of each corpus as rows of them, with the
-    numbers of their dialogues."""
+    """The turns that heads learn from: pooled vectors in half precision, and the pairs of each corpus as rows of them."""
 
     def __init__(
         self,
@@ -133,23 +128,20 @@ class _Turns:
         random: np.random.Generator,
         progress: Progress,
     ) -> None:
-        self.learnt, self.half = learnt, encoder.half
+        self.learnt = learnt
         of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
         places = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
         if len(places) > most:
             places = [places[place] for place in np.sort(random.choice(len(places), most, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
-        numbers: dict[str, list[int]] = {name: [] for name in learnt}
         for dialogue, number in places:
             name, turns = of[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
             last, response = (texts.setdefault(turns[place], len(texts)) for place in (number - 1, number))
             rows[name].append((last, before, response))
-            numbers[name].append(dialogue)
         self.texts = list(texts)
         self.rows = {name: np.array(found, dtype=np.int64).reshape(-1, 3) for name, found in rows.items()}
-        self.dialogues = {name: np.array(found, dtype=np.int64) for name, found in numbers.items()}
         self.vectors = encoded(self.texts, encoder, progress)
 
 
@@ -186,21 +178,11 @@ class _Trainer:
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
         files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(settings.average))]
-        encoder = self._encoder
-        if settings.tuning is not None:
-            layers, head = tune_layers(
-                encoder, head, self._turns.texts, rows, np.concatenate([self._turns.dialogues[name] for name in names]),
-                seed=self._seed, settings=settings.tuning, of_head=settings.head, half=self._turns.half,
-                progress=lambda done, total: self._progress("tuning the encoder" + label, done, total),
-            )  # fmt: skip
-            (folder / LAYERS).write_bytes(to_bytes(layers))
-            encoder = encoder.tuned(layers, hashlib.sha256(to_bytes(layers)).hexdigest()[:DIGITS])
-            files.append(LAYERS)
         (folder / HEAD).write_bytes(head.to_bytes())
         kept = load_head(folder / HEAD)  # with the numbers that half precision leaves
         parts: dict[str, Part] = {
-            "similarity": Similarity(encoder), "association": Association(graph, ""),
-            "selection": Selection(encoder, kept, ""), "repetition": Repetition(), **self._given,
+            "similarity": Similarity(self._encoder), "association": Association(graph, ""),
+            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(), **self._given,
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
 

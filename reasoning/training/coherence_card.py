@@ -11,14 +11,14 @@ _CARD = """\
 # A checkpoint of the metric coherence
 
 How likely a response is the one that people gave: a graph of associations between the terms of neighbouring turns, a response
-selection head over a {kind} sentence encoder, and the weights of both beside {others}. Nobody's rating was used.
+selection head over a frozen sentence encoder, and the weights of both beside {others}. Nobody's rating was used.
 
     tacit score DIALOGUES --metrics coherence{option}
 
 | | |
 |---|---|
 | digest | `{digest}` |
-| encoder | {encoder}{tuned}, content `{signature}` |
+| encoder | {encoder}, content `{signature}` |
 {model}| left out of the data | {left} |
 | associations | {edges:,} `FollowedBy` edges between {terms:,} words and pairs of words |
 | seed | {seed} |
@@ -60,11 +60,10 @@ def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
         for file in facts.get("data", ())
     ]
     left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
-    encoder, tuning = header["encoder"], facts["settings"].get("tuning")
+    encoder = header["encoder"]
     return _CARD.format(
         option=_options(path, header) if path else "", digest=digest,
-        encoder=encoder["id"] or "all-MiniLM-L6-v2", signature=encoder["signature"], tuned=_tuned(tuning),
-        kind="tuned" if tuning else "frozen",
+        encoder=encoder["id"] or "all-MiniLM-L6-v2", signature=encoder["signature"],
         left=", ".join(left) or "none", edges=facts["edges"], terms=facts["terms"], seed=facts["seed"],
         command=facts.get("command", "tacit train coherence"), licence=facts.get("licence") or "that of its data",
         contrasts=facts["contrasts"], bias=weights["bias"], files="\n".join(files) or "Not told.",
@@ -77,13 +76,6 @@ def card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
 
 def _language_model(model: Mapping[str, Any]) -> str:
     return f"| language model | {model['id'] or model['name']}, content `{model['digest']}` |\n"
-
-
-def _tuned(tuning: Mapping[str, Any] | None) -> str:
-    if not tuning:
-        return ""
-    layers = "layer" if tuning["layers"] == 1 else f"{tuning['layers']} layers"
-    return f", its top {layers} tuned along with the head"
 
 
 def _options(path: str, header: Mapping[str, Any]) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from .associations import EDGES, TERMS
 from .towers import HeadSettings
-from .tuning import TuningSettings
 from .weighing import COPIES
 
 MAX_PAIRS = 200_000
@@ -19,7 +18,7 @@ class Settings:
     Attributes:
         terms, edges: sizes of the graph of associations.
         max_pairs: pairs of turns that the head learns from; of more, a random choice.
-        head: how the head is trained; tuning: how the encoder's top layers are trained along with it, None to leave them.
+        head: how the head is trained.
         copies: near copies of recent turns for each true response, where the parts are weighed.
         heard: held-out dialogues in all that the parts are weighed on where a language model is asked, which takes its time.
         average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
@@ -30,7 +29,6 @@ class Settings:
     edges: int = EDGES
     max_pairs: int = MAX_PAIRS
     head: HeadSettings = field(default_factory=HeadSettings)
-    tuning: TuningSettings | None = None
     copies: float = COPIES
     heard: int = 300
     average: bool = False

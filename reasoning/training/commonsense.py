@@ -63,33 +63,30 @@ class Contrasted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model is measured.
+    """How a model is measured; responses of one conversation are never divided (:mod:`tacit.reasoning.training.folds`).
 
     Attributes:
         folds: of a cross-validation in which every response is tested once; None for random splits.
         shares: of random splits: parts for training, for early stopping and for testing.
         rounds: random splits; the predictions for a response that is tested in several of them are averaged.
-        grouped: responses of one conversation never stand on both sides (see :mod:`tacit.reasoning.training.folds`).
     """
 
     folds: int | None = 10
     shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
     rounds: int = 10
-    grouped: bool = True
 
     def divide(self, items: Sequence[tuple[Sequence[str], str]], seed: int) -> tuple[Places, list[Round]]:
         """Return the conversation of each item and the rounds.
 
         Raises:
-            InputError: the shares make no sense, or there are too few conversations.
+            InputError: the shares are not all above 0 with a sum of 1, or there are too few conversations.
         """
         groups = conversations(items)
-        units = groups if self.grouped else np.arange(len(items), dtype=np.int64)
         if self.folds is not None:
-            return groups, k_folds(units, self.folds, seed)
+            return groups, k_folds(groups, self.folds, seed)
         if min(self.shares) <= 0 or abs(sum(self.shares) - 1) > 1e-6 or self.rounds < 1:
-            raise InputError(f"a split into {self.shares} in {self.rounds} rounds makes no sense; give e.g. 0.8/0.1/0.1")
-        return groups, random_splits(units, self.shares[2], self.rounds, seed)
+            raise InputError(f"a split into {self.shares} in {self.rounds} rounds is impossible; give e.g. 0.8/0.1/0.1")
+        return groups, random_splits(groups, self.shares[2], self.rounds, seed)
 
     def recipe(self, recipe: Recipe) -> Recipe:
         """Return ``recipe`` with the part for early stopping that the shares ask for."""
@@ -99,8 +96,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        kind: dict[str, Any] = {"folds": self.folds} if self.folds else {"shares": list(self.shares), "rounds": self.rounds}
-        return {**kind, "grouped": self.grouped}
+        return {"folds": self.folds} if self.folds else {"shares": list(self.shares), "rounds": self.rounds}
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def plan_in_words(plan: Mapping[str, Any]) -> str:
     else:
         shares = "/".join(f"{share:g}" for share in plan["shares"])
         how = f"{plan['rounds']} random splits into {shares}, predictions of a response averaged"
-    return f"{how}, {'conversations kept together' if plan['grouped'] else 'responses of one conversation on both sides'}"
+    return f"{how}, conversations kept together"
 
 
 def _scores(facts: Mapping[str, Any]) -> list[str]:

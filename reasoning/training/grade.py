@@ -99,10 +99,7 @@ def fit(model: GradeModel, material: Material, recipe: Recipe, folder: Path, tol
 
 
 def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], recipe: Recipe) -> dict[str, float]:
-    """Return the loss on some pairs, and how often the true response scores higher than each kind of false one.
-
-    With one false response a pair, the first half of all pairs is of the first kind, the rest of the second.
-    """
+    """Return the loss on some pairs, and how often the true response scores higher than each of the false ones."""
     model.eval()
     losses, wins = [], []
     with torch.inference_mode():
@@ -110,12 +107,7 @@ def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], re
             scores = _scores(model, material, places[start : start + recipe.batch].tolist(), None, recipe)
             losses.append(_loss(scores, recipe.margin, mean=False))
             wins.append((scores[:, :1] > scores[:, 1:]).float())
-    won = torch.cat(wins)
-    if won.shape[1] == 1:
-        first = torch.from_numpy(places < len(material.pairs.response) // 2)
-        share = [float(won[first].mean()), float(won[~first].mean())]
-    else:
-        share = won.mean(0).tolist()
+    share = torch.cat(wins).mean(0).tolist()
     return {"dev_loss": float(torch.cat(losses).mean())} | {f"dev_wins_{n}": one for n, one in enumerate(share, 1)}
 
 

@@ -54,7 +54,6 @@ Systems*, EMNLP.
 
 _UTTERANCE = {"frozen": "frozen encoder, every turn by itself", "tuned": "encoder trained along (in `encoder/`)"}
 _NEGATIVES = {
-    "balanced": "like the true one in words (BM25) or meaning (embeddings), every second comparison turned round",
     "hard": "one like the true one in words (BM25), one like it in meaning (embeddings)",
     "random": "two at random",
 }
@@ -64,7 +63,7 @@ def card(checkpoint: Checkpoint, *, path: str) -> str:
     """Return the card of a checkpoint as Markdown, with ``{digest}`` where that goes; ``path`` is what it calls its folder."""
     facts, config = checkpoint.facts, checkpoint.model.config
     limits = ", ".join(str(limit) for limit in config.limits)
-    around = f"{limits} neighbours by {config.neighbours_by}" if config.limits else "no neighbours"
+    around = f"{limits} neighbours by weight" if config.limits else "no neighbours"
     attention = "hop attention" if config.hop_attention else "plain attention"
     branch = (
         f"{config.layers} layers, {config.heads} heads, {attention}, width {config.hidden}; {around}; edges: {config.profile}"

@@ -5,13 +5,12 @@ nearest by embedding among a thousand drawn at random one is drawn. None is a tu
 and each is the true response of another place.
 
 False responses found this way differ from true ones as texts (they are shorter, plainer, more often the same few), which a
-network can learn instead of whether they fit. :func:`balanced` closes that way: it turns every second comparison round.
+network can learn instead of whether they fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,32 +92,6 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
         if progress is not None:
             progress(len(block))
     return found
-
-
-def balanced(pairs: Pairs, false: Rows, seed: int) -> tuple[Pairs, Rows]:
-    """Return comparisons in which a response is as likely to be the true one as the false one, whatever it says.
-
-    Of the comparison "after c, r before f" every second one, drawn by ``seed``, becomes "after f's own context, f before r".
-
-    Args:
-        false: rows of the false responses, shape (pairs, kinds).
-
-    Returns:
-        One pair for each comparison, those of a kind together, and its candidates, shape (pairs * kinds, 2), the true one first.
-    """
-    rng = np.random.default_rng([seed, 6])
-    places: dict[tuple[int, bool], int] = {}
-    for place in range(len(pairs.response)):
-        places.setdefault((int(pairs.response[place]), bool(pairs.dev[place])), place)
-    chosen, other = [], []
-    for kind in range(false.shape[1]):
-        for place, (row, turned) in enumerate(zip(false[:, kind].tolist(), rng.random(len(false)) < 0.5, strict=True)):
-            there = places.get((row, bool(pairs.dev[place]))) if turned else None
-            chosen.append(place if there is None else there)
-            other.append(row if there is None else int(pairs.response[place]))
-    at = np.array(chosen, np.int64)
-    made = replace(pairs, context=pairs.context[at], response=pairs.response[at], dialogue=pairs.dialogue[at], dev=pairs.dev[at])
-    return made, np.stack([made.response, np.array(other, np.int64)], axis=1)
 
 
 def _allowed(pairs: Pairs, said: list[str], place: int, row: int) -> bool:

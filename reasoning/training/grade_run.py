@@ -27,14 +27,14 @@ from ..linking import Linker
 from ..models import find_model, open_model
 from .grade import Recipe, fit, look
 from .grade_material import Material, find_keywords
-from .grade_negatives import balanced, embedding_negatives, lexical_negatives, random_negatives
+from .grade_negatives import embedding_negatives, lexical_negatives, random_negatives
 from .grade_pairs import Pairs, make_pairs
 from .grade_state import State
 from .grade_turns import TurnVectors
 
 Told = Callable[[str, int, int], object]
 
-NEGATIVES = ("balanced", "hard", "random")
+NEGATIVES = ("hard", "random")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def train_grade(
     folder: Path,
     told: Told,
     *,
-    negatives: str = "balanced",
+    negatives: str = "random",
     most: int | None = None,
     turn_cache: Path | None = None,
     device: str = "cpu",
@@ -84,8 +84,7 @@ def train_grade(
         config: sizes that hang on the encoder and the vectors are filled in here.
         folder: for the state of the training, in a folder for these very settings; what stands there goes on.
         told: told what is being done, how far it is and how far it goes.
-        negatives: ``hard``: one lexical and one by embedding for each pair; ``balanced``: these, every second comparison turned
-            round (:func:`tacit.reasoning.training.grade_negatives.balanced`); ``random``: two at random.
+        negatives: ``hard``: one like the true response in words and one like it in meaning; ``random``: two at random.
         most: about how many pairs to learn from.
         turn_cache: where the frozen encoder's vectors of turns are kept; by default with the state.
         facts: to be written down with the checkpoint.
@@ -111,10 +110,10 @@ def train_grade(
     learnt = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
     finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, told)
     dialogues_used = len(set(pairs.dialogue.tolist()))
-    pairs, candidates = _candidates(pairs, turns, encoder, negatives, recipe.seed, told)
+    candidates = _candidates(pairs, turns, encoder, negatives, recipe.seed, told)
     material = Material(
         config, pairs, candidates, sources.graph,
-        Neighbourhood(sources.graph, sources.vectors, limits=config.limits, by=config.neighbours_by, cache_size=1_000_000),
+        Neighbourhood(sources.graph, sources.vectors, limits=config.limits, cache_size=1_000_000),
         finder, keywords, turns.matrix(), turns.rows(pairs.texts),
     )  # fmt: skip
     material.prepare(list(range(len(pairs.response))), told)
@@ -171,13 +170,11 @@ def _encoded(pairs: Pairs, encoder: TextEncoder, folder: Path, told: Told) -> Tu
     return turns
 
 
-def _candidates(
-    pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negatives: str, seed: int, told: Told
-) -> tuple[Pairs, Any]:
-    """The pairs to learn from, with the rows of the true response and the false ones: shape (pairs, 3), balanced (pairs, 2)."""
+def _candidates(pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negatives: str, seed: int, told: Told) -> Any:
+    """Rows of the true response and the false ones: shape (pairs, 3)."""
     if negatives == "random":
         false = [random_negatives(pairs, seed), random_negatives(pairs, seed + 1)]
-        return pairs, np.stack([pairs.response, *false], axis=1)
+        return np.stack([pairs.response, *false], axis=1)
     total = 2 * len(pairs.response)
     done = 0
 
@@ -189,9 +186,7 @@ def _candidates(
     lexical = lexical_negatives(pairs, seed, count)
     vectors = np.asarray(turns.matrix()[turns.rows(pairs.texts)], np.float32)
     near = embedding_negatives(pairs, encoder.sentences(vectors), seed, count)
-    if negatives == "balanced":
-        return balanced(pairs, np.stack([lexical, near], axis=1), seed)
-    return pairs, np.stack([pairs.response, lexical, near], axis=1)
+    return np.stack([pairs.response, lexical, near], axis=1)
 
 
 def _keyword_facts(material: Material) -> dict[str, float]:

@@ -63,25 +63,6 @@ class Towers:
         for layer in self.outer:  # what is learnt starts from the linear maps
             nn.init.zeros_(layer.weight)
 
-    def take(self, head: SelectionHead) -> None:
-        """Go on from a head of the same settings."""
-        pairs: list[tuple[Any, Floats, Floats | None]] = [(self.context, head.context, head.context_bias)]
-        pairs.append((self.response, head.response, head.response_bias))
-        if head.hidden is not None:
-            pairs += list(zip(self.inner, head.hidden.inner, head.hidden.inner_bias, strict=True))
-            pairs += [(layer, weights, None) for layer, weights in zip(self.outer, head.hidden.outer, strict=True)]
-        with self.torch.no_grad():
-            for layer, weights, bias in pairs:
-                layer.weight.copy_(self.torch.from_numpy(weights.T.copy()))
-                if bias is not None:
-                    layer.bias.copy_(self.torch.from_numpy(bias.copy()))
-
-    def move(self, device: Any) -> None:
-        """Go to a device of torch's."""
-        for module in (self.context, self.response, self.inner, self.outer):
-            module.to(device)
-        self.sharpness.data = self.sharpness.data.to(device)
-
     def weights(self) -> list[Any]:
         """The weights of all maps, without the sharpness."""
         return [weight for module in (self.context, self.response, self.inner, self.outer) for weight in module.parameters()]
@@ -93,14 +74,13 @@ class Towers:
             {"params": [self.sharpness], "lr": rate, "weight_decay": 0.0},
         ]
 
-    def loss(self, texts: Sequence[Any], rows: Rows, dialogues: Rows | None = None) -> Any:
+    def loss(self, texts: Sequence[Any], rows: Rows) -> Any:
         """Return the loss of a batch of n pairs.
 
         Args:
             texts: the standardised pooled vectors of last turns, turns before them and responses, each of shape (n, d); zeros
                 where nothing was said before.
             rows: a number for each of the three texts, -1 for none, shape (n, 3).
-            dialogues: the number of each pair's dialogue, shape (n,); with it, other responses of the dialogue are no negatives.
         """
         torch, functional = self.torch, self.torch.nn.functional
         last, before, response = texts
@@ -112,8 +92,6 @@ class Towers:
         sharpness = self.sharpness.exp().clamp(max=_SHARPEST)
         logits = contexts @ responses[:size].T * sharpness
         twins = rows[:, 2][:, None] == rows[:, 2][None, :]
-        if dialogues is not None:
-            twins |= dialogues[:, None] == dialogues[None, :]
         logits = logits.masked_fill(torch.from_numpy(twins & ~np.eye(size, dtype=bool)).to(device), float("-inf"))
         choices = logits
         for number in range(1, len(offered) // size):

@@ -98,17 +98,6 @@ def test_a_language_model_reads_dialogues(tacit: Tacit, place: Path) -> None:
     assert not (place / "nothing").exists()
 
 
-def test_a_checkpoint_with_a_tuned_encoder(tacit: Tacit, words: list[Any], place: Path) -> None:
-    told = tacit(*words, "-o", place / "tuned", "--tune", 1, "--json").json
-    assert told["settings"]["tuning"]["layers"] == 1
-    card = (place / "tuned" / "README.md").read_text(encoding="utf-8")
-    assert "its top layer tuned along with the head" in card
-    refused = tacit(*words, "-o", place / "much", "--tune", 3)
-    assert refused.status == 2
-    assert "the model has 2 layers that could be tuned, not 3" in refused.err
-    assert not (place / "much").exists()
-
-
 def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words: list[Any], place: Path) -> None:
     first = tacit(*words, "-o", place / "again", "--json").json
     assert (place / "again" / "associations" / "counts.npy").exists()

@@ -87,13 +87,13 @@ def test_json_and_a_single_file(tacit: Tacit, sample_graph: str, tmp_path: Path)
     output = tmp_path / "m.safetensors"
     made = tacit(
         "train", "commonsense", one, two, "--graph", sample_graph, "-o", str(output), "--json", *QUICK, "--count", "triples",
-        "--variant", "hops", "--split", "0.6/0.2/0.2", "--rounds", "3", "--ungrouped", "--hidden", "0",
+        "--split", "0.6/0.2/0.2", "--rounds", "3", "--hidden", "0",
     )  # fmt: skip
     assert made.status == 0, made.err
     row = json.loads(made.out)
-    assert row["features"] == ["one_hop", "two_hop"]
+    assert row["features"] == ["one_hop", "two_hop", "length"]
     assert row["count"] == "triples"
-    assert row["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 3, "grouped": False}
+    assert row["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 3}
     assert [score["dataset"] for score in row["scores"]] == ["a", "b"]
     assert set(row["scores"][0]["spearman"]) == {"value", "low", "high", "p"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "m.md", "m.safetensors"]

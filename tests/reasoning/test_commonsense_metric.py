@@ -67,7 +67,7 @@ def shares(score: Score) -> float:
 
 
 @pytest.mark.parametrize(
-    ("variant", "count"), [("symbolic", "pairs"), ("neural", "pairs"), ("all", "triples"), ("hops", "triples")]
+    ("variant", "count"), [("symbolic", "pairs"), ("neural", "pairs"), ("all", "triples"), ("symbolic", "triples")]
 )
 def test_the_score_is_the_models_word_on_the_features(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel, variant: str, count: str
@@ -153,16 +153,16 @@ def test_an_explanation_names_the_features_and_their_triples(oracle: OracleGraph
 
 
 def test_triples_that_are_not_named_stand_together(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
-    features = open_features(VARIANTS["hops"], oracle, pipeline=analyser, count="triples")
+    features = open_features(VARIANTS["symbolic"], oracle, pipeline=analyser, count="triples")
     item = (["my puppy is hungry", "my dog too"], "the cat has bones and food")
     for evidence, named in ((0, 0), (1, 1), (2, 2), (9, 3)):
-        metric = Commonsense(random_regressor(1, VARIANTS["hops"]), features, evidence=evidence)
+        metric = Commonsense(random_regressor(1, VARIANTS["symbolic"]), features, evidence=evidence)
         two_hop = metric.score(*item, explain=True).evidence.pieces[2]
         assert sum(part.path is not None for part in two_hop.rests_on) == named
         rest = [part for part in two_hop.rests_on if part.path is None]
         assert [(part.kind, part.name, part.value) for part in rest] == [("triple", "further triples", 3 - named)] * (named < 3)
     with pytest.raises(InputError, match="cannot name -1 triples"):
-        Commonsense(random_regressor(1, VARIANTS["hops"]), features, evidence=-1)
+        Commonsense(random_regressor(1, VARIANTS["symbolic"]), features, evidence=-1)
 
 
 def test_every_engine_gives_the_same(graph: KnowledgeGraph, oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
@@ -266,7 +266,7 @@ def test_what_cannot_be_opened_is_said_in_one_sentence(
 
 def test_features_that_lack_what_they_need() -> None:
     with pytest.raises(InputError, match="give one"):
-        open_features(VARIANTS["hops"], None)
+        open_features(VARIANTS["symbolic"], None)
     with pytest.raises(ModelError, match="need a causal language model, and none is named"):
         open_features(VARIANTS["neural"], None)
     with pytest.raises(InputError, match="without a graph"):

@@ -68,7 +68,7 @@ def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
     assert np.isfinite(trained.predictions).all()
     facts = trained.model.facts
     assert facts["judgements"] == 120
-    assert facts["plan"] == {"folds": 5, "grouped": True}
+    assert facts["plan"] == {"folds": 5}
     assert facts["scores"][0]["pearson"]["value"] == trained.rows[0].pearson.value
     assert facts["count"] is facts["graph"] is facts["language_model"] is None
     assert set(facts["versions"]) == {"tacit-kg", "scikit-learn", "numpy", "spacy"}
@@ -111,20 +111,19 @@ def test_random_splits_average_what_is_predicted_twice() -> None:
     assert 24 <= tested.sum() < 120
     assert sum(row.n for row in trained.rows) == tested.sum()
     assert sum(row.unscored for row in trained.rows) == 120 - tested.sum()
-    assert trained.model.facts["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 4, "grouped": True}
+    assert trained.model.facts["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 4}
     for wrong in ((0.8, 0.1, 0.2), (0.9, 0.1, 0.0), (1.1, -0.05, -0.05)):
-        with pytest.raises(InputError, match="makes no sense"):
+        with pytest.raises(InputError, match="is impossible"):
             train_commonsense(rated(), Lengths(), plan=Plan(None, wrong), recipe=QUICK)
     assert Plan(None, (0.8, 0.1, 0.1)).recipe(QUICK).validation == pytest.approx(1 / 9)
     assert Plan().recipe(QUICK) is QUICK
 
 
-@pytest.mark.parametrize("grouped", [True, False])
-def test_conversations_stay_together_unless_asked_otherwise(grouped: bool) -> None:
+def test_conversations_are_never_divided() -> None:
     items = [((one.history), one.response) for one in rated()]
-    groups, rounds = Plan(10, grouped=grouped).divide(items, 0)
-    shared = [set(groups[train]) & set(groups[test]) for train, test in rounds]
-    assert any(shared) is not grouped
+    groups, rounds = Plan(10).divide(items, 0)
+    assert not any(set(groups[train]) & set(groups[test]) for train, test in rounds)
+    assert max(np.bincount(groups)) > 1
 
 
 @pytest.mark.parametrize(
@@ -155,7 +154,6 @@ def test_one_conversation_cannot_be_divided() -> None:
     items = [One(("h",), "x " * place, float(place)) for place in range(40)]
     with pytest.raises(InputError, match="1 conversations cannot be divided into 10 folds"):
         train_commonsense(items, Lengths())
-    assert train_commonsense(items, Lengths(), plan=Plan(grouped=False), recipe=QUICK, resamples=10).conversations == 1
 
 
 def test_dialogues_are_contrasted_with_each_other() -> None:
@@ -214,6 +212,5 @@ def test_the_card_says_what_was_measured_and_from_what() -> None:
         assert part in text
     contrasted = card(replace(model, facts={**model.facts, "contrast": True}), path="folder")
     assert "nobody rated" in contrasted
-    split = {**model.facts, "plan": {"shares": [0.8, 0.1, 0.1], "rounds": 3, "grouped": False}}
+    split = {**model.facts, "plan": {"shares": [0.8, 0.1, 0.1], "rounds": 3}}
     assert "3 random splits into 0.8/0.1/0.1" in card(replace(model, facts=split), path="folder")
-    assert "on both sides" in card(replace(model, facts=split), path="folder")

@@ -83,19 +83,9 @@ def test_rows_hold_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
     assert Neighbourhood(graph, vectors, limits=()).rows(["/c/en/dog"]).shape == (1, 1, 2)
 
 
-def test_neighbours_by_likeness(oracle: KnowledgeGraph) -> None:
-    class Alike(Counted):
-        def of(self, concepts: Sequence[str]) -> NDArray[np.float32]:
-            return np.array(
-                [[1, 0] if one in ("/c/en/dog", "/c/en/food", "/c/en/bone") else [0, 1] for one in concepts], np.float32
-            )
-
-    by_likeness = Neighbourhood(oracle, Alike(), limits=(2,), by="similarity")
-    assert by_likeness.neighbours("/c/en/dog", 1) == ["/c/en/bone", "/c/en/food"]  # equals stand by weight
-    with pytest.raises(InputError, match="chosen by"):
-        Neighbourhood(oracle, Alike(), by="luck")
-    with pytest.raises(InputError, match="chosen by"):
-        Neighbourhood(oracle, Alike(), limits=(0,))
+def test_a_hop_has_one_neighbour_or_more(oracle: KnowledgeGraph) -> None:
+    with pytest.raises(InputError, match=r"must be >= 1 for every hop, not \(0,\)"):
+        Neighbourhood(oracle, Counted(), limits=(0,))
 
 
 class TinyEncoder:

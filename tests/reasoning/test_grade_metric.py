@@ -235,6 +235,20 @@ def test_a_damaged_checkpoint_is_named(checkpoint: Checkpoint, tmp_path: Path, d
         load_checkpoint(where)
 
 
+def test_checkpoints_of_earlier_versions_are_read_unless_they_need_what_was_removed(
+    checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    where = tmp_path / "model"
+    save_checkpoint(checkpoint, where, "")
+    told = where / "grade.json"
+    data = json.loads(told.read_text())
+    told.write_text(json.dumps(data | {"config": data["config"] | {"neighbours_by": "weight"}}))
+    assert load_checkpoint(where).model.config == checkpoint.model.config
+    told.write_text(json.dumps(data | {"config": data["config"] | {"neighbours_by": "similarity"}}))
+    with pytest.raises(ModelError, match="its neighbours were chosen by similarity, which is no longer supported"):
+        load_checkpoint(where)
+
+
 PROGRAM = """
 import sys
 from pathlib import Path

@@ -25,7 +25,7 @@ from tacit.reasoning.grade.vectors import EncodedVectors
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.training import grade as training
 from tacit.reasoning.training.grade_card import card
-from tacit.reasoning.training.grade_negatives import balanced, embedding_negatives, lexical_negatives, random_negatives
+from tacit.reasoning.training.grade_negatives import embedding_negatives, lexical_negatives, random_negatives
 from tacit.reasoning.training.grade_pairs import Pairs, make_pairs, plain, without_judged
 from tacit.reasoning.training.grade_run import Sources, Trained, train_grade
 from tacit.reasoning.training.grade_state import forget
@@ -118,23 +118,6 @@ def test_lexical_ones_share_words_and_near_ones_are_near(pairs: Pairs) -> None:
     assert float((vectors[pairs.response] * vectors[near]).sum(1).mean()) > 0.8
 
 
-def test_balanced_comparisons_do_not_tell_true_from_false_by_their_text(pairs: Pairs) -> None:
-    false = np.stack([lexical_negatives(pairs, 0), random_negatives(pairs, 0)], axis=1)
-    made, candidates = balanced(pairs, false, 0)
-    assert candidates.shape == (2 * len(pairs.response), 2)
-    assert (candidates[:, 0] == made.response).all()
-    turned = 0
-    for place, (true, other) in enumerate(candidates.tolist()):
-        kind, at = divmod(place, len(pairs.response))
-        assert {true, other} == {int(pairs.response[at]), int(false[at, kind])}
-        assert bool(made.dev[place]) == bool(pairs.dev[at])
-        turned += true != int(pairs.response[at])
-        said = pairs.context[(pairs.response == true)].tolist()
-        assert made.context[place].tolist() in said
-    assert 0.3 < turned / len(candidates) < 0.6
-    assert balanced(pairs, false, 0)[1].tolist() == candidates.tolist()
-
-
 def test_turns_are_encoded_once_and_a_cut_file_is_mended(encoder: TextEncoder, tmp_path: Path, monkeypatch: Any) -> None:
     width = 3 * encoder.width
     TurnVectors(tmp_path, width).fill(["a dog", "a bone", "a dog"], encoder)
@@ -207,7 +190,6 @@ def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_pat
         {"limits": (4,)},
         {"hop_attention": False},
         {"profile": "released"},
-        {"neighbours_by": "similarity"},
     ],
     ids=str,
 )

@@ -34,10 +34,6 @@ def coherence(
         str | None,
         typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder."),
     ] = None,
-    tune: Annotated[
-        int,
-        typer.Option("--tune", metavar="N", min=0, help="Top layers of the encoder that are trained along with the head."),
-    ] = 0,
     language_model: Annotated[
         str | None,
         typer.Option(
@@ -80,15 +76,13 @@ def coherence(
     from ....reasoning.coherence.expectation import open_language_model
     from ....reasoning.encoder import open_encoder
     from ....reasoning.training.coherence_card import card
-    from ....reasoning.training.tuning import TuningSettings
     from ...terminal.screen import facts, print_json, show
 
     opened = open_encoder(encoder, device=device)
     learning = open_encoder(encoder, device=device, dtype=dtype.value)
     asked = open_language_model(language_model, device=device) if language_model is not None else None
     told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
-    tuning = TuningSettings(layers=tune) if tune else None
-    settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs, tuning=tuning)
+    settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
     with new_folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
         train_coherence(
             kept,

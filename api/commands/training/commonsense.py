@@ -31,7 +31,6 @@ class Variant(Enum):
     SYMBOLIC = "symbolic"
     NEURAL = "neural"
     ALL = "all"
-    HOPS = "hops"
 
 
 class Counted(Enum):
@@ -65,7 +64,7 @@ def commonsense(
     ],
     graph: GraphOption = None,
     variant: Annotated[
-        Variant, typer.Option(help="Features: triples and length, a language model's losses, all, or triples alone.")
+        Variant, typer.Option(help="Features: triples and length, a language model's losses, or all.")
     ] = Variant.SYMBOLIC,
     count: Annotated[Counted, typer.Option(help="Pairs of concepts that a triple joins, or distinct triples.")] = Counted.PAIRS,
     model: Annotated[
@@ -81,9 +80,6 @@ def commonsense(
         typer.Option(metavar="0.8/0.1/0.1", show_default=False, help="Random splits instead: train, early stopping, test."),
     ] = None,
     rounds: Annotated[int, typer.Option(metavar="N", min=1, help="How many random splits.")] = 10,
-    ungrouped: Annotated[
-        bool, typer.Option("--ungrouped", help="Let responses of one conversation stand on both sides, as a plain split does.")
-    ] = False,
     rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
     hidden: Annotated[int, typer.Option(metavar="N", min=0, help="Neurons of each network's hidden layer.")] = 4,
     alpha: Annotated[float, typer.Option(metavar="X", min=0, help="Weight of the L2 penalty.")] = 1.0,
@@ -103,7 +99,7 @@ def commonsense(
 ) -> None:
     """Train the regressor of the metric commonsense on rated responses.
 
-    Its scores are those on responses that it did not see; by default no conversation stands on both sides.
+    Its scores are those on responses that it did not see; responses of one conversation are never divided.
     """
     from ....reasoning.commonsense.features import open_features
     from ....reasoning.commonsense.regressor import variant_features
@@ -111,7 +107,7 @@ def commonsense(
     from ....reasoning.training.fitting import Recipe
 
     check_place(output, judgements)
-    plan = Plan(None if split else folds, _shares(split), rounds, not ungrouped)
+    plan = Plan(None if split else folds, _shares(split), rounds)
     recipe = Recipe((hidden,) if hidden else (), alpha, members)
     rated, data = collect(judgements, contrast, rating.value, seed, strict)
     import numpy as np
@@ -121,7 +117,7 @@ def commonsense(
     options: dict[str, tuple[Any, Any]] = {
         "variant": (variant.value, "symbolic"), "count": (count.value, "pairs"), "model": (model and name_of(model), None),
         "contrast": (contrast, False), "folds": (folds, 10), "split": (split, None), "rounds": (rounds, 10),
-        "ungrouped": (ungrouped, False), "rating": (rating.value, "event_cs"), "hidden": (hidden, 4), "alpha": (alpha, 1.0),
+        "rating": (rating.value, "event_cs"), "hidden": (hidden, 4), "alpha": (alpha, 1.0),
         "members": (members, 5), "seed": (seed, 0), "pipeline": (pipeline and name_of(pipeline), None),
         "licence": (licence, None),
     }  # fmt: skip

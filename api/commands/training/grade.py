@@ -28,7 +28,6 @@ class Negatives(Enum):
     """Which false responses."""
 
     HARD = "hard"
-    BALANCED = "balanced"
     RANDOM = "random"
 
 
@@ -37,13 +36,6 @@ class Profile(Enum):
 
     PAPER = "paper"
     RELEASED = "released"
-
-
-class Choice(Enum):
-    """How neighbours are chosen."""
-
-    WEIGHT = "weight"
-    SIMILARITY = "similarity"
 
 
 def grade(
@@ -89,14 +81,13 @@ def grade(
         Negatives | None,
         typer.Option(
             show_default="random, hard with --tune",
-            help="False responses: like the true one; the same, each as often true as false; or any.",
+            help="False responses: like the true one in words and meaning, or drawn at random.",
         ),
     ] = None,
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave the graph branch out.")] = False,
     neighbours: Annotated[
         str, typer.Option(metavar="N1,N2", help="Neighbours averaged at one hop, at two, …; 0 for none.")
     ] = "10,10",
-    neighbours_by: Annotated[Choice, typer.Option(help="Choose neighbours by weight or by likeness of vectors.")] = Choice.WEIGHT,
     no_hop_attention: Annotated[bool, typer.Option("--no-hop-attention", help="Attend to edges alike, however long.")] = False,
     profile: Annotated[Profile, typer.Option(help="Edges: 1/hops, or as the released code has them.")] = Profile.PAPER,
     hidden: Annotated[
@@ -144,7 +135,7 @@ def grade(
     if hidden % 4:
         raise InputError(f"--hidden {hidden} does not part into 4 heads; give a multiple of 4")
     config = GradeConfig(
-        utterance="tuned" if tune else "frozen", limits=limits, neighbours_by=neighbours_by.value, profile=profile.value,
+        utterance="tuned" if tune else "frozen", limits=limits, profile=profile.value,
         graph=not no_graph, hop_attention=not no_hop_attention, turns=turns, hidden=hidden,
     )  # fmt: skip
     recipe = Recipe(seed, epochs, batch_size, rate or (2e-5 if tune else 1e-3), margin=margin, drop_edge=drop_edge)
