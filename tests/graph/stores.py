@@ -48,7 +48,7 @@ def imported(graph: KnowledgeGraph, script: Path, home: Path) -> Iterator[Writab
     """Give a server of its own that holds ``graph``, filled by ``neo4j-admin`` from exported files."""
 
     def server(*words: str) -> str:
-        environment = SHORT_LIVED | os.environ
+        environment = SHORT_LIVED | os.environ | {"NEO4J_HEAP": "400m", "NEO4J_PAGECACHE": "100m"}
         return subprocess.run([str(script), *words], env=environment, check=True, capture_output=True, text=True).stdout.strip()
 
     export_csv_import(graph, home / "csv")
