@@ -6,7 +6,10 @@ it gets it empty, and the graphs of one test that are on the server replace each
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -34,7 +37,7 @@ HOW_TO_GET_A_SERVER = (
 # A server that lives for a minute spends most of its processor time on compiling what it runs a few times.
 SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"}
 
-OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed", "test_neo4j_admin_imports", "test_real_data_neo4j")
+OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
 ON_SERVER = ("test_bridge", "test_cookbook", "test_routing")
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
@@ -66,6 +69,21 @@ def sample_graph(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
+def conceptnet_graph(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of the real ConceptNet in an embedded graph, loaded once for all processes; tests only read it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    graph = folder / "conceptnet"
+    with (folder / "conceptnet.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not graph.exists():
+            source = str(data_dir / "conceptnet" / "assertions-en.csv.gz")
+            assert run(["load", "conceptnet", source, "--into", str(graph), "--quiet"]) == 0
+    return graph
+
+
+@pytest.fixture(scope="session")
 def neo4j_script() -> Path:
     """The script that starts and kills Neo4j servers of a test's own."""
     script = Path(os.environ.get("TACIT_NEO4J_SERVER") or REPOSITORY.parent / "shared" / "neo4j" / "neo4j-server")
@@ -83,6 +101,53 @@ def neo4j_url(monkeypatch: pytest.MonkeyPatch) -> str:
     credentials(monkeypatch)
     wipe(url)
     return url
+
+
+class OwnServer:
+    """A Neo4j server that a test may kill."""
+
+    def __init__(self, script: Path, home: Path) -> None:
+        self.script, self.home, self.port = script, home, "0"
+
+    def do(self, verb: str, *rest: str) -> str:
+        """Run a verb of the server's script and return what it prints."""
+        environment = SHORT_LIVED | os.environ | {"NEO4J_HEAP": "400m", "NEO4J_PAGECACHE": "100m"}
+        command = [str(self.script), verb, str(self.home), *rest]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    def start(self) -> str:
+        """Start the server, unless it runs, and return its URL, which stays the same."""
+        for _ in range(150):  # the port of a killed server is free again when its clients have seen that it is gone
+            try:
+                printed = self.do("start", self.port).split()
+                break
+            except subprocess.CalledProcessError as error:
+                told = error
+                time.sleep(0.1)
+        else:
+            raise told
+        url = next(word for word in printed if word.startswith("bolt://"))
+        self.port = url.rpartition(":")[2]
+        return url
+
+
+@pytest.fixture(scope="session")
+def _own_server(neo4j_script: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    if not os.environ.get("TACIT_TEST_NEO4J"):
+        pytest.skip("no Neo4j wanted; name a server in TACIT_TEST_NEO4J")
+    server = OwnServer(neo4j_script, tmp_path_factory.mktemp("own") / "server")
+    try:
+        yield server
+    finally:
+        subprocess.run([str(neo4j_script), "kill", str(server.home)], check=False, capture_output=True)
+
+
+@pytest.fixture
+def own_server(_own_server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> OwnServer:
+    """A server that runs, is empty and may be killed; credentials are in the environment."""
+    credentials(monkeypatch)
+    wipe(_own_server.start())
+    return _own_server
 
 
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,10 +209,12 @@ def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf
 
 
 def group_of(nodeid: str) -> str:
-    """Which tests share a process when several run: those of one file, and all that ask the one Neo4j server."""
+    """Which tests share a process when several run: those of one file, and all that ask one Neo4j server."""
     file, _, name = nodeid.partition("::")
     stem = Path(file).stem
     if any(part in nodeid for part in OWN_SERVER):
+        return "own server"
+    if "test_real_data_neo4j" in nodeid:  # it makes a server for itself
         return stem
     return "neo4j" if "neo4j" in f"{stem}{name}" or stem in ON_SERVER else stem
 

@@ -9,15 +9,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from tacit.graph import Assertion, GraphUnavailable, KnowledgeGraph, LoadEntry, Manifest, checksum, open_graph
 
-from ..conftest import SHORT_LIVED, credentials
+from ..conftest import OwnServer
 from .worlds import DOG, random_rows
 
 ROWS = 14_000
+FEW, BATCH = 1_400, 1_000  # for a server: rows, and how many of them one transaction holds
 ROOT = Path(__file__).parents[2]
 
 # A process that loads and says when it has read its rows; `stop_at` makes it wait there, so that the kill hits that point.
@@ -26,6 +28,8 @@ import sys, time
 sys.path.insert(0, {root!r})
 from tests.graph.worlds import random_rows
 from tacit.graph import LoadEntry, open_graph
+from tacit.graph.neo4j import load
+load._BATCH = {batch}
 
 def rows(stop_at):
     for number, row in enumerate(random_rows({rows}, 6000, 7)):
@@ -42,15 +46,15 @@ with open_graph(sys.argv[1], create=True) as graph:
 """
 
 
-def loader(url: str, stop_at: int) -> subprocess.Popen[str]:
-    program = LOADER.format(root=str(ROOT), rows=ROWS)
+def loader(url: str, stop_at: int, rows: int) -> subprocess.Popen[str]:
+    program = LOADER.format(root=str(ROOT), rows=rows, batch=BATCH)
     command = [sys.executable, "-c", program, url, str(stop_at)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONHASHSEED": "random"})
 
 
-def killed(url: str, stop_at: int, delay: float) -> bool:
+def killed(url: str, stop_at: int, delay: float, rows: int = ROWS) -> bool:
     """Start a load, kill it ``delay`` seconds after it reached its point, and say whether it died before it was done."""
-    with loader(url, stop_at) as process:
+    with loader(url, stop_at, rows) as process:
         assert process.stdout is not None
         while "here" not in (line := process.stdout.readline()):
             assert line
@@ -59,14 +63,16 @@ def killed(url: str, stop_at: int, delay: float) -> bool:
         return "done" not in process.stdout.read()
 
 
-def expected() -> Manifest:
-    rows = {row.fingerprint()[0]: row for row in reversed(random_rows(ROWS, 6000, 7))}.values()
+@cache
+def expected(number: int) -> Manifest:
+    """The manifest, less its loads, of a graph of the first ``number`` rows."""
+    rows = {row.fingerprint()[0]: row for row in reversed(random_rows(number, 6000, 7))}.values()
     return Manifest((), len(rows), checksum(rows))
 
 
-def whole(graph: KnowledgeGraph) -> None:
+def whole(graph: KnowledgeGraph, rows: int = ROWS) -> None:
     """The graph is what one undisturbed load makes of the rows: no edge lost, none doubled."""
-    manifest, want = graph.manifest(), expected()
+    manifest, want = graph.manifest(), expected(rows)
     assert (manifest.digest, manifest.assertions) == (want.digest, want.assertions)
     assert graph.counts().assertions == want.assertions
     assert checksum(graph.assertions()) == want.checksum
@@ -88,7 +94,7 @@ def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
         deaths += killed(str(folder), stop_at, delay)
         with open_graph(folder, create=True) as graph:
             consistent(graph)
-            assert graph.manifest().assertions in (0, expected().assertions)
+            assert graph.manifest().assertions in (0, expected(ROWS).assertions)
     assert deaths >= 3
     with open_graph(folder) as graph:
         graph.load(random_rows(ROWS, 6000, 7), _entry)
@@ -99,61 +105,26 @@ def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.neo4j
 def test_a_neo4j_load_killed_anywhere(neo4j_url: str) -> None:
-    deaths = 0
-    for stop_at, delay in ((10_001, 0.05), (10_001, 0.3), (13_000, 0.1)):
-        deaths += killed(neo4j_url, stop_at, delay)
+    for stop_at in (BATCH + 1, FEW - 100):
+        assert killed(neo4j_url, stop_at, 0.0, FEW)
         with open_graph(neo4j_url) as graph:
             consistent(graph)
-    assert deaths == 3
+            assert 0 < graph.manifest().assertions < expected(FEW).assertions
     with open_graph(neo4j_url) as graph:
-        graph.load(random_rows(ROWS, 6000, 7), _entry)
-        whole(graph)
-
-
-class OwnServer:
-    """A Neo4j server that a test may kill."""
-
-    def __init__(self, script: Path, home: Path) -> None:
-        self.script, self.home, self.port = script, home, "0"
-
-    def do(self, verb: str, *rest: str) -> str:
-        environment = SHORT_LIVED | os.environ | {"NEO4J_HEAP": "400m", "NEO4J_PAGECACHE": "100m"}
-        command = [str(self.script), verb, str(self.home), *rest]
-        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-
-    def start(self) -> str:
-        for _ in range(30):  # the port of a killed server is free again when its clients have seen that it is gone
-            try:
-                printed = self.do("start", self.port).split()
-                break
-            except subprocess.CalledProcessError:
-                time.sleep(0.5)
-        url = next(word for word in printed if word.startswith("bolt://"))
-        self.port = url.rpartition(":")[2]
-        return url
-
-
-@pytest.fixture
-def own_server(neo4j_script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnServer]:
-    if not os.environ.get("TACIT_TEST_NEO4J"):
-        pytest.skip("no Neo4j wanted; name a server in TACIT_TEST_NEO4J")
-    credentials(monkeypatch)
-    server = OwnServer(neo4j_script, tmp_path / "server")
-    try:
-        yield server
-    finally:
-        subprocess.run([str(neo4j_script), "kill", str(server.home)], check=False, capture_output=True)
+        graph.load(random_rows(FEW, 6000, 7), _entry)
+        whole(graph, FEW)
 
 
 @pytest.mark.slow
 @pytest.mark.neo4j
 def test_a_neo4j_server_killed_while_loading_and_reading(own_server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", "2")
+    monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", "0.5")
+    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", BATCH)
     url = own_server.start()
 
     def rows() -> Iterator[Assertion]:
-        for number, row in enumerate(random_rows(ROWS, 6000, 7)):
-            if number == 12_000:
+        for number, row in enumerate(random_rows(FEW, 6000, 7)):
+            if number == FEW - 100:
                 own_server.do("kill")
             yield row
 
@@ -165,9 +136,9 @@ def test_a_neo4j_server_killed_while_loading_and_reading(own_server: OwnServer, 
     monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", "60")
     with open_graph(url) as graph:
         consistent(graph)
-        assert 0 < graph.manifest().assertions < expected().assertions
-        graph.load(random_rows(ROWS, 6000, 7), _entry)
-        whole(graph)
+        assert 0 < graph.manifest().assertions < expected(FEW).assertions
+        graph.load(random_rows(FEW, 6000, 7), _entry)
+        whole(graph, FEW)
         before = graph.neighbours("/c/en/concept_0", 2, None)
 
         own_server.do("kill")
@@ -176,7 +147,7 @@ def test_a_neo4j_server_killed_while_loading_and_reading(own_server: OwnServer, 
         assert graph.neighbours("/c/en/concept_0", 2, None) == before, "a server that comes back is waited for"
         back.join()
 
-    monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", "1")
+    monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", "0.2")
     with open_graph(url) as graph:
         stream = graph.assertions()
         next(stream)
