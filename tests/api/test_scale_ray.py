@@ -62,6 +62,12 @@ def base(many: Path, sample_graph: str) -> list[object]:
     return ["score", many, "--graph", sample_graph, "--metrics", "grounding,length", "--shard-lines", 5, "--quiet"]
 
 
+@pytest.fixture
+def light(many: Path) -> list[object]:
+    """The same run with a metric that needs no graph and no language pipeline: workers start sooner."""
+    return ["score", many, "--metrics", "length", "--shard-lines", 5, "--quiet"]
+
+
 def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     if ray.is_initialized():
@@ -124,11 +130,11 @@ def test_a_cluster_gives_the_bytes_of_the_local_run_also_when_a_node_is_killed(
 
 
 @pytest.mark.slow
-def test_only_missing_shards_are_scored(
-    tacit: Tacit, cluster: Any, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_missing_shards_are_scored_and_the_report_is_that_of_the_local_run(
+    tacit: Tacit, cluster: Any, light: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, out = tmp_path / "whole.parquet", tmp_path / "out.parquet"
-    assert tacit(*base, "-o", whole).status == 0
+    whole, out, here, there = (tmp_path / name for name in ("whole.parquet", "out.parquet", "here.html", "there.html"))
+    assert tacit(*light, "-o", whole, "--html", here).status == 0
 
     def stop(kept: int) -> None:
         if kept == 20:
@@ -136,30 +142,19 @@ def test_only_missing_shards_are_scored(
 
     with monkeypatch.context() as patch:
         first = watch_shards(patch, stop)
-        assert tacit(*base, "-o", out).status == 130
+        assert tacit(*light, "-o", out, "--html", there).status == 130
     second = watch_shards(monkeypatch, lambda _: None)
-    outcome = tacit(*base, "-o", out, "--engine", "ray", "--workers", 1, "--resume")
+    outcome = tacit(*light, "-o", out, "--html", there, "--engine", "ray", "--workers", 1, "--resume")
     assert outcome.status == 0, outcome.err
     assert sorted(first + second) == list(range(24))
     assert out.read_bytes() == whole.read_bytes()
-    assert cluster.worker_nodes
-
-
-@pytest.mark.slow
-def test_a_report_on_what_a_cluster_scored_is_that_of_the_local_run(
-    tacit: Tacit, cluster: Any, base: list[object], tmp_path: Path
-) -> None:
-    here, there = tmp_path / "here.html", tmp_path / "there.html"
-    assert tacit(*base, "-o", tmp_path / "here.jsonl", "--html", here).status == 0
-    outcome = tacit(*base, "-o", tmp_path / "there.jsonl", "--html", there, "--engine", "ray", "--workers", 1)
-    assert outcome.status == 0, outcome.err
     assert there.read_bytes() == here.read_bytes()
     assert cluster.worker_nodes
 
 
 @pytest.mark.slow
-def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, cluster: Any, base: list[object], many: Path, tmp_path: Path) -> None:
-    outcome = tacit(*base, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--workers", 1, "--strict")
+def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, cluster: Any, light: list[object], many: Path, tmp_path: Path) -> None:
+    outcome = tacit(*light, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--workers", 1, "--strict")
     assert outcome.status == 2
     assert outcome.err.startswith(f"tacit: {many}:")
     assert "not JSON" in outcome.err
