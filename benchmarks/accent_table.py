@@ -31,7 +31,7 @@ from tacit.graph import open_graph
 from tacit.reasoning import load_metric
 from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
 from tacit.reasoning.accent.scorers.compatibility import Compatibility
-from tacit.reasoning.accent.scorers.likelihood import CometLift, CometLoss
+from tacit.reasoning.accent.scorers.likelihood import CometLoss
 from tacit.reasoning.accent.scorers.opening import Opener
 from tacit.reasoning.accent.scorers.retriever import Match
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
@@ -65,13 +65,7 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
     blend = partial(summed, at_random(table.triples(RELATIONS), 3000))
     written_by: dict[str, TupleScorer] = {}
     if comet is not None:
-        asked: Any = _Asked(comet)
-        lift = CometLift(asked)
-        written_by = {
-            "comet-loss": CometLoss(asked),
-            "comet-lift": lift,
-            "sum of closeness, match, support, comet-lift": blend(closeness=retriever, match=match, support=support, lift=lift),
-        }
+        written_by = {"comet-loss": CometLoss(open_comet(comet))}
     return {
         "cosine of head and tail": plain,
         "tails of the ten nearest heads": nearest,
@@ -96,23 +90,6 @@ def at_random(triples: Sequence[Triple], number: int) -> list[Triple]:
 def summed(unjudged: Sequence[Triple], **parts: TupleScorer) -> Blend:
     """Scorers added up, each on the scale that it has over ``unjudged`` triples."""
     return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
-
-
-class _Asked:
-    """A COMET that is asked once for each loss."""
-
-    def __init__(self, model: str) -> None:
-        self.comet = open_comet(model)
-        self.signature = self.comet.signature
-        self._known: dict[tuple[Query, str], float] = {}
-
-    def losses(self, queries: Sequence[Query], tails: Sequence[str]) -> Floats:
-        """As :meth:`tacit.reasoning.accent.tails.comet.Comet.losses`."""
-        pairs = list(zip(queries, tails, strict=True))
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
-        found = self.comet.losses([query for query, _ in new], [tail for _, tail in new])
-        self._known.update(zip(new, found.tolist(), strict=True))
-        return np.array([self._known[pair] for pair in pairs])
 
 
 def judged(path: Path) -> Rows:

@@ -139,7 +139,7 @@ def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) 
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise InputError(f"--option {text} is not NAME=VALUE, e.g. cues=all")
+            raise InputError(f"--option {text} is not NAME=VALUE, e.g. cache_size=1000")
         if name.strip() not in known:
             raise InputError(f"the extractor {extractor} has no option {name.strip()!r}; it has {', '.join(known)}")
         try:

@@ -147,8 +147,8 @@ def make(
         extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a model (``extractor_model``), ``cskb`` by keywords
             of the graph, or an extractor.
         scorer: judges a tuple: ``compatibility`` (equation 1; the paper's), ``blend`` (of it and the compact model; the default
-            otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``comet-lift``, ``kg-bert``,
-            ``llm-judge``, ``llm-probe``, or a scorer.
+            otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``kg-bert``, ``llm-judge``, ``llm-probe``, or a
+            scorer.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
         nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all

@@ -1,8 +1,9 @@
-"""The extractor ``rules``: event tuples from clauses and cues over a dependency parse, with no model but the shipped pipeline.
+"""The extractor ``rules``: event tuples by discourse rules over a dependency parse, with no model but the shipped pipeline.
 
-Clauses become events with their people named (:mod:`.clauses`, :mod:`.people`), cues relate them (:mod:`.cues`), and a candidate
-becomes a tuple when its relation and its people agree: relations in x keep their subject, those in o change it. Which cues count
-was decided on one half of DECO's training dialogues; see docs/accent-extraction.md for what they are worth on the other.
+Clauses become events with their people named (:mod:`.clauses`, :mod:`.people`), discourse rules relate them
+(:mod:`.discourse_rules`), and a candidate becomes a tuple when its relation and its people agree: relations in x keep their
+subject, those in o change it. Which rules count was decided on one half of DECO's training dialogues; docs/accent-extraction.md
+has the results on the other half.
 """
 
 from __future__ import annotations
@@ -10,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...graph.errors import InputError
 from ..cache import LruCache
 from ..parsing import Parser, open_parser
 from ..score import CheckedItem
 from .clauses import Clause, clauses_of
-from .cues import Candidate
-from .cues_between_turns import pair
-from .cues_in_turn import single
+from .discourse_rules import Candidate, pair, single
 from .events import head_form
 from .people import Participant, Speaker, name_people
 from .phrases import Words
@@ -25,46 +23,35 @@ from .third_persons import resolved
 from .tuples import EventTuple, Kind, Where, in_order
 
 VERSION = 3
-CUES = ("default", "marked", "all")
 
 _OTHER: Speaker = 0
 _OWN: Speaker = 1
 
-# On the tuning half these were seen eight times or more, and right no oftener than the relation's name alone would be.
+# Left out: found eight times or more on the tuning half, and right no more often than chance under that relation.
 _IDLE = frozenset(
     {
         ("advice", "xNeed"), ("advice", "xWant"), ("asked", "HasSubEvent"), ("next", "isAfter"), ("other reply", "oEffect"),
         ("same reply", "xEffect"), ("thinks reply", "oEffect"), ("to", "xNeed"),
     }
 )  # fmt: skip
-_UNMARKED = frozenset(("next", "is next", "is before", "likes next", "same reply", "other reply", "asked", "advice", "and"))
 
 
 class RuleExtractor:
-    """The extractor over one parser; remembers the clauses of the turns that it saw last."""
+    """The extractor over one parser, with an LRU cache of the clauses of turns."""
 
-    def __init__(self, parser: Parser, *, cues: str = "default", cache_size: int = 20_000) -> None:
+    def __init__(self, parser: Parser, *, cache_size: int = 20_000) -> None:
         """Extract with the parses of ``parser``.
 
         Args:
-            cues: ``default``, ``all`` (those that were found idle too), or ``marked``: only cues that a word in the text gives,
-                such as a connective or a judgement, none that rest on the order of events alone.
             cache_size: distinct turns whose clauses are kept in memory.
-
-        Raises:
-            InputError: ``cues`` is none of these.
         """
-        if cues not in CUES:
-            raise InputError(f"there are no cues {cues!r}; choose from {', '.join(CUES)}")
         self.parser = parser
-        self.cues = cues
         self._clauses: LruCache[tuple[str, Speaker], list[Clause]] = LruCache(cache_size)
 
     @property
     def signature(self) -> str:
-        """Version of the rules, their cues when they are not the default, and the pipeline."""
-        cues = "" if self.cues == "default" else f";cues={self.cues}"
-        return f"rules-{VERSION}{cues};pipeline={self.parser.signature}"
+        """Version of the rules, and the pipeline."""
+        return f"rules-{VERSION};pipeline={self.parser.signature}"
 
     def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
         """Return the tuples of each item; the distinct responses and last turns of all items are parsed together."""
@@ -75,7 +62,7 @@ class RuleExtractor:
         return [in_order(self._tuples(item)) for item in items]
 
     def candidates(self, item: CheckedItem) -> Iterator[tuple[Kind, Candidate]]:
-        """Yield what every cue finds, whether it counts or not; for those who weigh cues."""
+        """Yield what every discourse rule finds, also those that :meth:`extract_batch` leaves out; to measure single rules."""
         before = self._turn(item.history[-1], _OTHER) if item.history else []
         before, reply = resolved(before, self._turn(item.response, _OWN))
         for candidate in single(reply, _OWN):
@@ -85,15 +72,14 @@ class RuleExtractor:
 
     def _tuples(self, item: CheckedItem) -> Iterator[EventTuple]:
         for kind, candidate in self.candidates(item):
-            idle = self.cues != "all" and (candidate.cue, candidate.relation) in _IDLE
-            if idle or (self.cues == "marked" and candidate.cue in _UNMARKED):
+            if (candidate.rule, candidate.relation) in _IDLE:
                 continue
             found = as_tuple(candidate, kind, len(item.history) - 1 if kind is Kind.PAIR else None)
             if found is not None:
                 yield found
 
     def _turn(self, text: str, speaker: Speaker) -> list[Clause]:
-        """The clauses of a turn, from memory where they are there."""
+        """The clauses of a turn, from the cache where they are there."""
         found = self._clauses.get((text, speaker))
         if found is None:
             found = clauses_of(self.parser.parse_batch([text])[0], speaker)
@@ -117,18 +103,17 @@ def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple |
     )
 
 
-def make(*, pipeline: Parser | str | Path | None = None, cues: str = "default", cache_size: int = 20_000) -> RuleExtractor:
+def make(*, pipeline: Parser | str | Path | None = None, cache_size: int = 20_000) -> RuleExtractor:
     """Return the extractor.
 
     Args:
         pipeline: a parser, or the name or folder of a spaCy pipeline with one; the shipped one by default.
-        cues, cache_size: see :class:`RuleExtractor`.
+        cache_size: distinct turns whose clauses are kept in memory.
 
     Raises:
-        InputError: an option makes no sense.
         ModelError: the pipeline cannot be opened, or has no parser that names Universal Dependencies.
     """
-    return RuleExtractor(open_parser(pipeline), cues=cues, cache_size=cache_size)
+    return RuleExtractor(open_parser(pipeline), cache_size=cache_size)
 
 
 def _turns(item: CheckedItem) -> Iterator[tuple[str, Speaker]]:

@@ -1,8 +1,8 @@
 """Training a COMET: a language model learns to write the tails of ``{head} {relation} [GEN]`` (Hwang et al., AAAI 2021).
 
 It learns from what people said of the events of a graph; where they said that nothing follows, the graph keeps silent, so the
-model does not learn to say "none". Now and then a head gives way to one that says nothing, so that the model learns what people
-say of any event too: what a head adds to that is what the scorer ``comet-lift`` asks.
+model does not learn to say "none". Now and then a head gives way to one that says nothing, so that the model also learns what
+people say of any event.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) 
     pytest.importorskip("sacrebleu")
     found = tmp_path / "found.jsonl"
     done = tacit(
-        "evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "-O", "cues=marked", "--kind", "pair"
+        "evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "-O", "cache_size=9", "--kind", "pair"
     )
-    assert done.json["extractor"].startswith("rules-3;cues=marked")
+    assert done.json["extractor"].startswith("rules-3;pipeline=")
     assert done.json["relations"][0]["relation"] == "micro"
     assert done.json["relations"][0]["human"] == 1
     assert done.err == ""
@@ -66,9 +66,8 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, deco: Path) -> None:
     for words, sentence in (
         (("nothing.json",), "there is no file nothing.json"),
         ((deco, "--extractor", "cskb"), "the extractor cskb looks for tuples in a graph; name one with --graph"),
-        ((deco, "-O", "cues"), "--option cues is not NAME=VALUE, e.g. cues=all"),
-        ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline, cues, cache_size"),
-        ((deco, "-O", "cues=some"), "there are no cues 'some'; choose from default, marked, all"),
+        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE, e.g. cache_size=1000"),
+        ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline, cache_size"),
         ((deco, "-o", deco), "is the input; write to another file"),
     ):
         done = tacit("evaluate-tuples", *words)

@@ -15,8 +15,8 @@ from .tiny_models import END, save_tiny_causal
 pytest.importorskip("transformers")
 
 from tacit.reasoning.accent.scorers.kgbert import open_kgbert, reading
-from tacit.reasoning.accent.scorers.likelihood import CometLift, CometLoss
-from tacit.reasoning.accent.tails.comet import SOME_EVENT, as_known, open_comet
+from tacit.reasoning.accent.scorers.likelihood import CometLoss
+from tacit.reasoning.accent.tails.comet import as_known, open_comet
 from tacit.reasoning.accent.tails.source import Query
 from tacit.reasoning.accent.tails.writers import CausalWriter, open_writer
 from tacit.reasoning.models import find_model
@@ -144,29 +144,6 @@ def test_a_comet_prefers_what_it_learnt(trained: Path) -> None:
     scorer = CometLoss(open_comet(trained))
     right, wrong = scorer.score([TRIPLES[1], ("PersonX eats dinner", "xReact", "to dance")])
     assert right.value > 0.5 > wrong.value
-
-
-def test_lift_is_what_the_head_adds(trained: Path, base: Path) -> None:
-    comet = open_comet(base)
-    (lift,) = CometLift(comet).score([TRIPLES[0]])
-    after, anyway = (own_loss(base, f"{head} xWant [GEN]", "to feed the dog") for head in (TRIPLES[0][0], SOME_EVENT))
-    assert lift.value == pytest.approx(anyway / (anyway + after), rel=1e-4)
-    scorer = CometLift(open_comet(trained))
-    right, wrong, none = scorer.score([TRIPLES[1], ("PersonX sleeps", "xReact", "happy"), (SOME_EVENT, "xReact", "happy")])
-    assert right.value > 0.5 > wrong.value
-    assert none.value == pytest.approx(0.5, abs=1e-6)
-    assert scorer.score([]) == []
-
-
-def test_a_tail_that_is_certain_in_any_case_is_no_sign() -> None:
-    class Certain:
-        signature = "certain"
-
-        def losses(self, _: list[Query], tails: list[str]) -> Any:
-            return np.zeros(len(tails))
-
-    certain: Any = Certain()
-    assert [score.value for score in CometLift(certain).score(TRIPLES[:2])] == [0.5, 0.5]
 
 
 def weights(folder: Path) -> dict[str, Any]:

@@ -84,6 +84,6 @@ def test_options_and_names(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
         open_extractor("magic")
     with pytest.raises(InputError, match="the extractor cskb looks for tuples in a graph"):
         open_extractor("cskb")
-    with pytest.raises(InputError, match="the extractor rules has no option 'beams'; it has pipeline, cues, cache_size"):
+    with pytest.raises(InputError, match="the extractor rules has no option 'beams'; it has pipeline, cache_size"):
         open_extractor("rules", beams=3)
     assert extractor_options("t5")["beams"] == 10
