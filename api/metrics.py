@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..graph.errors import InputError
+from ..graph.errors import InputError, TacitError
 from .opening import Address, open_engine
 from .terminal.options import Engine
 
@@ -29,33 +29,38 @@ GraphOption = Annotated[
 
 def complete_metrics(incomplete: str) -> list[str]:
     """Names of metrics for the shell: what may follow the last comma of what was typed."""
-    from ..reasoning.registry import METRICS
+    from ..reasoning.registry import METRIC_REGISTRY
 
     before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in METRICS if name.startswith(begun) and name not in before.split(",")]
+    return [
+        f"{before}{comma}{name}" for name in METRIC_REGISTRY.names() if name.startswith(begun) and name not in before.split(",")
+    ]
 
 
 def complete_options(incomplete: str) -> list[str]:
     """``METRIC.NAME=`` for the shell."""
-    from ..reasoning.registry import METRICS
+    from ..reasoning.registry import METRIC_REGISTRY
     from ..reasoning.registry import metric_options as known_options
 
     metric, dot, _ = incomplete.partition(".")
     if not dot:
-        return [f"{name}." for name in METRICS if name.startswith(metric)]
-    if metric not in METRICS:
+        return [f"{name}." for name in METRIC_REGISTRY.names() if name.startswith(metric)]
+    try:
+        return [text for name in known_options(metric) if (text := f"{metric}.{name}=").startswith(incomplete)]
+    except TacitError:
         return []
-    return [text for name in known_options(metric) if (text := f"{metric}.{name}=").startswith(incomplete)]
 
 
-def metrics_option(help: str) -> Any:
-    """The option that names metrics, the same on every command: ``--metrics a,b``, ``-m a -m b``; ``--metric`` is ``-m``."""
+def _metrics_option(otherwise: str) -> Any:
+    """The option that names metrics, the same on every command: ``--metrics a,b``, or ``-m a -m b``."""
     return typer.Option(
-        "--metrics", "--metric", "-m", metavar="NAME,...", show_default=False, help=help, autocompletion=complete_metrics
+        "--metrics", "-m", metavar="NAME,...", show_default=False, autocompletion=complete_metrics,
+        help=f"Metrics, separated by commas or repeated; tacit metrics lists them{otherwise}.",
     )  # fmt: skip
 
 
-Metrics = Annotated[list[str] | None, metrics_option("Which metrics, separated by commas or repeated; grounding if left out.")]
+Metrics = Annotated[list[str] | None, _metrics_option(". Default: grounding")]
+MetricsNeeded = Annotated[list[str], _metrics_option("")]
 OptionOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,12 +90,13 @@ def metric_names(named: Sequence[str] | None) -> list[str]:
 
     Raises:
         InputError: there is none, one is unknown, or one is named twice.
+        PluginError: one is a plugin's, and cannot be used.
     """
-    from ..reasoning.registry import METRICS, metric_kind
+    from ..reasoning.registry import METRIC_REGISTRY, metric_kind
 
     names = [name.strip() for text in (named or ["grounding"]) for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError(f"--metrics names none; choose from {', '.join(METRICS)}")
+        raise InputError(f"--metrics names none; choose from {', '.join(METRIC_REGISTRY.names())}")
     for name in names:
         metric_kind(name)
         if names.count(name) > 1:
@@ -122,7 +128,8 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
             raise InputError(f"the metric {metric} has no option {option!r}; it has {', '.join(known) or 'none'}")
         meant = _value(value)
         if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
-            check_option(metric, option, meant, metric_kind(metric).maker())
+            kind = metric_kind(metric)
+            check_option(metric, option, meant, kind.maker(), kind.ranges.get(option))
         options[metric][option] = meant
     if pipeline is not None:
         for name in names:

@@ -31,7 +31,7 @@ from tacit.api.terminal.options import Engine
 from tacit.api.terminal.progress import Meter
 from tacit.graph.errors import InputError
 from tacit.loaders import Judgement, read_judgements
-from tacit.reasoning.describing import choice_table, describe_metrics
+from tacit.reasoning.describing import choice_table, describe_metrics, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt, undefined, with_intervals
 from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures, shipped_figures
 from tacit.reasoning.evaluation.resampling import correlations
@@ -144,16 +144,17 @@ def report() -> str:
 
 
 def write_pages() -> None:
-    """Put the tables of README, docs/metrics.md and benchmarks/REPORT.md between their marks."""
-    for page, text in (
-        ("README.md", choice_table(True)),
-        ("docs/metrics.md", choice_table()),
-        ("benchmarks/REPORT.md", report()),
+    """Put the tables of README, docs/metrics.md, docs/accent.md and benchmarks/REPORT.md between their marks."""
+    for page, name, text in (
+        ("README.md", "metrics", choice_table(True)),
+        ("docs/metrics.md", "metrics", choice_table()),
+        ("docs/accent.md", "scorers", scorer_table()),
+        ("benchmarks/REPORT.md", "metrics", report()),
     ):
         path = Path(__file__).parents[1] / page
-        before, mark, rest = path.read_text(encoding="utf-8").partition("<!-- metrics -->\n")
-        after = rest.partition("<!-- end of metrics -->")[2]
-        path.write_text(f"{before}{mark}{text}\n<!-- end of metrics -->{after}", encoding="utf-8")
+        before, mark, rest = path.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+        after = rest.partition(f"<!-- end of {name} -->")[2]
+        path.write_text(f"{before}{mark}{text}\n<!-- end of {name} -->{after}", encoding="utf-8")
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         LoadError,
         MissingExtra,
         ModelError,
+        PluginError,
         QueryInvalid,
         QueryRefused,
         QueryTimeout,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "errors": (
         "FetchError", "GraphBusy", "GraphError", "GraphNotFound", "GraphUnavailable", "InputError", "LoadError", "MissingExtra",
-        "ModelError", "QueryInvalid", "QueryRefused", "QueryTimeout", "ServiceError",
+        "ModelError", "PluginError", "QueryInvalid", "QueryRefused", "QueryTimeout", "ServiceError",
         "ServiceUnavailable", "TacitError", "UnknownName",
     ),
     "index": ("open_index",),
@@ -79,6 +80,7 @@ __all__ = [
     "ModelError",
     "Neighbour",
     "Path",
+    "PluginError",
     "QueryInvalid",
     "QueryRefused",
     "QueryResult",

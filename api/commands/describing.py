@@ -28,8 +28,8 @@ def metrics(
     Agreement is Pearson's and Spearman's correlation with people's ratings, the mean over several sets with its 95% interval.
     """
     from ...reasoning.describing import describe_metrics, describe_options
-    from ...reasoning.registry import metric_kind
-    from ..terminal.screen import print_json
+    from ...reasoning.registry import METRIC_REGISTRY, metric_kind
+    from ..terminal.screen import note, print_json
 
     if name is not None:
         metric_kind(name)
@@ -44,6 +44,8 @@ def metrics(
             print_json(row.to_dict() for row in rows)
         else:
             _show_all(rows, graph)
+        for fault in METRIC_REGISTRY.faults():
+            note(fault)
         return
     [row] = [row for row in rows if row.name == name]
     options = describe_options(name)
@@ -88,6 +90,7 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
     ready = "yes" if row.ready else f"no, {row.missing} is missing; {row.get}"
     told: list[tuple[str, Any]] = [
         ("says", row.summary),
+        *([("comes from", row.plugin)] if row.plugin else []),
         ("range", row.range),
         ("better", row.better or "neither"),
         ("needs", ", ".join(row.needs) or "nothing"),
@@ -132,7 +135,8 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
 def _reading(row: MetricDescription) -> str:
     """The metric's range, the better direction, and what it needs, as one sentence."""
     better = f"{row.better} is better" if row.better else "neither end is better"
-    return f"{row.range[:1].upper()}{row.range[1:]}; {better}; needs {', '.join(row.needs) or 'nothing'}."
+    plugin = f"; from {row.plugin}" if row.plugin else ""
+    return f"{row.range[:1].upper()}{row.range[1:]}; {better}; needs {', '.join(row.needs) or 'nothing'}{plugin}."
 
 
 def _spelt(one: Correlation) -> str:

@@ -15,16 +15,16 @@ from ...graph.errors import DamagedInput, InputError
 from ..metrics import (
     BatchSize,
     GraphOption,
+    MetricsNeeded,
     OptionOption,
     Pipeline,
     address_of,
     metric_names,
     metric_options,
-    metrics_option,
     open_metrics,
 )
 from ..opening import readable
-from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
+from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, Resamples, ResampleSeed, User
 from ..terminal.output import check_output, write_whole
 from ..terminal.progress import Meter
 
@@ -51,10 +51,7 @@ def evaluate(
             metavar="JUDGEMENTS...", show_default=False, help="Rated responses: JSON or CSV, plain or gzip; - reads stdin."
         ),
     ],
-    metric: Annotated[
-        list[str],
-        metrics_option("Which metrics, separated by commas or repeated. Later ones are compared with the first."),
-    ],
+    metrics: MetricsNeeded,
     graph: GraphOption = None,
     plot: Annotated[
         list[Path] | None,
@@ -63,8 +60,8 @@ def evaluate(
     by_system: Annotated[bool, typer.Option(help="Give each system's correlations too, where systems are named.")] = True,
     by_file: Annotated[bool, typer.Option("--by-file", help="Take each file as one data set, whatever names it holds.")] = False,
     rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")] = 10_000,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")] = 0,
+    resamples: Resamples = 10_000,
+    seed: ResampleSeed = 0,
     batch_size: BatchSize = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
@@ -78,10 +75,11 @@ def evaluate(
 ) -> None:
     """Compare metrics with people's ratings: correlations, intervals, tests, a ranking of systems.
 
+    The metrics after the first are compared with it.
     JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV with these columns, or
     dialogues with "turns" and "turn_ratings".
     """
-    names = metric_names(metric)
+    names = metric_names(metrics)
     options = metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating.value, by_file, strict)

@@ -15,7 +15,7 @@ import typer
 from ...graph.errors import InputError, MissingExtra
 from ..metrics import Pipeline
 from ..opening import Address, open_store, readable
-from ..terminal.options import Database, Json, Password, Quiet, User
+from ..terminal.options import Database, Json, Password, Quiet, Resamples, ResampleSeed, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 
@@ -77,8 +77,8 @@ def evaluate_tuples(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write what was extracted, one JSON line a row."),
     ] = None,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")] = 2000,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")] = 0,
+    resamples: Resamples = 2000,
+    seed: ResampleSeed = 0,
     pipeline: Pipeline = None,
     json: Json = False,
     quiet: Quiet = False,

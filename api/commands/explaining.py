@@ -14,7 +14,7 @@ import typer
 from ...graph.errors import DamagedInput, InputError
 from ..metrics import GraphOption, Metrics, OptionOption, Pipeline, address_of, metric_names, metric_options, open_reasoner
 from ..opening import readable
-from ..terminal.options import Database, Engine, EngineOption, Password, Quiet, User
+from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
 from ..terminal.output import check_output, lines_to, write_whole
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def explain(
     option: OptionOption = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    json: Json = False,
     quiet: Quiet = False,
     user: User = None,
     password: Password = None,

@@ -18,7 +18,7 @@ import typer
 from ...graph.errors import DamagedInput, InputError
 from ..metrics import Pipeline
 from ..opening import Address, open_engine, readable
-from ..terminal.options import Database, Engine, EngineOption, Password, Quiet, Relations, User
+from ..terminal.options import Database, Engine, EngineOption, GraphNeeded, Password, Quiet, Relations, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from ..terminal.rows import assertion_row
@@ -43,7 +43,7 @@ def filter_dialogues(
     dialogues: Annotated[
         str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
     ],
-    graph: Annotated[str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a URL.")],
+    graph: GraphNeeded,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
     ] = None,

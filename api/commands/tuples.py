@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from enum import Enum
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ...graph.errors import InputError
+from ...reasoning.registry import SCORER_REGISTRY
 from ..metrics import address_of
 from ..opening import Address, open_engine, open_store, readable
-from ..terminal.options import Database, Dtype, Engine, Graph, Json, Password, Quiet, User
+from ..terminal.options import Database, Dtype, Engine, Graph, GraphNeeded, Json, Password, Quiet, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, waiting
 
@@ -26,30 +26,12 @@ if TYPE_CHECKING:
     from ...reasoning.accent.scorers.tuplescore import TupleScore, TupleScorer
 
 _SHOWN_ERRORS = 10
-_TOGETHER = 512
+_TOGETHER = 512  # of scorers that read with no language model, which takes a minute to open when it is large
 
 
-class Scorer(Enum):
-    """What judges a tuple."""
-
-    COMPATIBILITY = "compatibility"
-    RETRIEVER = "retriever"
-    SUPPORT = "support"
-    BLEND = "blend"
-    COSINE = "cosine"
-    COMET_LOSS = "comet-loss"
-    COMET_LIFT = "comet-lift"
-    KG_BERT = "kg-bert"
-    LLM_JUDGE = "llm-judge"
-    LLM_PROBE = "llm-probe"
-
-
-_READING = {Scorer.COMET_LOSS: 64, Scorer.COMET_LIFT: 64, Scorer.LLM_JUDGE: 16, Scorer.LLM_PROBE: 32}
-"""Scorers by a language model, and how many tuples go through it together, so that the bar moves."""
-
-GraphNeeded = Annotated[
-    str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
-]
+def complete_scorers(incomplete: str) -> list[str]:
+    """Names of tuple scorers for the shell."""
+    return [name for name in SCORER_REGISTRY.names() if name.startswith(incomplete)]
 
 
 def score_tuples(
@@ -57,7 +39,14 @@ def score_tuples(
         str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
     ],
     graph: GraphNeeded,
-    scorer: Annotated[Scorer, typer.Option(help="What judges a tuple.")] = Scorer.COMPATIBILITY,
+    scorer: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_scorers,
+            help=f"What judges a tuple: {', '.join(SCORER_REGISTRY.own)}, or the name of a plugin's scorer.",
+        ),
+    ] = "compatibility",
     nearest: Annotated[
         int, typer.Option(metavar="N", min=0, help="compatibility: for unknown heads ask so many heads like them; 0 asks none.")
     ] = 0,
@@ -66,9 +55,7 @@ def score_tuples(
     ] = 0.8,
     comet: Annotated[
         str | None,
-        typer.Option(
-            metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET, for unknown heads, comet-loss and comet-lift."
-        ),
+        typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET, for unknown heads and comet-loss."),
     ] = None,
     no_remember: Annotated[
         bool, typer.Option("--no-remember", help="Do not write what the COMET generates to the graph.")
@@ -107,6 +94,7 @@ def score_tuples(
     "closest" known tails and where each came from, the "parts" that a language model's score is worked out from, and a "note"
     where something was missing.
     """
+    kind = SCORER_REGISTRY.kind(scorer)
     readable(file)
     if output is not None:
         check_output(output, file)
@@ -118,10 +106,10 @@ def score_tuples(
 
         opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=making.tell)
         tails = None
-        if scorer in (Scorer.COMPATIBILITY, Scorer.BLEND):
+        if "tails" in kind.options():
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
-        with _opening(scorer, quiet):
-            judge = opener.scorer(scorer.value, tails=tails, model=model, probe=probe, comet=comet)
+        with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
+            judge = opener.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
         making.done()
         known = judge.relations
         stream = _Stream(file, frozenset(opener.relations() if known is None else known), strict)
@@ -130,7 +118,7 @@ def score_tuples(
             lines_to(output, apart_from=file) as write,
             Meter("scoring", None, unit="tuples", noun="tuples", quiet=not watched) as meter,
         ):
-            for row, score in stream.scores(judge, batch_size or _READING.get(scorer, _TOGETHER)):
+            for row, score in stream.scores(judge, batch_size or kind.together):
                 write(_line(row, score))
                 meter.add(1)
                 if score is not None:
@@ -162,11 +150,6 @@ def fold_in(
         note(f"{count(counts.new)} generated tails are now in the graph, {count(counts.duplicate)} were there already")
     if counts.skipped:
         note(f"{count(counts.skipped)} lines of the journal hold nothing that a graph can hold; they were skipped and are gone")
-
-
-def _opening(scorer: Scorer, quiet: bool) -> Meter:
-    """Shows that a language model is being opened, which takes a minute when it is large."""
-    return waiting("opening the model", quiet=quiet or scorer not in _READING)
 
 
 class Making:

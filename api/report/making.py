@@ -55,11 +55,11 @@ class Reporting:
             InputError: the report cannot be written.
             GraphUnavailable: the graph went away.
         """
-        from ...reasoning.registry import KINDS
+        from ...reasoning.registry import METRIC_REGISTRY
         from .page import report_page
 
         facts, explanations = self._explained(plan)
-        summaries = {name: KINDS[name].summary for name in plan.names if name in KINDS}
+        summaries = {name: summary for name in plan.names if (summary := METRIC_REGISTRY.summary(name))}
         name = "standard input" if plan.file == "-" else Path(plan.file).name
         text = report_page(f"Scores of {name}", self.collected, facts, signatures, summaries, explanations)
         write_whole(self.target, text.encode())

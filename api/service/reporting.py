@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from ...graph.errors import TacitError
-from ...reasoning.registry import KINDS
+from ...reasoning.registry import METRIC_REGISTRY
 from ..terminal.rows import counts_row
 from .bodies import answer, failures
 from .problems import problem_of
@@ -70,7 +70,7 @@ def _info(service: Service) -> dict[str, Any]:
         "version": version("tacit-kg"),
         "graph": told,
         "metrics": {
-            name: {"summary": KINDS[name].summary if name in KINDS else "", "signature": signature}
+            name: {"summary": METRIC_REGISTRY.summary(name), "signature": signature}
             for name, signature in service.reasoner.signatures.items()
         },
         "limits": service.settings.limits(),

@@ -38,6 +38,11 @@ class Engine(Enum):
 Graph = Annotated[
     str, typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://.")
 ]
+GraphNeeded = Annotated[
+    str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
+]
+Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
+ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")]

@@ -16,6 +16,7 @@ from ...graph.model import Path as GraphPath
 from ...graph.names import event_uri, normalise_event
 from ...graph.protocol import KnowledgeGraph
 from ..linking import Mention
+from ..registry import SCORER_REGISTRY
 from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
 from .asserted import Asserted
 from .scorers.tuplescore import Close, Triple, TupleScore, TupleScorer
@@ -146,9 +147,8 @@ def make(
     Args:
         extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a model (``extractor_model``), ``cskb`` by keywords
             of the graph, or an extractor.
-        scorer: judges a tuple: ``compatibility`` (equation 1; the paper's), ``blend`` (of it and the compact model; the default
-            otherwise), ``retriever``, ``support``, ``cosine``, ``comet-loss``, ``kg-bert``, ``llm-judge``, ``llm-probe``, or a
-            scorer.
+        scorer: judges a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer; by default ``compatibility``
+            (equation 1) in the profile ``paper``, else ``blend``.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
         nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all
@@ -163,7 +163,7 @@ def make(
         progress: told what is being made for this graph, and how much of it.
 
     Raises:
-        InputError: an option makes no sense.
+        InputError: there is no such profile, extractor or scorer, or one lacks the model that it needs.
         ModelError: a model cannot be opened.
         MissingExtra: torch or transformers is not installed.
     """
@@ -176,7 +176,7 @@ def make(
     chosen = scorer or ("compatibility" if profile == "paper" else "blend")
     if isinstance(chosen, str):
         tails = None
-        if chosen in ("compatibility", "blend"):
+        if "tails" in SCORER_REGISTRY.kind(chosen).options():
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
         chosen = opener.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
     return Accent(graph, found, chosen, profile=profile)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 
 from ...graph.errors import InputError
-from ..registry import KINDS
+from ..registry import METRIC_REGISTRY
 from ..score import Score
 from .bars import bars_height, draw_bars
 from .lanes import Lane, draw_lane, lane_of
@@ -62,8 +62,9 @@ def _head(score: Score, width: float, marks: list[str]) -> float:
     x = MARGIN + width_of(name, _TITLE) + 10
     marks.append(label(x, 42, value, _TITLE, INK, bold=True))
     x += width_of(value, _TITLE, bold=True) + 16
-    if name in KINDS and x < width - 200:
-        marks.append(label(x, 42, fit(KINDS[name].summary, TEXT, width - MARGIN - x), TEXT, QUIET, title=KINDS[name].summary))
+    summary = METRIC_REGISTRY.summary(name)
+    if summary and x < width - 200:
+        marks.append(label(x, 42, fit(summary, TEXT, width - MARGIN - x), TEXT, QUIET, title=summary))
     y = 62.0
     for line in wrap(clean(score.evidence.note), TEXT, width - 2 * MARGIN, 3):
         marks.append(label(MARGIN, y + 6, line.text, TEXT, QUIET))

@@ -32,7 +32,7 @@ def complete(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, st
 def test_metrics_and_their_options(complete: Callable[[str, str], set[str]], shell: str) -> None:
     assert {"grounding", "grade"} <= complete(shell, "tacit score f.jsonl --metrics gr")
     assert "length" not in complete(shell, "tacit score f.jsonl --metrics gr")
-    for command in ("evaluate f.jsonl -m", "explain f.jsonl --metric", "serve graph --metrics"):
+    for command in ("evaluate f.jsonl -m", "explain f.jsonl --metrics", "serve graph --metrics"):
         assert "length,grade" in complete(shell, f"tacit {command} length,gr")
     assert "length,length" not in complete(shell, "tacit score f.jsonl -m length,le")
     assert "grounding.max_hops=" in complete(shell, "tacit score f.jsonl -O grounding.ma")

@@ -52,8 +52,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> str:
     module.make = lambda graph=None: Tiny()  # type: ignore[attr-defined]  # noqa: ARG005
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(
-        registry,
-        "KINDS",
+        registry.METRIC_REGISTRY,
+        "own",
         {**registry.KINDS, "tiny": MetricKind(home="tiny_for_tests:make", summary="vowels", range="0 or more", better="")},
     )
     return "tiny"
@@ -76,7 +76,7 @@ def rated(tmp_path: Path) -> Path:
 
 
 def test_the_numbers_are_those_of_the_metric_and_of_scipy(tacit: Tacit, rated: Path, sample_graph: str) -> None:
-    outcome = tacit("evaluate", rated, "--metric", "grounding", "--graph", sample_graph, "--json", "--resamples", 500)
+    outcome = tacit("evaluate", rated, "-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 500)
     [row] = outcome.json
     with open_graph(sample_graph) as store, open_index(store) as graph:
         metric = load_metric("grounding", graph)
@@ -102,7 +102,7 @@ def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp
         ],
     )  # fmt: skip
     plain = file_of(tmp_path / "plain.jsonl", rows_of(TEXTS))
-    base = ["evaluate", plain, named, "--metric", tiny, "--metric", "length", "--json", "--resamples", 100, "--quiet"]
+    base = ["evaluate", plain, named, "-m", tiny, "-m", "length", "--json", "--resamples", 100, "--quiet"]
     outcome = tacit(*base)
     rows = outcome.json
     assert outcome.err == ""
@@ -122,7 +122,7 @@ def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp
     assert fewer == [row for row in rows if row["system"] is None]
     assert tacit(*base, "--batch-size", 1).out == outcome.out
     assert tacit(*base, "--seed", 1).out != outcome.out
-    assert tacit("evaluate", plain, named, "--metric", f"{tiny},length", *base[7:]).out == outcome.out
+    assert tacit("evaluate", plain, named, "-m", f"{tiny},length", *base[7:]).out == outcome.out
 
 
 def test_the_tables_fit_and_say_what_the_rows_say(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_no_row_is_lost_silently(tacit: Tacit, tiny: str, tmp_path: Path) -> Non
         json.dumps({"history": "a", "response": "\ud800", "rating": 1}),
     ]  # fmt: skip
     file.write_text("\n".join([*good, *bad, *odd]) + "\n", encoding="utf-8")
-    outcome = tacit("evaluate", file, "--metric", tiny, "--json", "--resamples", 50)
+    outcome = tacit("evaluate", file, "-m", tiny, "--json", "--resamples", 50)
     [row] = outcome.json
     assert row["n"] == 8 + 3  # an empty history, ten thousand words, and Japanese can be judged
     assert row["left_out"] == {"errors": 5, "unscored": 2}
@@ -176,9 +176,9 @@ def test_no_row_is_lost_silently(tacit: Tacit, tiny: str, tmp_path: Path) -> Non
         "surrogate",
     ):
         assert reason in outcome.err
-    shown = tacit("evaluate", file, "--metric", tiny, "--resamples", 50)
+    shown = tacit("evaluate", file, "-m", tiny, "--resamples", 50)
     assert "mixed, tiny: left out: 5 faulty rows, 2 responses that it cannot judge" in shown.out
-    strict = tacit("evaluate", file, "--metric", tiny, "--strict")
+    strict = tacit("evaluate", file, "-m", tiny, "--strict")
     assert (strict.status, strict.out) == (2, "")
     assert "row 9" in strict.err
 
@@ -186,7 +186,7 @@ def test_no_row_is_lost_silently(tacit: Tacit, tiny: str, tmp_path: Path) -> Non
 def test_odd_texts_are_judged_or_counted_as_unscored(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     texts = [([], "A dog.", 1.0), (["a dog"], "", 2.0), (["a dog"], "a bone " * 5_000, 3.0), (["犬"], "骨 🦴", 4.0), *TEXTS]
     file = file_of(tmp_path / "odd.jsonl", rows_of(texts))
-    [row] = tacit("evaluate", file, "--metric", "grounding", "--graph", sample_graph, "--json", "--resamples", 50).json
+    [row] = tacit("evaluate", file, "-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 50).json
     assert (row["n"], row["left_out"]) == (
         7,
         {"errors": 0, "unscored": 5},
@@ -206,20 +206,20 @@ def test_what_has_no_correlation_is_null_with_a_note(
     tacit: Tacit, tiny: str, tmp_path: Path, texts: list[tuple[list[str], str, float]], note: str
 ) -> None:
     file = file_of(tmp_path / "flat.jsonl", rows_of(texts))
-    outcome = tacit("evaluate", file, "--metric", tiny, "--json", "--quiet")
+    outcome = tacit("evaluate", file, "-m", tiny, "--json", "--quiet")
     [row] = outcome.json
     assert outcome.err == ""
     assert row["note"] == note
     for kind in ("pearson", "spearman", "kendall"):
         assert row[kind] == {"value": None, "low": None, "high": None, "p": None}
-    shown = tacit("evaluate", file, "--metric", tiny, "--plot", tmp_path / "flat.png")
+    shown = tacit("evaluate", file, "-m", tiny, "--plot", tmp_path / "flat.png")
     assert shown.status == 0
     assert f"flat, tiny: {note}" in shown.out
 
 
 def test_pictures_appear_whole_or_not_at_all(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
     png, svg = tmp_path / "p.png", tmp_path / "p.SVG"
-    base = ["evaluate", rated, "--metric", tiny, "--metric", "length", "--resamples", 100, "--json"]
+    base = ["evaluate", rated, "-m", tiny, "-m", "length", "--resamples", 100, "--json"]
     outcome = tacit(*base, "--plot", png, "--plot", svg)
     assert outcome.status == 0
     assert png.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -238,7 +238,7 @@ def test_pictures_appear_whole_or_not_at_all(tacit: Tacit, tiny: str, rated: Pat
 def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     one = file_of(tmp_path / "x" / "talk.jsonl", rows_of(TEXTS))
     two = file_of(tmp_path / "y" / "talk.jsonl", rows_of(TEXTS[:5]))
-    base = ["evaluate", "--metric", tiny, "--json", "--resamples", 20]
+    base = ["evaluate", "-m", tiny, "--json", "--resamples", 20]
     rows = tacit(*base, one, two).json
     assert [(row["dataset"], row["n"]) for row in rows] == [("x/talk", 8), ("y/talk", 5)]
     file_of(one, rows_of(TEXTS, dataset="shared", system="s"))
@@ -256,14 +256,14 @@ def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit
 def test_a_file_without_a_judgement_beside_a_good_one(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
     empty = file_of(tmp_path / "empty.jsonl", [])
     broken = file_of(tmp_path / "broken.jsonl", [{"history": "a", "response": "b"}] * 12)
-    rows = tacit("evaluate", empty, rated, broken, "--metric", tiny, "--json", "--resamples", 20).json
+    rows = tacit("evaluate", empty, rated, broken, "-m", tiny, "--json", "--resamples", 20).json
     assert {row["dataset"]: (row["n"], row["left_out"]["errors"]) for row in rows} == {
         "talk": (8, 0),
         "empty": (0, 0),
         "broken": (0, 12),
     }
     for files in ([broken], [empty], [empty, broken]):
-        outcome = tacit("evaluate", *files, "--metric", tiny)
+        outcome = tacit("evaluate", *files, "-m", tiny)
         assert (outcome.status, outcome.out) == (2, "")
         assert "no judgement" in outcome.err
 
@@ -275,7 +275,7 @@ def test_decos_two_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     ]  # fmt: skip
     file = tmp_path / "deco.json"
     file.write_text(json.dumps(rows))
-    base = ["evaluate", file, "--metric", tiny, "--json", "--resamples", 20, "--no-by-system"]
+    base = ["evaluate", file, "-m", tiny, "--json", "--resamples", 20, "--no-by-system"]
     [event], [general] = tacit(*base).json, tacit(*base, "--rating", "general_cs").json
     assert event["dataset"] == general["dataset"] == "deco"
     assert event["pearson"]["value"] == pytest.approx(-general["pearson"]["value"])
@@ -285,7 +285,7 @@ def test_decos_two_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
 def test_options_reach_the_metric_and_stdin_is_read(
     tacit: Tacit, sample_graph: str, rated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = ["--metric", "grounding", "--graph", sample_graph, "--json", "--resamples", 20, "-O", "grounding.max_hops=1"]
+    base = ["-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 20, "-O", "grounding.max_hops=1"]
     [row] = tacit("evaluate", rated, *base).json
     assert "|hops:1|" in row["signature"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rated.read_bytes())))
@@ -297,11 +297,11 @@ def test_options_reach_the_metric_and_stdin_is_read(
 @pytest.mark.parametrize(
     "words",
     [
-        ["FILE"], ["FILE", "--metric", "nonsense"], ["FILE", "--metric", "length", "--metric", "length"],
-        ["FILE", "--metric", ""],
-        ["FILE", "--metric", "grounding"], ["nowhere.jsonl", "--metric", "length"], ["--metric", "length"],
-        ["FILE", "--metric", "length", "--resamples", "0"], ["FILE", "--metric", "length", "--seed", "-1"],
-        ["FILE", "--metric", "length", "-O", "length.width=3"],
+        ["FILE"], ["FILE", "-m", "nonsense"], ["FILE", "-m", "length", "-m", "length"],
+        ["FILE", "-m", ""],
+        ["FILE", "-m", "grounding"], ["nowhere.jsonl", "-m", "length"], ["-m", "length"],
+        ["FILE", "-m", "length", "--resamples", "0"], ["FILE", "-m", "length", "--seed", "-1"],
+        ["FILE", "-m", "length", "-O", "length.width=3"],
     ],
 )  # fmt: skip
 def test_wrong_usage_is_one_sentence(tacit: Tacit, rated: Path, words: list[str]) -> None:
@@ -315,7 +315,7 @@ def test_published_judgements(tacit: Tacit, data_dir: Path) -> None:
     """Length against people on every published file, held to scipy."""
     length = load_metric("length")
     files = sorted(path for path in (data_dir / "judgements").iterdir() if "cskb" not in path.name)
-    rows = tacit("evaluate", *files, "--metric", "length", "--json", "--resamples", 200).json
+    rows = tacit("evaluate", *files, "-m", "length", "--json", "--resamples", 200).json
     whole = {row["dataset"]: row for row in rows if row["system"] is None}
     assert sum(row["n"] for row in whole.values()) == 3475
     for file in files:

@@ -13,12 +13,13 @@ from tacit.graph.errors import InputError
 from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
 from tacit.reasoning.accent.scorers.compact import Scale
 from tacit.reasoning.accent.scorers.compatibility import UNKNOWN, Compatibility
-from tacit.reasoning.accent.scorers.opening import SCORERS, Opener
+from tacit.reasoning.accent.scorers.opening import Opener
 from tacit.reasoning.accent.scorers.plain import PlainCosine
 from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore
 from tacit.reasoning.accent.tails.lookup import GraphTails
 from tacit.reasoning.accent.tails.source import Origin
 from tacit.reasoning.accent.tails.table import open_table
+from tacit.reasoning.registry import SCORER_REGISTRY
 
 from .accent_world import WordEncoder, world
 
@@ -149,6 +150,6 @@ def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
     assert opener.scorer("cosine").signature == "cosine(words)"
     with pytest.raises(InputError, match="kg-bert needs a model"):
         opener.scorer("kg-bert")
-    with pytest.raises(InputError, match=f"no tuple scorer 'best'; choose from {', '.join(SCORERS)}"):
+    with pytest.raises(InputError, match=f"no tuple scorer 'best'; choose from {', '.join(SCORER_REGISTRY.own)}"):
         opener.scorer("best")
     assert opener.relations()[:2] == ["xIntent", "xNeed"]

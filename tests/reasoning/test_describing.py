@@ -11,7 +11,7 @@ import pytest
 from tacit.api.main import run
 from tacit.graph import Assertion, open_graph
 from tacit.reasoning import METRICS, MetricDescription, describe_metrics, describe_options, load_metric, metric_options
-from tacit.reasoning.describing import choice_table, recommend
+from tacit.reasoning.describing import choice_table, recommend, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation
 from tacit.reasoning.evaluation.figures import Figures, SetFigures, shipped_figures
 from tacit.reasoning.options import FOR_PROGRAMS
@@ -144,10 +144,17 @@ def without_graph(signature: Signature) -> Signature:
     return replace(signature, parts=tuple(part for part in signature.parts if part[0] != "graph"))
 
 
-@pytest.mark.parametrize(("page", "brief"), [("README.md", True), ("docs/metrics.md", False)])
-def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, brief: bool) -> None:
+@pytest.mark.parametrize(
+    ("page", "name", "table"),
+    [
+        ("README.md", "metrics", choice_table(True)),
+        ("docs/metrics.md", "metrics", choice_table()),
+        ("docs/accent.md", "scorers", scorer_table()),
+    ],
+)
+def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, name: str, table: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert f"<!-- metrics -->\n{choice_table(brief)}\n<!-- end of metrics -->" in text, (
+    assert f"<!-- {name} -->\n{table}\n<!-- end of {name} -->" in text, (
         "put it right with: python benchmarks/agreement.py --pages"
     )
 

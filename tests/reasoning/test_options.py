@@ -7,20 +7,21 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning import METRICS, load_metric, metric_kind, metric_options
-from tacit.reasoning.options import RANGES, check_option, option_types
+from tacit.reasoning.options import check_option, option_types
 
 OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(metric)]
 
 
 @pytest.mark.parametrize(("metric", "option"), OPTIONS, ids=".".join)
 def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) -> None:
-    make = metric_kind(metric).maker()
+    kind = metric_kind(metric)
+    make, limits = kind.maker(), kind.ranges.get(option)
     kinds = option_types(make, option)
     if {"int", "float"} & set(kinds):
-        low, high = RANGES[option]
+        low, high = kind.ranges[option]
         for value in ([] if low is None else [low - 1]) + ([] if high is None else [high + 1]):
             with pytest.raises(InputError, match=rf"the option {option} of {metric} must be .* not -?\d"):
-                check_option(metric, option, value, make)
+                check_option(metric, option, value, make, limits)
     wrong: dict[str, list[Any]] = {
         "int": ["abc", 2.5, True], "float": ["abc", float("nan"), False], "bool": ["yes", 1], "str": [3, 0.5, True],
         "Sequence[str]": [[1]], "None": [], "object": [],
@@ -34,15 +35,15 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
         "None": [None],
     }
     allowed = [repr(value) for kind in kinds for value in right.get(kind, [])]
-    for kind in kinds:
-        for value in wrong[kind]:
+    for one in kinds:
+        for value in wrong[one]:
             if (
                 repr(value) not in allowed
                 and not ("str" in kinds and isinstance(value, str))
                 and not ({"int", "float"} & set(kinds) and type(value) in (int, float))
             ):
                 with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
-                    check_option(metric, option, value, make)
+                    check_option(metric, option, value, make, limits)
     with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
         check_option(metric, option, {"a": 1}, make)
     check_option(metric, option, metric_options(metric)[option], make)
@@ -51,7 +52,7 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
 def test_the_sentence() -> None:
     for value, said in (("abc", "'abc'"), (99, "99"), (None, "None")):
         with pytest.raises(InputError) as caught:
-            check_option("grounding", "max_hops", value, metric_kind("grounding").maker())
+            load_metric("grounding", "anywhere", max_hops=value)
         assert str(caught.value) == f"the option max_hops of grounding must be a whole number from 0 to 6, not {said}"
     with pytest.raises(InputError, match="the option lowercase of bleu must be true or false, not 'yes'"):
         load_metric("bleu", lowercase="yes")

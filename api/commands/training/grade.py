@@ -12,9 +12,10 @@ import typer
 from ....graph.errors import InputError
 from ...metrics import Pipeline
 from ...opening import Address, open_engine, readable
-from ...terminal.options import Database, Dtype, Engine, EngineOption, Json, Password, Quiet, User
+from ...terminal.options import Database, Dtype, Engine, EngineOption, GraphNeeded, Json, Password, Quiet, User
 from ...terminal.progress import Stages
 from .data import sha256_of
+from .dialogues import Exclude
 from .typed import as_typed
 
 if TYPE_CHECKING:
@@ -43,21 +44,11 @@ def grade(
         list[str],
         typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines, plain or gzip, as for tacit score."),
     ],
-    graph: Annotated[
-        str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
-    ],
+    graph: GraphNeeded,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
     ],
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude",
-            metavar="JUDGEMENTS",
-            show_default=False,
-            help="Rated responses whose dialogues are left out; repeatable.",
-        ),
-    ] = None,
+    exclude: Exclude = None,
     encoder: Annotated[
         str | None,
         typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),

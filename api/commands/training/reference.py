@@ -10,12 +10,12 @@ import typer
 from ...metrics import (
     BatchSize,
     GraphOption,
+    MetricsNeeded,
     OptionOption,
     Pipeline,
     address_of,
     metric_names,
     metric_options,
-    metrics_option,
     open_reasoner,
 )
 from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
@@ -25,7 +25,7 @@ from .dialogues import DialogueFiles, Exclude, read_corpora
 
 def reference(
     dialogues: DialogueFiles,
-    metrics: Annotated[list[str], metrics_option("For which metrics, separated by commas or repeated.")],
+    metrics: MetricsNeeded,
     graph: GraphOption = None,
     output: Annotated[
         Path | None,

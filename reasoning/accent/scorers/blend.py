@@ -8,14 +8,19 @@ a tuple's score does not depend on what is scored beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp
-from typing import NamedTuple
+from math import exp, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..tails.source import TailSource
 from .compact import Scale
 from .compatibility import UNKNOWN, check_relations
 from .tuplescore import Triple, TupleScore, TupleScorer
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 
 class Part(NamedTuple):
@@ -79,3 +84,24 @@ def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]
         relation: Scale(round(float(np.nanmean(found)), 4), round(max(float(np.nanstd(found)), 1e-3), 4))
         for relation, found in sorted(values.items())
     }
+
+
+def make(opener: Opener, *, tails: TailSource | None = None, model: str | Path | None = None) -> Blend:
+    """Return equation 1 over ``tails`` (by default the graph's) and what the compact model ``model`` says, as one.
+
+    Raises:
+        ModelError: the model cannot be opened.
+    """
+    from .compatibility import Compatibility
+    from .retriever import Match
+    from .retriever import make as make_retriever
+    from .support import make as make_support
+
+    retriever = make_retriever(opener, model=model)
+    known = Compatibility(
+        tails or opener.tails(), opener.embed, opener.relations(), encoder=opener.encoder.signature, unknown=nan
+    )
+    parts: dict[str, TupleScorer] = {
+        "known": known, "support": make_support(opener, model=model), "closeness": retriever, "match": Match(retriever),
+    }  # fmt: skip
+    return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})

@@ -9,6 +9,8 @@ the value is 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,9 @@ from ....graph.errors import InputError
 from ..statements import statement
 from ..tails.source import Found, Query, TailSource
 from .tuplescore import SHOWN, Close, Triple, TupleScore, TupleScorer
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]
@@ -118,3 +123,17 @@ def check_relations(tuples: Sequence[Triple], relations: frozenset[str]) -> None
     for _, relation, _ in tuples:
         if relation not in relations:
             raise InputError(f"there is no relation {relation!r} between events; choose from {', '.join(sorted(relations))}")
+
+
+def make(opener: Opener, *, tails: TailSource | None = None, model: str | Path | None = None) -> Compatibility:
+    """Return the scorer over ``tails``, by default the graph's, with the retriever for heads of which nothing is known.
+
+    Raises:
+        ModelError: the compact model ``model`` cannot be opened.
+    """
+    from .retriever import make as make_retriever
+
+    fallback = make_retriever(opener, model=model)
+    return Compatibility(
+        tails or opener.tails(), opener.embed, opener.relations(), encoder=opener.encoder.signature, fallback=fallback
+    )

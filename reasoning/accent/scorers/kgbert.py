@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph.errors import ModelError
+from ....graph.errors import InputError, ModelError
 from ...extras import need
 from ...models import ModelFiles, find_model, open_model
 from ..events import head_form, tail_form
 from .tuplescore import Triple, TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 MAX_LENGTH = 64
 
@@ -80,3 +83,15 @@ def reading(one: Triple, separator: str) -> str:
     """Return what the classifier reads of a triple."""
     head, relation, tail = one
     return f"{head_form(head)} {separator} {relation} {separator} {tail_form(tail, relation)}"
+
+
+def make(opener: Opener, *, model: str | Path | None = None) -> KgBert:
+    """Return the scorer by the triple classifier ``model``.
+
+    Raises:
+        InputError: no model is named.
+        ModelError: it cannot be opened.
+    """
+    if model is None:
+        raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
+    return open_kgbert(model, device=opener.device)

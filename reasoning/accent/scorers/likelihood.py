@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from ..events import tail_form
 from ..tails.comet import Comet
 from ..tails.source import Query
 from .tuplescore import Triple, TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 
 class CometLoss:
@@ -28,3 +32,12 @@ class CometLoss:
         queries = [Query(head, relation) for head, relation, _ in tuples]
         losses = self.comet.losses(queries, [tail_form(tail, relation) for _, relation, tail in tuples])
         return [TupleScore(float(value)) for value in np.exp(-losses)]
+
+
+def make(opener: Opener, *, comet: Any = None) -> CometLoss:
+    """Return the scorer by a COMET: a folder, an id, or one that is open; by default the published one.
+
+    Raises:
+        ModelError: it cannot be opened.
+    """
+    return CometLoss(opener.comet(comet))

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ....graph.errors import InputError
 from ...likelihood import CausalModel, open_causal
 from ..readings import Reading
 from .asking import Asking
 from .readout import ReadOut
 from .surprise import Surprise
 from .tuplescore import TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 YES, SAVED = "chance of yes", "share of surprise saved"
 """What the parts of a score are called."""
@@ -60,3 +65,15 @@ def open_llm_judge(model: str | Path, *, device: str | None = None, dtype: str =
         MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
     """
     return LlmJudge(open_causal(model, device=device, dtype=dtype))
+
+
+def make(opener: Opener, *, model: str | Path | None = None) -> LlmJudge:
+    """Return the scorer by the language model ``model``.
+
+    Raises:
+        InputError: no model is named.
+        ModelError: it cannot be opened.
+    """
+    if model is None:
+        raise InputError("the scorer llm-judge needs a model; name a language model: a folder, a GGUF file or an id")
+    return open_llm_judge(model, device=opener.device, dtype=opener.dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ....graph.errors import InputError, ModelError
 from ...layers import cut_above
@@ -17,6 +18,9 @@ from .asking import Asking
 from .probe import Probe, open_probe
 from .readout import ReadOut
 from .tuplescore import TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 
 class LlmProbe(ReadOut):
@@ -71,3 +75,15 @@ def open_llm_probe(
     """
     opened = open_probe(probe)
     return LlmProbe(open_causal(model, device=device, dtype=dtype), opened)
+
+
+def make(opener: Opener, *, model: str | Path | None = None, probe: str | Path | None = None) -> LlmProbe:
+    """Return the scorer by the language model ``model`` and a probe of its states, by default the one that ships.
+
+    Raises:
+        InputError: no model is named.
+        ModelError: the model or the probe cannot be opened.
+    """
+    if model is None:
+        raise InputError("the scorer llm-probe needs a model; name a language model: a folder, a GGUF file or an id")
+    return open_llm_probe(model, probe, device=opener.device, dtype=opener.dtype)

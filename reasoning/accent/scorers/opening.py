@@ -1,17 +1,15 @@
-"""Tuple scorers by name, over one graph: what each of them needs (table, encoder, models) is opened when it is asked for,
-once.
-"""
+"""What tuple scorers need (the graph's events, known tails, the encoder, models), each opened once, when it is asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....graph.errors import InputError, ModelError
+from ....graph.errors import ModelError
 from ....graph.protocol import KnowledgeGraph
+from ...registry import load_scorer
 from ..tails.chain import Chain
 from ..tails.lookup import GraphTails
 from ..tails.source import TailSource
@@ -22,15 +20,19 @@ from .tuplescore import TupleScorer
 if TYPE_CHECKING:
     from .compact import Compact
 
-SCORERS = (
-    "compatibility", "retriever", "support", "blend", "cosine", "comet-loss", "comet-lift", "kg-bert", "llm-judge", "llm-probe",
-)  # fmt: skip
-
 Progress = Callable[[str, int], None]
 
 
 class Opener:
-    """Opens tuple scorers and tail sources over one graph, with one encoder."""
+    """Opens tuple scorers and tail sources over one graph, with one encoder.
+
+    A tuple scorer is made by the function ``make(opener, *, …)`` of its module; :mod:`tacit.reasoning.registry` lists them.
+
+    Attributes:
+        graph: the graph.
+        device: where models run, as torch names it; None for the default.
+        dtype: of the weights of language models that judge.
+    """
 
     def __init__(
         self,
@@ -52,8 +54,8 @@ class Opener:
         """
         self.graph = graph
         self._encoder = encoder
-        self._device = device
-        self._dtype = dtype
+        self.device = device
+        self.dtype = dtype
         self._cache_size = cache_size
         self._progress = progress
         self._models: dict[str | Path | None, Compact] = {}
@@ -65,7 +67,7 @@ class Opener:
             return self._encoder
         from ...encoder import open_encoder
 
-        return open_encoder(self._encoder, device=self._device, cache_size=self._cache_size)
+        return open_encoder(self._encoder, device=self.device, cache_size=self._cache_size)
 
     @cached_property
     def table(self) -> EventTable:
@@ -81,7 +83,7 @@ class Opener:
 
     @cached_property
     def memory(self) -> Any:
-        """What COMETs said of old."""
+        """The tails that COMETs generated before."""
         from ..tails.memory import Memory
 
         return Memory(self.graph, self.table)
@@ -118,93 +120,46 @@ class Opener:
         probe: str | Path | None = None,
         comet: Any = None,
     ) -> TupleScorer:
-        """Return the scorer ``name``.
+        """Return the scorer ``name`` of :mod:`tacit.reasoning.registry`, made with those of the options that it has.
 
         Args:
-            tails: what ``compatibility`` and ``blend`` compare with; comet: the model of ``comet-loss`` and ``comet-lift``.
-            model: the folder or file of a retriever (by default the one that ships with tacit), of a ``kg-bert``, or of the
+            tails: known tails to compare with, by default the graph's; comet: a COMET's folder or id.
+            model: the folder or file of a compact model (by default the one that ships with tacit), of a ``kg-bert``, or of the
                 language model of ``llm-judge`` and ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default
                 the one that ships.
 
         Raises:
             InputError: there is no such scorer, or it needs a model and none is named.
             ModelError: a model cannot be opened.
+            PluginError: it is a plugin's, and cannot be used.
         """
-        if name == "compatibility":
-            return self._compatibility(tails or self.tails(), model)
-        if name == "retriever":
-            judge: TupleScorer = self._retriever(model)
-            return judge
-        if name == "support":
-            return self._support(model)
-        if name == "blend":
-            return self._blend(tails or self.tails(), model)
-        if name == "cosine":
-            from .plain import PlainCosine
-
-            return PlainCosine(self.embed, encoder=self.encoder.signature)
-        if name in ("comet-loss", "comet-lift"):
-            from .likelihood import CometLift, CometLoss
-
-            return (CometLoss if name == "comet-loss" else CometLift)(self._open_comet(comet))
-        if name == "kg-bert":
-            from .kgbert import open_kgbert
-
-            if model is None:
-                raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
-            return open_kgbert(model, device=self._device)
-        if name in ("llm-judge", "llm-probe"):
-            if model is None:
-                raise InputError(f"the scorer {name} needs a model; name a language model: a folder, a GGUF file or an id")
-            return self._asked(name, model, probe)
-        raise InputError(f"there is no tuple scorer {name!r}; choose from {', '.join(SCORERS)}")
+        return load_scorer(name, self, tails=tails, model=model, probe=probe, comet=comet)
 
     def relations(self) -> list[str]:
         """Return the relations that tuples may have: ACCENT's twelve, and what else this graph says of events."""
         return list(dict.fromkeys([*RELATIONS, *self.table.relations]))
 
-    def _compatibility(self, tails: TailSource, model: str | Path | None) -> TupleScorer:
-        from .compatibility import Compatibility
+    def compact(self, model: str | Path | None) -> Compact:
+        """Return the compact model in a folder or file, by default the one that ships.
 
-        fallback = self._retriever(model)
-        return Compatibility(tails, self.embed, self.relations(), encoder=self.encoder.signature, fallback=fallback)
-
-    def _retriever(self, model: str | Path | None) -> Any:
-        from .retriever import Retriever
-
-        return Retriever(self._compact(model), self.embed, encoder=self.encoder.signature)
-
-    def _support(self, model: str | Path | None) -> TupleScorer:
-        from .support import Support
-
-        return Support(self._compact(model), self.embed, encoder=self.encoder.signature)
-
-    def _compact(self, model: str | Path | None) -> Compact:
+        Raises:
+            ModelError: it cannot be opened.
+        """
         from .compact import open_compact
 
         if model not in self._models:
             self._models[model] = open_compact(model)
         return self._models[model]
 
-    def _blend(self, tails: TailSource, model: str | Path | None) -> TupleScorer:
-        from .blend import Blend, Part
-        from .compatibility import Compatibility
-        from .retriever import Match
+    def comet(self, comet: Any = None) -> Any:
+        """Return a COMET by its folder or id, by default the published one; one that is open is returned as it is.
 
-        retriever = self._retriever(model)
-        known = Compatibility(tails, self.embed, self.relations(), encoder=self.encoder.signature, unknown=nan)
-        parts: dict[str, TupleScorer] = {
-            "known": known, "support": self._support(model), "closeness": retriever, "match": Match(retriever),
-        }  # fmt: skip
-        return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})
+        Raises:
+            ModelError: it cannot be opened.
+        """
+        from ..tails.comet import DEFAULT_COMET, open_comet
 
-    def _asked(self, name: str, model: str | Path, probe: str | Path | None) -> TupleScorer:
-        from .llmjudge import open_llm_judge
-        from .llmprobe import open_llm_probe
-
-        if name == "llm-judge":
-            return open_llm_judge(model, device=self._device, dtype=self._dtype)
-        return open_llm_probe(model, probe, device=self._device, dtype=self._dtype)
+        return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self.device)
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
         from ..tails.lookup import NearestTails
@@ -215,14 +170,9 @@ class Opener:
         from ..tails.generated import AbsentComet, CometTails
 
         try:
-            return CometTails(self._open_comet(comet), self.memory, remember=remember)
+            return CometTails(self.comet(comet), self.memory, remember=remember)
         except ModelError as error:
             return AbsentComet(str(error))
-
-    def _open_comet(self, comet: Any) -> Any:
-        from ..tails.comet import DEFAULT_COMET, open_comet
-
-        return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self._device)
 
     def _told(self, what: str) -> Callable[[int], None] | None:
         progress = self._progress

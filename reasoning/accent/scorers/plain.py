@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from ..events import head_form
 from ..statements import statement
 from .compatibility import Embed
 from .tuplescore import Triple, TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 
 class PlainCosine:
@@ -33,3 +37,8 @@ class PlainCosine:
         vectors = self._embed(texts).astype(np.float64)
         cosines = [float(vectors[rows[head]] @ vectors[rows[tail]]) for head, tail in zip(heads, tails, strict=True)]
         return [TupleScore(min(max(cosine, 0.0), 1.0)) for cosine in cosines]
+
+
+def make(opener: Opener) -> PlainCosine:
+    """Return the scorer."""
+    return PlainCosine(opener.embed, encoder=opener.encoder.signature)

@@ -8,7 +8,8 @@ is the cosine of head and tail as the two towers see them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from .compact import Compact
 from .compatibility import Embed, check_relations
 from .judging import Judge, along
 from .tuplescore import SHOWN, Close, Triple, TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 POOL = 500
 
@@ -136,3 +140,12 @@ class Match:
             InputError: the model does not know a relation.
         """
         return [TupleScore(one.match) for one in self.retriever.judge(tuples)]
+
+
+def make(opener: Opener, *, model: str | Path | None = None) -> Retriever:
+    """Return the scorer over the compact model ``model``, by default the one that ships.
+
+    Raises:
+        ModelError: the model cannot be opened.
+    """
+    return Retriever(opener.compact(model), opener.embed, encoder=opener.encoder.signature)

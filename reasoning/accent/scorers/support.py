@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,6 +27,9 @@ from .compatibility import Embed
 from .judging import Judge, along
 from .quantise import Quantised
 from .tuplescore import SHOWN, Close, Triple, TupleScore
+
+if TYPE_CHECKING:
+    from .opening import Opener
 
 HEAD_WIDTH = 0.06
 TAIL_WIDTH = 0.12
@@ -147,3 +151,12 @@ def _testimony(a, b, head_at, tail_at, most):  # type: ignore[no-untyped-def]
             values[place], rows[place] = product, row
             filled = min(filled + 1, most)
     return both, of_heads, of_tails, rows[:filled]
+
+
+def make(opener: Opener, *, model: str | Path | None = None) -> Support:
+    """Return the scorer over the triples of the compact model ``model``, by default the one that ships.
+
+    Raises:
+        ModelError: the model cannot be opened.
+    """
+    return Support(opener.compact(model), opener.embed, encoder=opener.encoder.signature)
