@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .counting import Count, Sets, count_triples_many, counted_chains
 from .errors import InputError
 from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
-from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
+from .protocol import MAX_HOPS, KnowledgeGraph, LimitsQueries, WritableGraph
 from .store import refuse_closed
 
 if TYPE_CHECKING:
@@ -268,6 +268,11 @@ class Graph:
     ) -> QueryResult:
         """See :meth:`tacit.graph.KnowledgeGraph.run`."""
         return self.store.run(cypher, parameters, limit=limit, timeout=timeout)
+
+    def limit_queries(self, at_once: int) -> None:
+        """See :meth:`tacit.graph.protocol.LimitsQueries.limit_queries`."""
+        if isinstance(self.store, LimitsQueries):
+            self.store.limit_queries(at_once)
 
     def load(
         self,

@@ -127,6 +127,20 @@ class KnowledgeGraph(Protocol):
 
 
 @runtime_checkable
+class LimitsQueries(Protocol):
+    """An engine that runs several queries of :meth:`KnowledgeGraph.run` at once, up to a limit."""
+
+    def limit_queries(self, at_once: int) -> None:
+        """Let at most ``at_once`` queries run at once from now on, for this object's calls; others wait, within their time limit.
+
+        On a server, a query counts until the server has ended it, however long after its time limit that is.
+
+        Raises:
+            InputError: ``at_once`` is less than 1.
+        """
+
+
+@runtime_checkable
 class WritableGraph(KnowledgeGraph, Protocol):
     """A store that assertions can be loaded into."""
 

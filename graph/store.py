@@ -32,6 +32,7 @@ class Store(Connections):
     """A graph in a database that speaks Cypher; a context manager that closes itself."""
 
     dialect: ClassVar[Dialect]
+    _queries_at_once: int | None = None
 
     # --- what an engine gives
 
@@ -64,6 +65,12 @@ class Store(Connections):
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections; closing twice is harmless."""
+
+    def limit_queries(self, at_once: int) -> None:
+        """See :meth:`tacit.graph.protocol.LimitsQueries.limit_queries`."""
+        if at_once < 1:
+            raise InputError(f"at_once = {at_once} is not possible; it must be >= 1")
+        self._queries_at_once = at_once
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...graph.protocol import KnowledgeGraph
+from ...graph.protocol import KnowledgeGraph, LimitsQueries
 from ...reasoning import Reasoner
 from .batching import Batcher
 from .guard import Sites
@@ -52,6 +52,8 @@ class Service:
         self.reasoner, self.graph, self.settings, self.keys, self.logging = reasoner, graph, settings, keys, logging
         self.metrics: dict[str, Metric] = {metric.name: metric for metric in reasoner.metrics}
         self.sites = Sites(host_names)
+        if isinstance(graph, LimitsQueries):
+            graph.limit_queries(settings.cypher_threads)
         self.instruments = Instruments()
         self.direct: dict[tuple[str, str], Endpoint] = {}
         self.health = Health(graph, fresh=settings.ready_seconds, patience=settings.ping_seconds)

@@ -24,8 +24,8 @@ class Settings:
         header_seconds: most that a connection may take to send a request's head; idle_seconds: most that it may be idle between
             two requests; header_bytes: most bytes of a head, and of trailers.
         lookup_limit: most rows of a question about the graph; waiting_lookups: such questions that may wait.
-        cypher_rows, cypher_seconds: most that a query may ask for; cypher_threads: queries that run at once; waiting_queries:
-            that may wait.
+        cypher_rows, cypher_seconds: most that a query may ask for; cypher_threads: queries that run at once, with those
+            that a Neo4j server has not ended in time; waiting_queries: that may wait.
         ready_seconds: how long an answer of the graph counts as proof that it is there; ping_seconds: how long it may take.
         connections: open connections beyond which a new one is closed; client_connections: the same for one client's address.
         shutdown_seconds: time for what runs to end once the service is told to stop.

@@ -114,7 +114,7 @@ class EmbeddedGraph(Store):
         from ..query import run_embedded
 
         refuse_closed(self._engine is None, self.url)
-        return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout)
+        return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout, at_once=self._queries_at_once)
 
     def load(
         self,

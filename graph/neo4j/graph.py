@@ -73,7 +73,14 @@ class Neo4jGraph(Store):
 
         server = self._open()
         return run_neo4j(
-            server.driver, server.database, cypher, parameters, limit=limit, timeout=timeout, bookmarks=server.bookmarks
+            server.driver,
+            server.database,
+            cypher,
+            parameters,
+            limit=limit,
+            timeout=timeout,
+            bookmarks=server.bookmarks,
+            at_once=self._queries_at_once,
         )
 
     def load(

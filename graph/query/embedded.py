@@ -1,7 +1,8 @@
 """A user's query over the embedded engine: checked here, run in a worker process, its rows brought back.
 
-Workers stay for the next query, because starting one takes longer than most queries. Each graph has up to ``MAX_WORKERS``; a
-thread takes one for the time of its query. A worker whose database has changed since, or that died, is replaced.
+Workers stay for the next query, because starting one takes longer than most queries. Each graph has as many as
+may run at once; a thread takes one for the time of its query. A worker whose database has changed since, or that died, is
+replaced.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from .rewrite import rewrite
 from .validator import Checker
 
 DATABASE = "graph.lbug"
-MAX_WORKERS = 2
+AT_ONCE = 2
+"""Queries that may run on one graph at once, unless the caller says otherwise."""
 
 
 class _Pool:
@@ -34,10 +36,10 @@ class _Pool:
         self.idle: list[Worker] = []
         self.busy = 0
 
-    def take(self, file: Path, deadline: float) -> Worker:
-        """Return a worker that opened ``file`` as it is now; at most until ``deadline``."""
+    def take(self, file: Path, deadline: float, most: int) -> Worker:
+        """Return a worker that opened ``file`` as it is now; wait until ``deadline`` at most while ``most`` are busy."""
         with self.free:
-            while self.busy >= MAX_WORKERS:
+            while self.busy >= most:
                 if not self.free.wait(deadline - time.monotonic()):
                     raise GraphBusy("too many queries run on this graph at once; try again in a moment")
             self.busy += 1
@@ -71,6 +73,7 @@ def run_embedded(
     *,
     limit: int = 1000,
     timeout: float = 30.0,
+    at_once: int | None = None,
 ) -> QueryResult:
     """Run one read-only query over the embedded graph in the folder ``path``, in a process of its own.
 
@@ -80,6 +83,7 @@ def run_embedded(
         parameters: values for its ``$names``: None, booleans, numbers, strings, and lists and dictionaries of them.
         limit: most rows to return, >= 0; ``truncated`` tells whether there were more.
         timeout: most seconds that the query may take, > 0.
+        at_once: most queries that may run on this graph at once in this process, >= 1; 2 when None.
 
     Raises:
         QueryRefused: it holds something other than reading.
@@ -108,7 +112,7 @@ def run_embedded(
     }
     with _pools_lock:
         pool = _pools.setdefault(file, _Pool())
-    worker = pool.take(file, time.monotonic() + timeout)
+    worker = pool.take(file, time.monotonic() + timeout, AT_ONCE if at_once is None else at_once)
     kept: Worker | None = None
     try:
         try:

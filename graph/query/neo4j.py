@@ -1,7 +1,9 @@
 """A user's query over a Neo4j server: validated here, run in a read transaction with a time limit.
 
-The server stops a transaction only between rows. A query that it does not stop in time is reported as timed out, and counts as
-running until the server really ends it, so that no more than ``MAX_RUNNING`` of one driver's queries load the server at once.
+The server ends a transaction only between rows, so work inside one expression, or in the planner, runs on after the limit.
+Measured on Neo4j 5.26: neither TERMINATE TRANSACTIONS nor closing the connection ends it sooner, but SHOW TRANSACTIONS lists the
+transaction until it has really ended. So the connection of a late query is closed, and the query counts as running until the
+server no longer lists its transaction.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ import logging
 import math
 import queue
 import threading
+import time
+import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping
-from datetime import date, time, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import date, timedelta
+from datetime import time as time_of_day
 from typing import Any
 
 import neo4j
@@ -21,6 +27,7 @@ import neo4j.graph
 import neo4j.spatial
 import neo4j.time
 
+from ...cypher import query
 from ..errors import GraphBusy, GraphError, GraphUnavailable, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
 from .arguments import MAX_BYTES, check_limits, check_parameters
@@ -30,9 +37,15 @@ logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # el
 
 GRACE = 5.0
 """Seconds after the time limit in which the server is to end the query; after that the caller gets QueryTimeout."""
-MAX_RUNNING = 4
-"""Queries of one driver that may run in the server at once, those included that it has not ended in time."""
+AT_ONCE = 4
+"""Queries of one driver that may run in the server at once, late ones included, unless the caller says otherwise."""
 _FETCH = 1000
+_TAG = "tacit"
+"""The key of a transaction's metadata that holds a number of its own, by which it is found in SHOW TRANSACTIONS."""
+_FIRST_LOOK, _LAST_LOOK = 0.25, 2.0
+"""Seconds between two looks at SHOW TRANSACTIONS, at first and at most; a look itself takes at most the latter."""
+_LOST = 60.0
+"""Seconds without an answer from the member of a cluster that runs a query, while others answer, after which it is given up."""
 
 
 class _Slots:
@@ -43,18 +56,18 @@ class _Slots:
         self.running = 0
         self.late = 0
 
-    def take(self, seconds: float) -> None:
-        """Wait for a free slot, at most ``seconds``, and not at all when no slot can become free soon.
+    def take(self, seconds: float, most: int) -> None:
+        """Wait until fewer than ``most`` queries run, at most ``seconds``, and not at all when all of those are late.
 
         Raises:
-            GraphBusy: there is none.
+            GraphBusy: as many still run.
         """
         with self.changed:
-            self.changed.wait_for(lambda: self.running < MAX_RUNNING or self.late >= MAX_RUNNING, seconds)
-            if self.running >= MAX_RUNNING:
+            self.changed.wait_for(lambda: self.running < most or self.late >= most, seconds)
+            if self.running >= most:
                 raise GraphBusy(
-                    f"{self.running} queries still run in the Neo4j server, {self.late} of them past their time limit; "
-                    "try again later, or end them there (SHOW TRANSACTIONS, TERMINATE TRANSACTIONS)"
+                    f"{self.running} queries still run in the Neo4j server, {self.late} of them past their time limit, and at "
+                    f"most {most} may run at once; try again later"
                 )
             self.running += 1
 
@@ -70,6 +83,116 @@ _slots: weakref.WeakKeyDictionary[neo4j.Driver, _Slots] = weakref.WeakKeyDiction
 _slots_lock = threading.Lock()
 
 
+class _Call:
+    """One query in the server: the driver's call, which has a thread of its own, and what happens when it is late.
+
+    A query that runs ``GRACE`` seconds after its limit is looked for in SHOW TRANSACTIONS. Where it is listed, its connection
+    is closed, so that it holds none of the pool, and its slot is free once it is no longer listed. Where the server refuses
+    SHOW TRANSACTIONS, the slot is free when the driver's call ends.
+    """
+
+    def __init__(self, driver: neo4j.Driver, database: str | None, slots: _Slots) -> None:
+        self.driver, self.database, self.slots = driver, database, slots
+        self.tag = uuid.uuid4().hex
+        self.late = self.cut = False
+        self._state = threading.Lock()
+        self._freed = False
+        self._connection: Any = None
+        self._server = ""
+
+    @contextmanager
+    def waiting(self, session: neo4j.Session) -> Iterator[None]:
+        """While the block runs, ``session`` waits for the server on a connection of its own, which may be closed."""
+        connection: Any = getattr(session, "_connection", None)  # no public call of the driver closes one from another thread
+        if hasattr(connection, "kill") and hasattr(connection, "server_info"):
+            with self._state:
+                self._connection, self._server = connection, str(connection.server_info.address)
+        try:
+            yield
+        finally:
+            with self._state:
+                self._connection = None  # from here on it may go back to the pool and serve another query
+
+    def result(self, ask: Callable[[], QueryResult], seconds: float) -> QueryResult | None:
+        """Return what ``ask`` returns, or raise what it raises, None when that takes more than ``seconds``."""
+        answers: queue.SimpleQueue[tuple[QueryResult | None, BaseException | None]] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put((ask(), None))
+            except BaseException as error:
+                answers.put((None, error))
+            finally:
+                if not self.cut:
+                    self._free()
+
+        try:
+            threading.Thread(target=work, name="tacit-query", daemon=True).start()
+        except BaseException:
+            self._free()
+            raise
+        try:
+            result, error = answers.get(timeout=seconds)
+        except queue.Empty:
+            self._be_late()
+            return None
+        if error is not None:
+            raise error
+        return result
+
+    def _free(self) -> None:
+        with self._state:
+            if not self._freed:
+                self._freed = True
+                self.slots.free(self.late)
+
+    def _be_late(self) -> None:
+        with self._state:
+            if self._freed:
+                return
+            self.late = True
+            with self.slots.changed:
+                self.slots.late += 1
+                self.slots.changed.notify_all()
+        threading.Thread(target=self._watch, name="tacit-late-query", daemon=True).start()
+
+    def _watch(self) -> None:
+        """Close the connection once the server lists the transaction; free the slot once it no longer does."""
+        heard, missed, pause = time.monotonic(), 0, _FIRST_LOOK
+        while not self._freed:
+            try:
+                listed, server = _listed(self.driver, self.database, self.tag)
+            except neo4j.exceptions.DriverError as error:
+                if type(error) is neo4j.exceptions.DriverError:  # the driver was closed
+                    break
+                heard = time.monotonic()  # nobody answers, which says nothing of the query
+            except neo4j.exceptions.Neo4jError:
+                if not self.cut:
+                    return
+                heard = time.monotonic()
+            else:
+                if server == self._server:
+                    heard, missed = time.monotonic(), 0 if listed else missed + 1
+                    if listed or missed > 1:  # not listed, and no answer either: a server out of stack may send none
+                        self._cut()
+                    if missed and self.cut:
+                        break
+                elif self.cut and time.monotonic() - heard > _LOST:
+                    break
+            time.sleep(pause)
+            pause = min(1.5 * pause, _LAST_LOOK)
+        if self.cut:
+            self._free()
+
+    def _cut(self) -> None:
+        """Close the connection, if the driver's call still waits for the server on it."""
+        with self._state:
+            if self._connection is not None and not self.cut:
+                self.cut = True
+                with suppress(OSError):
+                    self._connection.kill()
+
+
 def run_neo4j(
     driver: neo4j.Driver,
     database: str | None,
@@ -79,6 +202,7 @@ def run_neo4j(
     limit: int = 1000,
     timeout: float = 30.0,
     bookmarks: neo4j.Bookmarks | None = None,
+    at_once: int | None = None,
 ) -> QueryResult:
     """Run one read-only query on a Neo4j server; arguments and errors as :func:`run_embedded`, and one error more.
 
@@ -86,24 +210,31 @@ def run_neo4j(
         driver: an open driver.
         database: the database's name; None for the user's home database.
         bookmarks: of writes that the query is to see, on whichever member of a cluster it runs.
+        at_once: most queries of this driver that may run in the server at once, late ones included, >= 1; 4 when None.
 
     Raises:
         GraphUnavailable: the server does not answer, refuses the credentials, or went away.
-        GraphBusy: ``MAX_RUNNING`` queries of this driver run in the server.
+        GraphBusy: ``at_once`` queries of this driver run in the server, and none of them ended in time.
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
     checker = Checker(cypher, "neo4j", values)
     checker.run()
 
+    with _slots_lock:
+        slots = _slots.setdefault(driver, _Slots())
+    slots.take(timeout, AT_ONCE if at_once is None else at_once)
+    call = _Call(driver, database, slots)
+
     def ask() -> QueryResult:
         with driver.session(
             database=database, bookmarks=bookmarks, default_access_mode=neo4j.READ_ACCESS, fetch_size=min(limit + 1, _FETCH)
         ) as session:
-            transaction = session.begin_transaction(timeout=timeout)
+            transaction = session.begin_transaction(timeout=timeout, metadata={_TAG: call.tag})
             try:
-                result = transaction.run(cypher, values)
-                return _plan(result) if checker.explains else _collect(result, limit)
+                with call.waiting(session):
+                    result = transaction.run(cypher, values)
+                    return _plan(result) if checker.explains else _collect(result, limit)
             finally:
                 transaction.close()
 
@@ -111,10 +242,12 @@ def run_neo4j(
         try:
             return ask()
         except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired):
+            if call.late:  # nobody waits for it any more
+                raise
             return ask()  # the connection may have been an old one, from before the server was started anew
 
     try:
-        return _within(driver, ask_again, timeout)
+        result = call.result(ask_again, timeout + GRACE)
     except neo4j.exceptions.Neo4jError as error:
         raise _server_error(error, timeout) from error
     except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired) as error:
@@ -123,6 +256,21 @@ def run_neo4j(
         ) from error
     except neo4j.exceptions.DriverError as error:
         raise GraphError(f"the Neo4j driver cannot run the query ({_line(error)})") from error
+    if result is None:
+        raise QueryTimeout(
+            f"the query took longer than {timeout:g} seconds and still runs in the server, which can stop it only between rows; "
+            "narrow it down, or write its work as rows (UNWIND, WHERE)"
+        )
+    return result
+
+
+def _listed(driver: neo4j.Driver, database: str | None, tag: str) -> tuple[bool, str]:
+    """Return whether a server lists the transaction with this tag, which it does until that has ended, and its address."""
+    asked = query("transaction", "neo4j")
+    with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
+        result = session.run(neo4j.Query(asked.text, timeout=_LAST_LOOK), {"tag": tag})
+        found = bool(result.values())
+        return found, str(result.consume().server.address)
 
 
 def _collect(result: neo4j.Result, limit: int) -> QueryResult:
@@ -157,47 +305,6 @@ def _plan(result: neo4j.Result) -> QueryResult:
     if plan is not None:
         add(plan, 0)
     return QueryResult(("operator", "details", "estimated_rows"), tuple(rows))
-
-
-def _within(driver: neo4j.Driver, ask: Callable[[], QueryResult], timeout: float) -> QueryResult:
-    """Return what ``ask`` returns, or raise what it raises, but wait at most ``timeout`` plus ``GRACE`` seconds.
-
-    A server that is stuck within one expression does not end the transaction; the connection then stays with its thread, and its
-    slot is taken, until the server answers.
-    """
-    with _slots_lock:
-        slots = _slots.setdefault(driver, _Slots())
-    slots.take(timeout)
-    answers: queue.SimpleQueue[tuple[QueryResult | None, BaseException | None]] = queue.SimpleQueue()
-    state = threading.Lock()
-    late = ended = False
-
-    def work() -> None:
-        nonlocal ended
-        try:
-            answers.put((ask(), None))
-        except BaseException as error:
-            answers.put((None, error))
-        finally:
-            with state:
-                ended = True
-                slots.free(late)
-
-    threading.Thread(target=work, name="tacit-query", daemon=True).start()
-    try:
-        result, error = answers.get(timeout=timeout + GRACE)
-    except queue.Empty:
-        with state:
-            if not ended:
-                late = True
-                with slots.changed:
-                    slots.late += 1
-                    slots.changed.notify_all()
-        raise _late(timeout) from None
-    if error is not None:
-        raise error
-    assert result is not None
-    return result
 
 
 def _late(timeout: float) -> QueryTimeout:
@@ -250,7 +357,7 @@ def plain(value: Any) -> Any:
         return f"P{value.days}DT{value.seconds + value.microseconds / 1_000_000:g}S"
     if isinstance(value, (neo4j.time.Date, neo4j.time.Time, neo4j.time.DateTime)):
         return value.iso_format()
-    if isinstance(value, (date, time)):
+    if isinstance(value, (date, time_of_day)):
         return value.isoformat()
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).hex()

@@ -7,7 +7,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -146,29 +146,80 @@ def test_nothing_of_all_that_is_generated_runs_on_after_its_limit(server: Any) -
     assert running(server) == []
 
 
-@pytest.mark.neo4j
-def test_what_the_server_does_not_end_counts_until_it_ends(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+STUCK = "UNWIND range(1, 15000) AS i WITH collect(i) AS l RETURN size([x IN l WHERE l = l]) AS n"
+
+
+def run_stuck(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a query that the check refuses, and that the server works at for some seconds after its time limit."""
     monkeypatch.setattr(engine, "GRACE", 0.1)
-    monkeypatch.setattr(engine, "MAX_RUNNING", 1)
     with monkeypatch.context() as unchecked:
         unchecked.setattr(Checker, "run", lambda _: None)
-        with pytest.raises(QueryTimeout):
-            run_neo4j(
-                server,
-                None,
-                "UNWIND range(1, 12000) AS i WITH collect(i) AS l RETURN size([x IN l WHERE l = l]) AS n",
-                timeout=0.5,
-            )
-    with pytest.raises(GraphBusy, match="1 queries still run in the Neo4j server, 1 of them past their time limit"):
-        run_neo4j(server, None, "RETURN 1 AS x", timeout=5)
+        with pytest.raises(QueryTimeout, match=r"took longer than 0\.1 seconds and still runs in the server"):
+            run_neo4j(driver, None, STUCK, timeout=0.1, at_once=1)
+
+
+def busy(driver: Any) -> bool:
+    """Whether one more query, of one that may run at once, is refused."""
+    with suppress(GraphBusy):
+        return run_neo4j(driver, None, "RETURN 1 AS x", at_once=1).rows != ((1,),)
+    return True
+
+
+def threads(name: str) -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == name]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
     ended = time.monotonic() + 60
-    while time.monotonic() < ended:
-        with suppress(GraphBusy):
-            assert run_neo4j(server, None, "RETURN 1 AS x", timeout=1).rows == ((1,),)
-            break
-        time.sleep(0.2)
-    else:
-        pytest.fail("the slot was not given back")
+    while not condition():
+        assert time.monotonic() < ended
+        time.sleep(0.05)
+
+
+@pytest.mark.neo4j
+def test_a_late_query_loses_its_connection_and_counts_until_the_server_has_ended_it(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_stuck(server, monkeypatch)
+    with pytest.raises(GraphBusy, match="1 queries still run in the Neo4j server, 1 of them past their time limit"):
+        run_neo4j(server, None, "RETURN 1 AS x", timeout=5, at_once=1)
+    assert run_neo4j(server, None, "RETURN 1 AS x", at_once=2).rows == ((1,),)
+    wait_for(lambda: not threads("tacit-query"))
+    assert running(server) == [STUCK]  # its connection is closed, it is not asked a second time, and it still runs
+    assert busy(server)
+    wait_for(lambda: not busy(server))
+    assert running(server) == []
+
+
+@pytest.mark.neo4j
+def test_where_transactions_are_not_listed_a_late_query_counts_until_the_call_ends(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import neo4j
+
+    def refused(*_: object) -> Any:
+        raise neo4j.exceptions.Forbidden
+
+    monkeypatch.setattr(engine, "_listed", refused)
+    run_stuck(server, monkeypatch)
+    wait_for(lambda: not threads("tacit-late-query"))
+    assert threads("tacit-query")
+    assert busy(server)
+    wait_for(lambda: not busy(server))
+    assert running(server) == []
+
+
+@pytest.mark.neo4j
+def test_a_query_that_has_ended_without_an_answer_holds_neither_connection_nor_slot(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = engine._listed
+    monkeypatch.setattr(engine, "_listed", lambda *given: (False, listed(*given)[1]))
+    run_stuck(server, monkeypatch)
+    wait_for(lambda: not threads("tacit-query"))
+    wait_for(lambda: not busy(server))
+    monkeypatch.undo()
+    wait_for(lambda: not running(server))
 
 
 @pytest.mark.neo4j

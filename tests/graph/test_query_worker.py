@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from tacit.graph import open_graph
-from tacit.graph.errors import GraphError
+from tacit.graph.errors import GraphBusy, GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.query import close_workers, embedded, run_embedded
 from tacit.graph.query.process import Worker
@@ -81,7 +81,22 @@ def test_threads_share_workers(graph: Path) -> None:
     assert sorted(results) == list(range(12))
     pool = embedded._pools[(graph / embedded.DATABASE).resolve()]
     assert pool.busy == 0
-    assert 1 <= len(pool.idle) <= embedded.MAX_WORKERS
+    assert 1 <= len(pool.idle) <= embedded.AT_ONCE
+
+
+def test_no_more_queries_run_at_once_than_allowed(graph: Path) -> None:
+    with open_graph(graph) as opened:
+        assert opened.run("RETURN 1 AS x").rows == ((1,),)
+        pool, file = embedded._pools[(graph / embedded.DATABASE).resolve()], graph / embedded.DATABASE
+        worker = pool.take(file, time.monotonic() + 5, 1)
+        opened.limit_queries(1)
+        with pytest.raises(GraphBusy, match="too many queries run on this graph at once"):
+            opened.run("RETURN 2 AS x", timeout=0.05)
+        opened.limit_queries(2)
+        assert opened.run("RETURN 2 AS x").rows == ((2,),)
+        pool.give(worker)
+        with pytest.raises(InputError, match="at_once = 0 is not possible; it must be >= 1"):
+            opened.limit_queries(0)
 
 
 def test_forked_process_leaves_its_parents_workers_alone(graph: Path) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tacit.api.commands.exploring import cookbook
+from tacit.api.service.service import Service
+from tacit.api.service.settings import Settings
 from tacit.api.terminal.rows import assertion_row, neighbour_row, path_row
-from tacit.graph import KnowledgeGraph
+from tacit.graph import KnowledgeGraph, open_graph
+from tacit.graph.store import Store
+from tacit.reasoning import Reasoner
 
 from .conftest import Asked
 
@@ -129,6 +134,13 @@ def test_too_many_queries_at_once_are_turned_away(service: Callable[..., Asked])
     answers = ask.together([("POST", "/v1/cypher", {"query": slow, "timeout": 0.5})] * 4)
     assert sorted(answer.status_code for answer in answers) == [429, 429, 504, 504]
     assert all(answer.headers["retry-after"] for answer in answers if answer.status_code == 429)
+
+
+def test_the_graph_runs_as_many_queries_at_once_as_the_settings_say(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        Service(Reasoner(graph, ["length"]), graph, Settings(cypher_threads=3)).close()
+        assert isinstance(graph.store, Store)
+        assert graph.store._queries_at_once == 3
 
 
 def test_info_tells_what_is_served(ask: Asked, index: KnowledgeGraph) -> None:
