@@ -1,23 +1,17 @@
-"""Metrics as the command line opens them: by name, with options, over one graph that they share."""
+"""The options of the command line that name metrics and their options."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from ..graph.errors import InputError, TacitError
-from .opening import Address, open_engine
-from .terminal.options import Engine
-
-if TYPE_CHECKING:
-    from ..reasoning import Reasoner
-    from ..reasoning.score import Metric
-
-Options = dict[str, dict[str, Any]]
+from .opening import Address, Options
+from .opening import open_metrics as open_metrics
+from .opening import open_reasoner as open_reasoner
 
 GraphOption = Annotated[
     str | None,
@@ -144,50 +138,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-@contextmanager
-def open_reasoner(
-    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
-) -> Iterator[Reasoner]:
-    """Give the metrics as one, over the graph at ``address``, which is opened only when one of them needs it.
-
-    Raises:
-        InputError: a metric needs a graph and none is named.
-    """
-    from ..reasoning import Reasoner
-    from ..reasoning.registry import metric_kind
-
-    options = {name: _with_vectors(options[name]) for name in names}
-    needing = [name for name in names if metric_kind(name).graph]
-    if not needing:
-        yield Reasoner(None, names, options=options)
-        return
-    if address is None:
-        raise InputError(
-            f"the metric {needing[0]} reasons over a graph; name one with --graph, "
-            "or take a metric that needs none: --metrics coherence"
-        )
-    with open_engine(address, engine, quiet=quiet) as graph:
-        yield Reasoner(graph, names, options=options)
-
-
-@contextmanager
-def open_metrics(
-    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
-) -> Iterator[list[Metric]]:
-    """Give the metrics one by one; see :func:`open_reasoner`."""
-    with open_reasoner(names, options, address, engine, quiet=quiet) as reasoner:
-        yield list(reasoner.metrics)
-
-
-def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:
-    """Open the concept vectors that an option names by their folder: metrics take them open, only loaders read files."""
-    if not isinstance(options.get("vectors"), str):
-        return options
-    from ..loaders import open_vectors
-
-    return options | {"vectors": open_vectors(options["vectors"])}
 
 
 def address_of(graph: str | None, user: str | None, password: str | None, database: str | None) -> Address | None:

@@ -1,16 +1,16 @@
-"""From what a person typed to what can be asked: GRAPH to an open graph, ``--engine`` to the engine, texts to concepts."""
+"""Open what is named: a graph by its address and engine, metrics by their names and options, concepts by their texts."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError
-from .terminal.options import Engine
 from .terminal.progress import Meter
 from .terminal.screen import note
 from .terminal.text import count, duration
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from ..graph.index import IndexGraph
     from ..graph.protocol import KnowledgeGraph, WritableGraph
+    from ..reasoning import Reasoner
+    from ..reasoning.score import Metric
+
+Options = dict[str, dict[str, Any]]
+"""Options of metrics, by metric and by name."""
+
+
+class Engine(Enum):
+    """What answers a concept query."""
+
+    AUTO = "auto"
+    STORE = "store"
+    INDEX = "index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +42,12 @@ class Address:
     user: str | None = None
     password: str | None = None
     database: str | None = None
+
+    def absolute(self) -> Address:
+        """Return the address with a path made absolute, for processes that run in other folders."""
+        if "://" in self.url or not self.url:
+            return self
+        return replace(self, url=str(Path(self.url).absolute()))
 
 
 @contextmanager
@@ -99,6 +118,50 @@ def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
     if meter.number and not quiet:
         note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is kept for next time")
     return index
+
+
+@contextmanager
+def open_reasoner(
+    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
+) -> Iterator[Reasoner]:
+    """Give the metrics as one, over the graph at ``address``, which is opened only when one of them needs it.
+
+    Raises:
+        InputError: a metric needs a graph and none is named.
+    """
+    from ..reasoning import Reasoner
+    from ..reasoning.registry import metric_kind
+
+    options = {name: _with_vectors(options[name]) for name in names}
+    needing = [name for name in names if metric_kind(name).graph]
+    if not needing:
+        yield Reasoner(None, names, options=options)
+        return
+    if address is None:
+        raise InputError(
+            f"the metric {needing[0]} reasons over a graph; name one with --graph, "
+            "or take a metric that needs none: --metrics coherence"
+        )
+    with open_engine(address, engine, quiet=quiet) as graph:
+        yield Reasoner(graph, names, options=options)
+
+
+@contextmanager
+def open_metrics(
+    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
+) -> Iterator[list[Metric]]:
+    """Give the metrics one by one; see :func:`open_reasoner`."""
+    with open_reasoner(names, options, address, engine, quiet=quiet) as reasoner:
+        yield list(reasoner.metrics)
+
+
+def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:
+    """Open the concept vectors that an option names by their folder: metrics take them open, only loaders read files."""
+    if not isinstance(options.get("vectors"), str):
+        return options
+    from ..loaders import open_vectors
+
+    return options | {"vectors": open_vectors(options["vectors"])}
 
 
 def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:

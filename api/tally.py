@@ -7,10 +7,7 @@ from dataclasses import asdict, dataclass, field
 from math import isnan
 from typing import TYPE_CHECKING, Any, Self
 
-from .terminal.telling import fault_of
-
 if TYPE_CHECKING:
-    from ..loaders.dialogues import ItemError
     from ..reasoning.scoring import ItemScores
 
 SHOWN_ERRORS = 10
@@ -57,12 +54,12 @@ class Tally:
             note = "other reasons"
         notes[note] = notes.get(note, 0) + number
 
-    def add(self, row: ItemScores | ItemError) -> None:
+    def add(self, row: ItemScores) -> None:
         """Count one row."""
-        fault = fault_of(row)
+        fault = row.fault
         if fault is None:
             self.scored += 1
-            for name, score in row.scores.items():  # type: ignore[union-attr]
+            for name, score in row.scores.items():
                 if not isnan(score.value):
                     self.judged[name] = self.judged.get(name, 0) + 1
                     self.sums[name] = self.sums.get(name, 0.0) + score.value

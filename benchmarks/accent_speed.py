@@ -73,15 +73,15 @@ def search(heads: int, stretches: int) -> dict[str, float]:
 def responses(graph: str, dialogues: str, count: int, stretches: int) -> dict[str, Any]:
     """Responses a second, by scorer, and the share that has a tuple."""
     from tacit.graph import open_graph
-    from tacit.loaders import Item, read_items
+    from tacit.graph.item import Item
+    from tacit.loaders import read_items
     from tacit.reasoning import load_metric
     from tacit.reasoning.accent.rules import RuleExtractor
     from tacit.reasoning.parsing import Parser, open_parser
-    from tacit.reasoning.score import check_item
 
     rows = (row for row in read_items(dialogues) if isinstance(row, Item))
     items = [(row.history, row.response) for row in islice(rows, count)]
-    checked = [check_item(*item) for item in items]
+    checked = [Item(*item) for item in items]
     shared = open_parser()
     found: dict[str, Any] = {"responses": len(items)}
 

@@ -30,6 +30,7 @@ from tacit.api.opening import Address
 from tacit.api.terminal.options import Engine
 from tacit.api.terminal.progress import Meter
 from tacit.graph.errors import InputError
+from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.describing import choice_table, describe_metrics, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt, undefined, with_intervals
@@ -37,7 +38,6 @@ from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures, shippe
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
-from tacit.reasoning.score import check_item
 from tacit.reasoning.training.folds import conversations
 from tacit.reasoning.training.reference import without_reference
 
@@ -74,7 +74,7 @@ def read_sets(folder: Path) -> list[Set]:
             if not isinstance(row, Judgement):
                 continue
             try:
-                check_item(row.history, row.response)
+                Item(row.history, row.response)
             except InputError:
                 continue
             found.setdefault((path.name, row.dataset), Set(row.dataset, path, [])).judged.append(row)

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning import load_metric
 from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, SHIPPED, open_checkpoint
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.score import check_item
 from tacit.reasoning.training.coherence_card import card
 
 KINDS = ("pearson", "spearman")
@@ -46,7 +46,7 @@ def groups_of(judged: Sequence[Judgement]) -> Groups:
 
 def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path], language_model: str | None) -> dict[str, Any]:
     """Return the scores of every row of the table."""
-    items = [check_item(one.history, one.response) for one in judged]
+    items = [Item(one.history, one.response) for one in judged]
     metrics = {"similarity": load_metric("similarity"), "repetition": load_metric("repetition")}
     if language_model is not None:
         metrics["expectation"] = load_metric("expectation", language_model=language_model)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from tacit.graph import KnowledgeGraph, open_graph, open_index
+from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.loaders.judgements import dataset_name
 from tacit.reasoning.commonsense.features import open_features
@@ -30,7 +31,6 @@ from tacit.reasoning.commonsense.regressor import FEATURES, VARIANTS, Matrix, Re
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.likelihood import CausalModel, open_causal
-from tacit.reasoning.score import check_item
 from tacit.reasoning.training.commonsense import Plan, out_of_fold
 from tacit.reasoning.training.commonsense_card import card
 from tacit.reasoning.training.fitting import Recipe
@@ -52,7 +52,7 @@ class Set:
 def read(path: str, graph: KnowledgeGraph, model: CausalModel | None) -> Set:
     """Read a judgement file and work out the features that can be worked out."""
     judgements = [row for row in read_judgements(path) if isinstance(row, Judgement)]
-    items = [check_item(one.history, one.response) for one in judgements]
+    items = [Item(one.history, one.response) for one in judgements]
     losses = np.empty((len(items), 0))
     if model is not None:
         losses = open_features(VARIANTS["neural"], None, language_model=model).values(items)

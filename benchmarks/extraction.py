@@ -23,13 +23,13 @@ from typing import Any
 
 import spacy
 from tacit.graph import KnowledgeGraph, open_graph
+from tacit.graph.item import Item
 from tacit.reasoning.accent.events import head_forms
 from tacit.reasoning.accent.keywords import make as make_keywords
 from tacit.reasoning.accent.rules import RuleExtractor
 from tacit.reasoning.accent.tuples import EventTuple, Extractor
 from tacit.reasoning.language import SHIPPED
 from tacit.reasoning.parsing import Parser, open_parser
-from tacit.reasoning.score import CheckedItem, check_item
 from threadpoolctl import threadpool_limits
 
 BATCH = 256
@@ -38,17 +38,17 @@ DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "share
 Row = tuple[str, float, float | None]
 
 
-def responses(path: Path, limit: int) -> list[CheckedItem]:
+def responses(path: Path, limit: int) -> list[Item]:
     """The responses of a dialogue file with their histories."""
     found = []
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         for line in file:
             turns = json.loads(line)["turns"]
-            found += [check_item(turns[:number], turns[number]) for number in range(1, len(turns))]
+            found += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
     return found[:limit]
 
 
-def extracted(extractor: Extractor, items: Sequence[CheckedItem], size: int = BATCH) -> list[list[EventTuple]]:
+def extracted(extractor: Extractor, items: Sequence[Item], size: int = BATCH) -> list[list[EventTuple]]:
     """The tuples of all items, a batch at a time."""
     found = []
     for start in range(0, len(items), size):
@@ -67,7 +67,7 @@ def rate(work: Callable[[Any], object], answers: int, rounds: int, before: Calla
     return median(rates)
 
 
-def measure(items: list[CheckedItem], graph: KnowledgeGraph | None, rounds: int) -> list[Row]:
+def measure(items: list[Item], graph: KnowledgeGraph | None, rounds: int) -> list[Row]:
     """Return the table: what ran, responses a second, and the ratio to the rules one response at a time."""
     nlp, digest = open_parser().nlp, open_parser().digest
 

@@ -29,9 +29,9 @@ from support.engines import links
 from tacit.graph import KnowledgeGraph, open_graph, open_index
 from tacit.graph.counting import count_triples_many
 from tacit.graph.index import IndexGraph
+from tacit.graph.item import Item
 from tacit.reasoning.commonsense.triples import TripleFeatures
 from tacit.reasoning.language import SHIPPED, load_pipeline
-from tacit.reasoning.score import CheckedItem, check_item
 from threadpoolctl import threadpool_limits
 
 BATCH = 256
@@ -41,17 +41,17 @@ Sides = tuple[tuple[str, ...], tuple[str, ...]]
 Row = tuple[str, float, str, float | None]
 
 
-def responses(path: Path, limit: int | None) -> list[CheckedItem]:
+def responses(path: Path, limit: int | None) -> list[Item]:
     """The responses of a dialogue file with their histories."""
     found = []
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         for line in file:
             turns = json.loads(line)["turns"]
-            found += [check_item(turns[:number], turns[number]) for number in range(1, len(turns))]
+            found += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
     return found[:limit]
 
 
-def batched(items: Sequence[CheckedItem], features: TripleFeatures) -> list[list[float]]:
+def batched(items: Sequence[Item], features: TripleFeatures) -> list[list[float]]:
     """Count as a metric does, a batch at a time."""
     rows: list[list[float]] = []
     for start in range(0, len(items), BATCH):
@@ -101,7 +101,7 @@ def rate(work: Callable[[], Any], answers: int, rounds: int, before: Callable[[]
     return median(rates)
 
 
-def measure(store: KnowledgeGraph, index: IndexGraph, items: list[CheckedItem], rounds: int, cypher: int) -> list[Row]:
+def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds: int, cypher: int) -> list[Row]:
     """Return the table: a name, responses a second, what it is compared with, and the ratio to it."""
     turns = list(dict.fromkeys(text for item in items for text in (*item.history, item.response)))
     plain = spacy.load(SHIPPED, exclude=NEVER_NEEDED)

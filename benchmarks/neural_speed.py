@@ -28,6 +28,7 @@ from itertools import islice
 from pathlib import Path
 
 from tacit.graph import open_graph, open_index
+from tacit.graph.item import Item
 from tacit.loaders import ItemError, read_items
 from tacit.reasoning import cache, load_metric
 from tacit.reasoning.batching import padded
@@ -38,7 +39,7 @@ from tacit.reasoning.encoder import CACHE_SIZE, TextEncoder, open_encoder
 from tacit.reasoning.grade.metric import Grade
 from tacit.reasoning.grade.tensors import graph_tensors
 from tacit.reasoning.likelihood import CausalModel
-from tacit.reasoning.score import CheckedItem, Metric, check_item
+from tacit.reasoning.score import Metric
 from tacit.reasoning.scoring import score_items
 from threadpoolctl import threadpool_limits
 
@@ -66,7 +67,7 @@ def library_encoder(encoder: TextEncoder) -> Callable[[list[str]], object] | Non
     return partial(library.encode, show_progress_bar=False)
 
 
-def library_language_model(model: CausalModel, items: list[CheckedItem]) -> Work:
+def library_language_model(model: CausalModel, items: list[Item]) -> Work:
     """Return the work of reading what expectation asks about with transformers alone."""
     import torch
 
@@ -90,13 +91,13 @@ def library_language_model(model: CausalModel, items: list[CheckedItem]) -> Work
     return work
 
 
-def stream(metric: Metric, items: list[CheckedItem]) -> None:
+def stream(metric: Metric, items: list[Item]) -> None:
     """Score as the command line does."""
-    for _ in score_items(((None, *item) for item in items), [metric]):
+    for _ in score_items(items, [metric]):
         pass
 
 
-def graph_part(metric: Grade, items: list[CheckedItem]) -> Work:
+def graph_part(metric: Grade, items: list[Item]) -> Work:
     """Return the work from keywords to tensors, with what it remembers remembered."""
 
     def work() -> None:
@@ -109,7 +110,7 @@ def graph_part(metric: Grade, items: list[CheckedItem]) -> Work:
 
 
 def measure(
-    metrics: dict[str, Metric], encoder: TextEncoder, items: list[CheckedItem], rounds: int, language_model: CausalModel | None
+    metrics: dict[str, Metric], encoder: TextEncoder, items: list[Item], rounds: int, language_model: CausalModel | None
 ) -> dict[str, float]:
     """Return items a second of everything, and ratios to the bare models."""
     texts = list(dict.fromkeys(text for item in items for text in (*item.history[-TURNS:], item.response)))
@@ -169,7 +170,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     rows = (row for row in read_items(arguments.dialogues) if not isinstance(row, ItemError))
-    items = [check_item(row.history, row.response) for row in islice(rows, arguments.items)]
+    items = [Item(row.history, row.response) for row in islice(rows, arguments.items)]
     checkpoint = open_checkpoint(arguments.checkpoint)
     encoder = open_encoder_of(checkpoint, None, device="cpu", cache_size=CACHE_SIZE)
     model = open_language_model(arguments.language_model, device="cpu") if arguments.language_model is not None else None

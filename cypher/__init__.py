@@ -77,6 +77,11 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_walk(files(__name__), "")))
 
 
+def cookbook() -> dict[str, Query]:
+    """Return the exploratory queries by their names without the folder, sorted."""
+    return {name.removeprefix("explore/"): query(name) for name in names() if name.startswith("explore/")}
+
+
 def _walk(folder: Traversable, prefix: str) -> list[str]:
     found: list[str] = []
     for item in folder.iterdir():

@@ -9,13 +9,14 @@ they are verbalised by their name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from .errors import InputError
 from .model import Assertion
-from .names import text_of
+from .names import check_relation, text_of
 
 Dataset = Literal["conceptnet", "atomic2020"]
 
@@ -165,3 +166,22 @@ def verbalise(assertion: Assertion) -> str:
         return f"{head} {words} {tail}"
     # One pass over the template, so that braces inside a text stay text.
     return relation.template.format(head=head, tail=tail)
+
+
+def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
+    """Check that each of ``names`` is a relation of one of the datasets, or one of ``known``; ``dbpedia_…`` is always one.
+
+    Raises:
+        InputError: one is not.
+    """
+    for name in names:
+        check_relation(name)
+        if name in RELATIONS or name in known or name.startswith("dbpedia"):
+            continue
+        same = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
+        if not same:
+            from difflib import get_close_matches
+
+            same = get_close_matches(name, [*RELATIONS, *sorted(known)], 1)
+        hint = f"did you mean {same[0]}" if same else "tacit info shows a graph's relations"
+        raise InputError(f"{name} is no relation that is known here; {hint}")

@@ -9,9 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..graph.item import Item, ItemError
     from .atomic import Query, read_atomic, read_queries
     from .conceptnet import read_conceptnet
-    from .dialogues import Dialogue, Item, ItemError, read_dialogues, read_items
+    from .dialogues import Dialogue, read_dialogues, read_items
     from .download import fetch
     from .event_tuples import HumanTuple, TupleRow, read_event_tuples
     from .judged_tuples import JudgedTuple, JudgedTupleError, read_judged_tuples
@@ -24,19 +25,20 @@ if TYPE_CHECKING:
     from .vectors import Vectors, build_vectors, open_vectors
 
 _NAMES = {
-    "atomic": ("Query", "read_atomic", "read_queries"),
-    "conceptnet": ("read_conceptnet",),
-    "dialogues": ("Dialogue", "Item", "ItemError", "read_dialogues", "read_items"),
-    "download": ("fetch",),
-    "event_tuples": ("HumanTuple", "TupleRow", "read_event_tuples"),
-    "judged_tuples": ("JudgedTuple", "JudgedTupleError", "read_judged_tuples"),
-    "judgements": ("Judgement", "JudgementError", "read_judgements"),
-    "numberbatch": ("Vector", "read_numberbatch"),
-    "rdf": ("read_rdf",),
-    "rdf_export": ("write_rdf", "write_result_rdf"),
-    "reader": ("Reader", "Reject", "Report"),
-    "sources": ("Source", "all_sources", "find_source"),
-    "vectors": ("Vectors", "build_vectors", "open_vectors"),
+    "..graph.item": ("Item", "ItemError"),
+    ".atomic": ("Query", "read_atomic", "read_queries"),
+    ".conceptnet": ("read_conceptnet",),
+    ".dialogues": ("Dialogue", "read_dialogues", "read_items"),
+    ".download": ("fetch",),
+    ".event_tuples": ("HumanTuple", "TupleRow", "read_event_tuples"),
+    ".judged_tuples": ("JudgedTuple", "JudgedTupleError", "read_judged_tuples"),
+    ".judgements": ("Judgement", "JudgementError", "read_judgements"),
+    ".numberbatch": ("Vector", "read_numberbatch"),
+    ".rdf": ("read_rdf",),
+    ".rdf_export": ("write_rdf", "write_result_rdf"),
+    ".reader": ("Reader", "Reject", "Report"),
+    ".sources": ("Source", "all_sources", "find_source"),
+    ".vectors": ("Vectors", "build_vectors", "open_vectors"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
@@ -80,7 +82,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
 
 
 def __dir__() -> list[str]:

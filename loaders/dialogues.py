@@ -10,20 +10,21 @@ A record is one of:
 
 A history may be a list of texts or one text, with a turn a line, ``</UTT>`` after every turn (as DECO has it), or a list as JSON.
 In CSV, lists stand in their cells as JSON. Every record gives at least one row: one without an item comes out as an
-:class:`ItemError` in its place, with its ``id`` where it has one.
+:class:`ItemError` in its place, with its ``id`` where it has one. So does an item whose texts cannot be scored.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
 import orjson
 
 from ..graph.errors import DamagedInput, InputError
+from ..graph.item import Item, ItemError
 from .lines import Line, decode
 from .records import Columns, Damage, read_records
 from .source import ByteSource
@@ -37,41 +38,6 @@ _NO_TURN = frozenset(("system", "developer", "tool", "function"))
 _REPLY = "assistant"
 _FORMS = "history (or context) and response, or turns, or messages"
 _WHOLE_FORMS = "turns, or messages"
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One response in its context.
-
-    Attributes:
-        id: the record's own ``id``, else its number; for turns and messages with ``/<number of the turn, from 1>``
-            after it, so that the first item of a dialogue is ``<id>/2``.
-        history: the utterances before the response, oldest first.
-        response: the utterance to score.
-        references: responses that people gave at this place (``reference``, one text, or ``references``, a list); often none.
-    """
-
-    id: str
-    history: tuple[str, ...]
-    response: str
-    references: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ItemError:
-    """A record that holds no item.
-
-    Attributes:
-        line: its number from 1: of the line, of the element of a JSON list, or of the row of a Parquet file.
-        reason: why it holds none.
-        id: its own ``id``, None when it has none.
-        damage: the file ends early here, since it was cut or its checksum is wrong.
-    """
-
-    line: int
-    reason: str
-    id: str | None = field(default=None, kw_only=True)
-    damage: bool = field(default=False, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +89,10 @@ def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterat
         DamagedInput: under ``strict``, the file ends early.
     """
     for _, items in _parsed(rows, path, strict, items_in):
-        if isinstance(items, ItemError):
-            yield items
-        else:
-            yield from items
+        for item in [items] if isinstance(items, ItemError) else items:
+            if strict and isinstance(item, ItemError):
+                raise InputError(f"{path}:{item.line}: {item.reason}")
+            yield item
 
 
 def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
@@ -150,7 +116,7 @@ def _has_items(names: set[str]) -> bool:
 
 
 def _parsed(
-    rows: Iterable[Line], path: str, strict: bool, parse: Callable[[dict[str, Any], str], T]
+    rows: Iterable[Line], path: str, strict: bool, parse: Callable[[dict[str, Any], int], T]
 ) -> Iterator[tuple[int, T | ItemError]]:
     """Yield each record's number and what ``parse`` makes of it, an error where it cannot be used; blank lines are left out."""
     for line in rows:
@@ -165,7 +131,7 @@ def _parsed(
             data = parsed_json(text)
             if not isinstance(data, dict):
                 raise BrokenRecord(f"not a JSON object; expected {_FORMS}")
-            found = parse(data, str(line.number))
+            found = parse(data, line.number)
         except BrokenRecord as broken:
             own = own_id(data) if isinstance(data, dict) else None
             found = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
@@ -194,8 +160,8 @@ def parsed_json(text: str) -> Any:
     return value
 
 
-def items_in(data: Mapping[str, Any], default_id: str) -> list[Item]:
-    """Return the items in one record, at least one.
+def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
+    """Return the items in the record with this number, at least one; an error in place of each that cannot be scored.
 
     Raises:
         BrokenRecord: it holds none.
@@ -203,14 +169,22 @@ def items_in(data: Mapping[str, Any], default_id: str) -> list[Item]:
     given = data.get("id")
     if isinstance(given, bool) or not (given is None or isinstance(given, str | int)):
         raise BrokenRecord("id is neither text nor a whole number")
-    name = own_id(data) or default_id
+    name = own_id(data) or str(line)
     if "response" in data or "history" in data:
-        return [Item(name, history_of(data), response_of(data), references_of(data))]
+        return [_item(line, name, history_of(data), response_of(data), references_of(data))]
     turns, replies = turns_of(data)
-    return [Item(f"{name}/{number + 1}", tuple(turns[:number]), turns[number]) for number in replies]
+    return [_item(line, f"{name}/{number + 1}", turns[:number], turns[number]) for number in replies]
 
 
-def _dialogue_in(data: Mapping[str, Any], _: str) -> dict[str, Any]:
+def _item(line: int, name: str, history: Sequence[str], response: str, references: Sequence[str] = ()) -> Item | ItemError:
+    """Return an item, or why the texts make none."""
+    try:
+        return Item(history, response, references, name)
+    except InputError as error:
+        return ItemError(line, str(error), id=name)
+
+
+def _dialogue_in(data: Mapping[str, Any], _: int) -> dict[str, Any]:
     """Return a record with its turns as a list.
 
     Raises:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph.errors import InputError
+from ..graph.item import ItemError
 from .dialogues import (
     BrokenRecord,
-    ItemError,
     history_of,
     own_id,
     parsed_json,

@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..graph.item import Item as Item
     from .describing import MetricDescription as MetricDescription
     from .describing import MetricOption as MetricOption
     from .describing import describe_metrics as describe_metrics
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from .registry import metric_kind as metric_kind
     from .registry import metric_options as metric_options
     from .score import BatchScoring as BatchScoring
-    from .score import CheckedItem as CheckedItem
     from .score import Evidence as Evidence
     from .score import Metric as Metric
     from .score import Piece as Piece
@@ -39,15 +39,16 @@ if TYPE_CHECKING:
     from .scoring import score_items as score_items
 
 _HOMES = {
-    "describing": ("MetricDescription", "MetricOption", "describe_metrics", "describe_options"),
-    "explanation": ("Explanation", "explain"),
-    "grounding": ("Grounding",),
-    "language": ("Analyser", "Token", "load_pipeline"),
-    "linking": ("Linker", "Mention"),
-    "reasoner": ("Reasoner",),
-    "registry": ("METRICS", "MetricKind", "ScorerKind", "load_metric", "metric_kind", "metric_options"),
-    "score": ("BatchScoring", "CheckedItem", "Evidence", "Metric", "Piece", "Score", "Signature"),
-    "scoring": ("ItemScores", "score_items"),
+    "..graph.item": ("Item",),
+    ".describing": ("MetricDescription", "MetricOption", "describe_metrics", "describe_options"),
+    ".explanation": ("Explanation", "explain"),
+    ".grounding": ("Grounding",),
+    ".language": ("Analyser", "Token", "load_pipeline"),
+    ".linking": ("Linker", "Mention"),
+    ".reasoner": ("Reasoner",),
+    ".registry": ("METRICS", "MetricKind", "ScorerKind", "load_metric", "metric_kind", "metric_options"),
+    ".score": ("BatchScoring", "Evidence", "Metric", "Piece", "Score", "Signature"),
+    ".scoring": ("ItemScores", "score_items"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -57,7 +58,7 @@ __all__ = sorted(_HOME_OF)
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
+    return getattr(importlib.import_module(_HOME_OF[name], __name__), name)
 
 
 def __dir__() -> list[str]:

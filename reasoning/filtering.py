@@ -16,6 +16,7 @@ from typing import Any
 
 from ..graph.counting import COUNTS, Count, count_triples_many, counted_chains
 from ..graph.errors import InputError
+from ..graph.item import Item
 from ..graph.model import Assertion
 from ..graph.names import check_relation
 from ..graph.protocol import KnowledgeGraph
@@ -23,7 +24,7 @@ from .commonsense.triples import concept_linker
 from .grounding import first_mentions
 from .language import Analyser
 from .linking import Mention
-from .score import Signature, check_item
+from .score import Signature
 
 VERSION = 1
 
@@ -135,7 +136,7 @@ def check_turns(turns: Any) -> tuple[str, ...]:
     Raises:
         InputError: they are one text or no sequence, or one of them is no text or longer than 200,000 characters.
     """
-    return check_item(turns, "").history
+    return Item(turns, "").history
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:

@@ -26,12 +26,13 @@ from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from ..graph.answers import check_hops
+from ..graph.item import Item
 from ..graph.model import Path
 from ..graph.protocol import KnowledgeGraph
 from .chance import Background, Near, Talk, farther, shipped_talk
 from .language import Analyser, is_english, open_analyser
 from .linking import Linker, Mention
-from .score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
+from .score import BatchScoring, Evidence, Piece, Score, Signature, no_score
 
 VERSION = 3
 FARTHEST = 3  # almost everything is within 3 hops of everyday concepts, so that what is farther is worth nothing
@@ -108,7 +109,7 @@ class Grounding(BatchScoring):
             VERSION,
         )
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score many responses; turns are linked together, chance is worked out together. ``explain`` adds the paths."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))

@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from ..graph.collecting import rare_cycle_search
-from ..graph.errors import InputError
+from ..graph.item import Item
 from ..graph.model import Assertion, Path
 from .judgeable import why_not
 from .linking import Mention
@@ -23,27 +23,12 @@ from .linking import Mention
 if TYPE_CHECKING:
     from .reference import Reference
 
-Item = tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
-
-LONGEST_TURN = 200_000
+ItemLike = Item | tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
+"""An item, or the history, the response and perhaps the references of one."""
 
 _SIGNS = "|\\"
 
 _RARE = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")
-
-
-class CheckedItem(NamedTuple):
-    """A response that can be scored.
-
-    Attributes:
-        history: the turns before it, oldest first.
-        response: the text to score.
-        references: responses that people gave at this place, for metrics that compare with them; often none.
-    """
-
-    history: tuple[str, ...]
-    response: str
-    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +232,8 @@ class Metric(Protocol):
             InputError: the history or the references are no sequence of texts, or the response is no text.
         """
 
-    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
-        """Score many ``(history, response)`` or ``(history, response, references)``; each as :meth:`score` does."""
+    def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
+        """Score many items, or tuples ``(history, response[, references])``; each as :meth:`score` does."""
 
 
 class BatchScoring(ABC):
@@ -303,11 +288,11 @@ class BatchScoring(ABC):
         """Score one response; see :class:`Metric`."""
         return self.score_batch([(history, response, references)], explain=explain)[0]
 
-    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+    def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
         """Score many responses; see :class:`Metric`."""
-        checked = [check_item(*item) for item in items]
-        reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in checked]
-        readable = [item for item, reason in zip(checked, reasons, strict=True) if not reason]
+        given = [item if isinstance(item, Item) else Item(*item) for item in items]
+        reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in given]
+        readable = [item for item, reason in zip(given, reasons, strict=True) if not reason]
         with rare_cycle_search():
             found = iter(self.score_checked(readable, explain) if readable else ())
             scores = [no_score(reason, self.signature) if reason else next(found) for reason in reasons]
@@ -322,48 +307,13 @@ class BatchScoring(ABC):
         ]
 
     @abstractmethod
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
-        """Score items that were checked, one score each, in order."""
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Return one score for each item, in order."""
 
 
 def no_score(reason: str, signature: Signature) -> Score:
     """Return the score of a response that a metric cannot judge: NaN, with a note of the ``reason``."""
     return Score(nan, Evidence(note=reason), signature)
-
-
-def check_item(history: Any, response: Any, references: Any = ()) -> CheckedItem:
-    """Return a history, a response and its references as they can be scored.
-
-    Raises:
-        InputError: the history or the references are one text or no sequence; a turn, the response or a reference is no text,
-            cannot be written as UTF-8, or is longer than 200,000 characters.
-    """
-    turns = _check_texts(history, "the history", "turn {} of the history", "a list of turns, oldest first")
-    _check_text(response, "the response")
-    return CheckedItem(turns, response, _check_texts(references, "the references", "reference {}", "a list of responses"))
-
-
-def _check_texts(texts: Any, what: str, one: str, wanted: str) -> tuple[str, ...]:
-    """Return a sequence of texts as a tuple; ``what``, ``one`` of them and what is ``wanted`` are for the error."""
-    if isinstance(texts, str):
-        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} one text; give {wanted}")
-    if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Sequence):
-        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} of type {type(texts).__name__}; give {wanted}")
-    for number, text in enumerate(texts, 1):
-        _check_text(text, one.format(number))
-    return tuple(texts)
-
-
-def _check_text(text: Any, what: str) -> None:
-    """Raise :class:`InputError` when ``text`` is no text that can be analysed."""
-    if not isinstance(text, str):
-        raise InputError(f"{what} is of type {type(text).__name__}; give a text")
-    if len(text) > LONGEST_TURN:
-        raise InputError(f"{what} has {len(text):,} characters, more than {LONGEST_TURN:,}; give it in parts")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{what} holds half a surrogate pair, which is no valid text; decode its source again") from None
 
 
 def path_to_dict(path: Path) -> dict[str, Any]:

@@ -8,32 +8,56 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from math import isnan
 from typing import Any, Self
 
 from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
-from .score import Item, Metric, Score, check_item
+from ..graph.item import Item, ItemError
+from .score import Metric, Score
 
 BATCH_SIZE = 256  # of a metric that names none itself
-StreamItem = tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
+_MOST_ERRORS = 1_000  # that wait in one batch, so that memory stays bounded
+StreamItem = Item | ItemError | tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
+"""An item, a place where a file holds none, or ``(id, history, response[, references])``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemScores:
-    """The scores of one item, by metric; or ``error``, one sentence on why it has none."""
+    """The scores of one item, by metric; or ``error``, one sentence on why it has none.
+
+    Attributes:
+        line: number of the record of the input that holds no item; None where there is an item.
+        item: what was scored, where it is at hand.
+        damage: the input ends early here.
+    """
 
     id: Any
     scores: dict[str, Score] = field(default_factory=dict)
     error: str | None = None
+    line: int | None = field(default=None, kw_only=True)
+    item: Item | None = field(default=None, kw_only=True, compare=False, repr=False)
+    damage: bool = field(default=False, kw_only=True, compare=False)
+
+    @property
+    def fault(self) -> str | None:
+        """Where and why there is no score, None when there is one."""
+        if self.error is None:
+            return None
+        return f"item {self.id}: {self.error}" if self.line is None else f"line {self.line}: {self.error}"
+
+    @classmethod
+    def without_item(cls, error: ItemError) -> Self:
+        """Return the row of a place that holds no item."""
+        return cls(error.id, error=error.reason, line=error.line, damage=error.damage)
 
     def to_dict(self, explain: bool = False) -> dict[str, Any]:
         """Plain values for JSON: ``id``, and by metric ``scores``, ``percentiles`` and ``signature``; or ``error``.
 
         With ``explain`` also ``evidence``. A score is null where the metric cannot judge; ``notes`` then says why, by metric.
+        Where a record of a file holds no item, ``line`` is its number.
         """
         if self.error is not None:
-            return {"id": self.id, "error": self.error}
+            return {"id": self.id, **({} if self.line is None else {"line": self.line}), "error": self.error}
         row: dict[str, Any] = {
             "id": self.id,
             "scores": {name: None if isnan(score.value) else score.value for name, score in self.scores.items()},
@@ -51,7 +75,7 @@ class ItemScores:
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
         """Take back what :meth:`to_dict` gave; scores of a row without evidence have none but the note of a null."""
         if "error" in row:
-            return cls(row["id"], error=row["error"])
+            return cls(row.get("id"), error=row["error"], line=row.get("line"))
         scores = {}
         for name, value in row["scores"].items():
             note = row.get("notes", {}).get(name, "")
@@ -64,11 +88,12 @@ class ItemScores:
 def score_items(
     items: Iterable[StreamItem], metrics: Sequence[Metric], *, batch_size: int | None = None, explain: bool = False
 ) -> Iterator[ItemScores]:
-    """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in order.
+    """Yield a row for each item, or ``(id, history, response[, references])``, in order.
 
     One batch is held in memory.
 
     Args:
+        items: an :class:`ItemError` among them keeps its place, as a row with its ``error``.
         metrics: with different names, at least one.
         batch_size: items scored together, >= 1; it changes the speed and nothing else. By default the fewest that one of the
             metrics asks for in ``together``, 256 where it asks for none.
@@ -84,34 +109,52 @@ def score_items(
     if batch_size is None:
         batch_size = min(getattr(metric, "together", BATCH_SIZE) for metric in metrics)
     if batch_size < 1:
-        raise InputError(f"a batch of {batch_size} items makes no sense; give 1 or more")
-    return _stream(iter(items), metrics, batch_size, explain)
+        raise InputError(f"the batch size must be >= 1, not {batch_size}")
+    return _stream(items, metrics, batch_size, explain)
 
 
-def _stream(items: Iterator[StreamItem], metrics: Sequence[Metric], batch_size: int, explain: bool) -> Iterator[ItemScores]:
-    while batch := list(islice(items, batch_size)):
+def _stream(items: Iterable[StreamItem], metrics: Sequence[Metric], batch_size: int, explain: bool) -> Iterator[ItemScores]:
+    batch: list[Item | ItemScores] = []  # a row stands for what cannot be scored
+    full = 0
+    for given in items:
+        batch.append(checked(given))
+        full += isinstance(batch[-1], Item)
+        if full == batch_size or len(batch) - full == _MOST_ERRORS:
+            yield from _score(batch, metrics, explain)
+            batch, full = [], 0
+    if batch:
         yield from _score(batch, metrics, explain)
 
 
-def _score(batch: Sequence[StreamItem], metrics: Sequence[Metric], explain: bool) -> list[ItemScores]:
-    """Score one batch; items that cannot be scored become rows with an error."""
-    good: dict[int, Item] = {}
+def checked(given: StreamItem) -> Item | ItemScores:
+    """Return the item, or the row that says why there is none."""
+    if isinstance(given, Item):
+        return given
+    if isinstance(given, ItemError):
+        return ItemScores.without_item(given)
+    identity, history, response = given[:3]
+    references = given[3] if len(given) > 3 else ()
+    try:
+        return Item(history, response, references, identity)
+    except InputError as error:
+        return ItemScores(identity, error=str(error))
+
+
+def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explain: bool) -> Iterator[ItemScores]:
+    """Yield the rows of one batch."""
+    items = {place: item for place, item in enumerate(batch) if isinstance(item, Item)}
     errors: dict[int, str] = {}
-    for place, (_, *parts) in enumerate(batch):
-        try:
-            good[place] = check_item(*parts)
-        except InputError as error:
-            errors[place] = str(error)
     columns: dict[str, dict[int, Score]] = {}
     for metric in metrics:
-        columns[metric.name], failed = _column(metric, {at: item for at, item in good.items() if at not in errors}, explain)
+        columns[metric.name], failed = _column(metric, {at: item for at, item in items.items() if at not in errors}, explain)
         errors.update(failed)
-    return [
-        ItemScores(identity, error=errors[place])
-        if place in errors
-        else ItemScores(identity, {name: column[place] for name, column in columns.items()})
-        for place, (identity, *_) in enumerate(batch)
-    ]
+    for place, item in enumerate(batch):
+        if isinstance(item, ItemScores):
+            yield item
+        elif place in errors:
+            yield ItemScores(item.id, error=errors[place], item=item)
+        else:
+            yield ItemScores(item.id, {name: column[place] for name, column in columns.items()}, item=item)
 
 
 def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[dict[int, Score], dict[int, str]]:

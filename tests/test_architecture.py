@@ -56,3 +56,30 @@ def test_importing_a_package_is_light(package: str) -> None:
     program = f"import sys, {package}; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
     assert not HEAVY & set(loaded)
+
+
+@pytest.mark.parametrize(
+    ("program", "refused"),
+    [
+        ("from tacit.api.service import app, service, listening", ("tacit.api.terminal", "tacit.api.commands", "typer", "rich")),
+        ("from tacit.api import Client, AsyncClient", ("tacit.api.terminal", "tacit.api.commands", "typer", "fastapi")),
+        ("from tacit.api import score_file", ("tacit.api.commands", "typer", "rich", "fastapi", "torch", "spacy", "ray")),
+    ],
+)
+def test_programs_import_nothing_of_the_command_line(program: str, refused: tuple[str, ...]) -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"], check=True, capture_output=True, text=True
+    )
+    assert not {name for name in said.stdout.split() if f"{name}.".startswith(tuple(f"{one}." for one in refused))}
+
+
+def test_no_module_of_the_service_or_the_client_names_the_command_line() -> None:
+    """Imports within functions count too; rich itself may come with httpx, which has a command line of its own."""
+    wrong = {"terminal", "commands", "typer", "rich"}
+    for folder in ("service", "client"):
+        for path in (ROOT / "api" / folder).glob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom):
+                    assert not wrong & {*(node.module or "").split("."), *(one.name for one in node.names)}, path
+                elif isinstance(node, ast.Import):
+                    assert not wrong & {one.name.partition(".")[0] for one in node.names}, path

@@ -12,12 +12,14 @@ import httpx
 
 from ...cypher import Query
 from ...graph.errors import InputError, TacitError
+from ...graph.item import Item
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...loaders import read_items
 from ...reasoning.explanation import Explanation
 from ...reasoning.score import Score
 from ...reasoning.scoring import ItemScores, StreamItem
 from . import calls
-from .batches import Batch, Pace, at_least_one, batches, body_of, items_of
+from .batches import Batch, Pace, at_least_one, batches, body_of
 from .details import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, settings
 from .problems import TooMuch, TooSlow
@@ -54,7 +56,7 @@ class AsyncClient:
         explain: bool = False,
     ) -> dict[str, Score]:
         """Return the scores of one response by metric, all that are served by default; see :meth:`Reasoner.score`."""
-        [row] = await self._send(calls.score([body_of(history, response, references)], metrics, explain))
+        [row] = await self._send(calls.score([body_of(Item(history, response, references))], metrics, explain))
         if row.error is not None:
             raise InputError(row.error)
         return row.scores
@@ -82,13 +84,13 @@ class AsyncClient:
         strict: bool = False,
     ) -> AsyncIterator[ItemScores]:
         """Yield as :meth:`Client.score_file` does, from up to ``concurrency`` requests at a time; so many batches are held."""
-        return self._stream(items_of(path, strict), metrics, explain, at_least_one(concurrency), self._pace(batch_size))
+        return self._stream(read_items(path, strict=strict), metrics, explain, at_least_one(concurrency), self._pace(batch_size))
 
     async def explain(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
     ) -> dict[str, Explanation]:
         """Return what each metric's score of one response rests on: its ``text()``, ``claims``, ``svg()``."""
-        return await self._send(calls.explanation(history, response, references, metrics))
+        return await self._send(calls.explanation(Item(history, response, references), metrics))
 
     async def info(self) -> ServiceDetails:
         """Return what the service is made of: version, graph, metrics with their signatures, limits."""
@@ -169,7 +171,7 @@ class AsyncClient:
 
     async def _stream(
         self,
-        items: Iterable[StreamItem | ItemScores],
+        items: Iterable[StreamItem],
         metrics: Sequence[str] | None,
         explain: bool,
         concurrency: int,

@@ -5,14 +5,13 @@ An item that cannot be sent keeps its place as a row with an error, as in the li
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...graph.errors import InputError
-from ...reasoning.score import check_item
-from ...reasoning.scoring import ItemScores, StreamItem
+from ...graph.item import Item
+from ...reasoning.scoring import ItemScores, StreamItem, checked
 
 LARGEST_BATCH = 1_000
 LONGEST_BATCH = 500_000  # characters, about half a megabyte of JSON
@@ -77,20 +76,21 @@ class Batch:
     """Items for one request, among rows that are ready.
 
     Attributes:
-        rows: in order, None where the service has to answer. ids: of those places, in order; items: what to send for them.
+        rows: in order, None where the service has to answer.
+        asked: the items of those places, in order; items: what to send for them.
     """
 
     rows: list[ItemScores | None] = field(default_factory=list)
-    ids: list[Any] = field(default_factory=list)
+    asked: list[Item] = field(default_factory=list)
     items: list[dict[str, Any]] = field(default_factory=list)
 
     def filled(self, answers: Sequence[ItemScores]) -> Iterator[ItemScores]:
         """Yield the rows, those of the service (one an item, in order) in their places and under their own ids."""
-        rest = zip(self.ids, answers, strict=True)
+        rest = zip(self.asked, answers, strict=True)
         for row in self.rows:
             if row is None:
-                identity, answer = next(rest)
-                row = ItemScores(identity, answer.scores, answer.error)
+                item, answer = next(rest)
+                row = ItemScores(item.id, answer.scores, answer.error, item=item)
             yield row
 
 
@@ -105,27 +105,22 @@ def at_least_one(concurrency: int) -> int:
     return concurrency
 
 
-def batches(items: Iterable[StreamItem | ItemScores], pace: Pace) -> Iterator[Batch]:
-    """Yield the items in batches of ``pace.size``, or fewer where they are long; a row among them keeps its place."""
+def batches(items: Iterable[StreamItem], pace: Pace) -> Iterator[Batch]:
+    """Yield the items in batches of ``pace.size``, or fewer where they are long; one that cannot be scored keeps its place."""
     batch, length = Batch(), 0
-    for item in items:
+    for given in items:
+        item = checked(given)
         if isinstance(item, ItemScores):
             batch.rows.append(item)
         else:
-            identity, *parts = item
-            try:
-                body = body_of(*parts)
-            except InputError as error:
-                batch.rows.append(ItemScores(identity, error=str(error)))
-            else:
-                long = len(body["response"]) + sum(map(len, body["history"])) + sum(map(len, body.get("references", ())))
-                if batch.items and length + long > pace.characters:
-                    yield batch
-                    batch, length = Batch(), 0
-                length += long
-                batch.rows.append(None)
-                batch.ids.append(identity)
-                batch.items.append(body)
+            long = len(item.response) + sum(map(len, item.history)) + sum(map(len, item.references))
+            if batch.items and length + long > pace.characters:
+                yield batch
+                batch, length = Batch(), 0
+            length += long
+            batch.rows.append(None)
+            batch.asked.append(item)
+            batch.items.append(body_of(item))
         if len(batch.rows) >= pace.size:
             yield batch
             batch, length = Batch(), 0
@@ -133,28 +128,7 @@ def batches(items: Iterable[StreamItem | ItemScores], pace: Pace) -> Iterator[Ba
         yield batch
 
 
-def body_of(history: Any, response: Any, references: Any = ()) -> dict[str, Any]:
-    """Return one item as the service reads it.
-
-    Raises:
-        InputError: see :func:`tacit.reasoning.score.check_item`.
-    """
-    item = check_item(history, response, references)
+def body_of(item: Item) -> dict[str, Any]:
+    """Return one item as the service reads it."""
     body: dict[str, Any] = {"history": item.history, "response": item.response}
     return {**body, "references": item.references} if item.references else body
-
-
-def items_of(path: str | os.PathLike[str], strict: bool) -> Iterator[StreamItem | ItemScores]:
-    """Yield the items of a dialogue file; a record that holds none is a row whose error names its line.
-
-    Raises:
-        InputError: see :func:`tacit.loaders.read_items`.
-    """
-    from ...loaders import ItemError, read_items
-
-    return (
-        ItemScores(row.id, error=f"line {row.line}: {row.reason}")
-        if isinstance(row, ItemError)
-        else (row.id, row.history, row.response, row.references)
-        for row in read_items(path, strict=strict)
-    )

@@ -11,12 +11,14 @@ import httpx
 
 from ...cypher import Query
 from ...graph.errors import InputError, TacitError
+from ...graph.item import Item
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...loaders import read_items
 from ...reasoning.explanation import Explanation
 from ...reasoning.score import Score
 from ...reasoning.scoring import ItemScores, StreamItem
 from . import calls
-from .batches import Pace, batches, body_of, items_of
+from .batches import Pace, batches, body_of
 from .details import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, settings
 from .problems import TooMuch, TooSlow
@@ -68,7 +70,7 @@ class Client:
         explain: bool = False,
     ) -> dict[str, Score]:
         """Return the scores of one response by metric, all that are served by default; see :meth:`Reasoner.score`."""
-        [row] = self._send(calls.score([body_of(history, response, references)], metrics, explain))
+        [row] = self._send(calls.score([body_of(Item(history, response, references))], metrics, explain))
         if row.error is not None:
             raise InputError(row.error)
         return row.scores
@@ -107,13 +109,13 @@ class Client:
 
         A line that holds no item gives a row without id whose error names the line; ``strict`` ends there.
         """
-        return self._stream(items_of(path, strict), metrics, explain, self._pace(batch_size))
+        return self._stream(read_items(path, strict=strict), metrics, explain, self._pace(batch_size))
 
     def explain(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
     ) -> dict[str, Explanation]:
         """Return what each metric's score of one response rests on: its ``text()``, ``claims``, ``svg()``."""
-        return self._send(calls.explanation(history, response, references, metrics))
+        return self._send(calls.explanation(Item(history, response, references), metrics))
 
     def info(self) -> ServiceDetails:
         """Return what the service is made of: version, graph, metrics with their signatures, limits."""
@@ -193,7 +195,7 @@ class Client:
         return Pace(batch_size, self._http.timeout.read or TIMEOUT)
 
     def _stream(
-        self, items: Iterable[StreamItem | ItemScores], metrics: Sequence[str] | None, explain: bool, pace: Pace
+        self, items: Iterable[StreamItem], metrics: Sequence[str] | None, explain: bool, pace: Pace
     ) -> Iterator[ItemScores]:
         self._learn_limits(pace)
         for batch in batches(items, pace):

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from ...cypher import Query
+from ...graph.item import Item
 from ...graph.model import Assertion, GraphCounts, Neighbour, Path, QueryResult
 from ...reasoning.explanation import Explanation
 from ...reasoning.score import Score
@@ -49,16 +50,13 @@ def score(
     return Call("/v1/score", read, {"items": items, **_chosen(metrics), "explain": explain}, pace=pace, size=len(items))
 
 
-def explanation(
-    history: Sequence[str], response: str, references: Sequence[str], metrics: Sequence[str] | None
-) -> Call[dict[str, Explanation]]:
+def explanation(item: Item, metrics: Sequence[str] | None) -> Call[dict[str, Explanation]]:
     """What each metric's score of one response rests on; the picture is drawn here, so that it need not travel."""
 
     def read(answer: Any) -> dict[str, Explanation]:
         return {name: _explanation(told) for name, told in answer["explanations"].items()}
 
-    body = body_of(history, response, references)
-    return Call("/v1/explain", read, {**body, **_chosen(metrics), "svg": False})
+    return Call("/v1/explain", read, {**body_of(item), **_chosen(metrics), "svg": False})
 
 
 def info() -> Call[ServiceDetails]:

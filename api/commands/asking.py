@@ -10,7 +10,6 @@ from typer.core import TyperCommand
 
 from ..opening import Address, open_engine, open_store, resolve
 from ..terminal.options import Database, Engine, EngineOption, Graph, Json, Language, Password, Relations, User
-from .loading import check_relations
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="A word, a phrase, or a concept URI.")]
 Limit = Annotated[int, typer.Option(metavar="N", min=0, help="At most so many, best first.")]
@@ -31,12 +30,14 @@ def neighbours(
     database: Database = None,
 ) -> None:
     """Show the concepts around one, strongest first."""
-    from ..terminal.rows import neighbour_row
+    from ..schema import neighbour_row
 
     with open_engine(Address(graph, user, password, database), engine) as source:
         [uri] = resolve(source, [text], language)
         if relation:
-            check_relations(relation, source.counts().relations)
+            from ...graph.relations import check_known
+
+            check_known(relation, source.counts().relations)
         found = [neighbour_row(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
     _answer(found, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
 
@@ -90,7 +91,7 @@ def paths(
     database: Database = None,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
-    from ..terminal.rows import path_row
+    from ..schema import path_row
 
     with open_engine(Address(graph, user, password, database), engine) as store:
         start, end = resolve(store, [source, target], language)
@@ -147,7 +148,7 @@ def triples(
     """
     from itertools import islice
 
-    from ..terminal.rows import path_row
+    from ..schema import path_row
 
     length: Literal[1, 2] = 1 if hops == 1 else 2
     with open_engine(Address(graph, user, password, database), engine) as store:
@@ -173,7 +174,7 @@ def tails(
     """Show what is known about an event."""
     from ...graph.errors import UnknownName
     from ...graph.names import event_uri
-    from ..terminal.rows import assertion_row
+    from ..schema import assertion_row
 
     if not head.startswith("/e/"):
         event_uri(head)

@@ -190,13 +190,13 @@ def _opened(
 
 def _extracted(rows: Sequence[TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
     """The tuples of every row."""
-    from ...reasoning.score import check_item
+    from ...graph.item import Item
 
     found: list[list[EventTuple]] = []
     waiting = iter(rows)
     with Meter("extracting", len(rows), unit="responses", noun="responses", quiet=quiet) as meter:
         while batch := list(islice(waiting, _BATCH)):
-            found += extractor.extract_batch([check_item(row.history, row.response) for row in batch])
+            found += extractor.extract_batch([Item(row.history, row.response) for row in batch])
             meter.add(len(batch))
     return found
 

@@ -18,7 +18,7 @@ from ..terminal.options import Database, Engine, EngineOption, Json, Password, Q
 from ..terminal.output import check_output, lines_to, write_whole
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Item, ItemError
+    from ...graph.item import Item, ItemError
     from ...reasoning import Explanation, Reasoner
     from ...reasoning.scoring import ItemScores
 
@@ -84,19 +84,17 @@ def explain(
             write(text)
     else:
         write_whole(output, text.encode())
-    faults = [one.fault for one in told if one.fault is not None]
+    faults = [one.row.fault for one in told if one.row.fault is not None]
     if len(faults) == len(told):
         raise InputError(f"nothing can be explained; the first fault: {faults[0]}")
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An item with its explanations by metric, or the ``fault`` that keeps it from having any."""
+    """The row of an item, with its explanations by metric; none where the row has an error."""
 
-    item: Item | None
-    row: ItemScores | ItemError
+    row: ItemScores
     explanations: dict[str, Explanation]
-    fault: str | None
 
 
 def _form(output: Path | None, json: bool) -> str:
@@ -127,7 +125,7 @@ def _items(
     if response is not None:
         if item is not None or first > 1:
             raise InputError("--item and --first choose from a file; leave them out with --response")
-        return iter([Item("1", tuple(history or ()), response)])
+        return iter([Item(history or (), response, id="1")])
     if history:
         raise InputError("--history goes with --response; in a file every item has its own")
     assert file is not None
@@ -172,16 +170,14 @@ def _check_end(row: Item | ItemError, file: str) -> None:
         raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file or an earlier item")
 
 
-def _explained(item: Item | ItemError, reasoner: Reasoner) -> Told:
-    from ...loaders import ItemError
+def _explained(given: Item | ItemError, reasoner: Reasoner) -> Told:
     from ...reasoning import Explanation
-    from ..terminal.telling import fault_of
 
-    if isinstance(item, ItemError):
-        return Told(None, item, {}, fault_of(item))
-    (row,) = reasoner.stream([(item.id, item.history, item.response, item.references)], explain=True)
-    told = {name: Explanation(item.history, item.response, score) for name, score in row.scores.items()}
-    return Told(item, row, told, fault_of(row))
+    (row,) = reasoner.stream([given], explain=True)
+    item = row.item
+    if item is None:
+        return Told(row, {})
+    return Told(row, {name: Explanation(item.history, item.response, score) for name, score in row.scores.items()})
 
 
 def _written(told: list[Told], form: str, cypher: bool, width: int, graph: str | None) -> str:
@@ -191,24 +187,22 @@ def _written(told: list[Told], form: str, cypher: bool, width: int, graph: str |
     if form == ".html":
         from ..report.page import explained_page
 
-        return explained_page([(row.item, row.explanations, row.fault) for row in told], width)
+        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in told], width)
     if form == ".json":
         from ..terminal.screen import json_text
 
         return json_text({"items": [_plain(one) for one in told]}) + "\n"
     from ..terminal.telling import in_words
 
-    parts = [
-        in_words(one.item, one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(told)
-    ]
+    parts = [in_words(one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(told)]
     return "".join(parts)
 
 
 def _plain(told: Told) -> dict[str, Any]:
     """One item for JSON."""
-    identity = told.item.id if told.item is not None else None
-    if told.fault is not None:
-        return {"id": identity, "error": told.fault}
+    identity = told.row.item.id if told.row.item is not None else None
+    if told.row.fault is not None:
+        return {"id": identity, "error": told.row.fault}
     return {"id": identity, "explanations": {name: one.to_dict() for name, one in told.explanations.items()}}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...cypher import cookbook
 from ...graph.errors import InputError
 from ..opening import Address, open_store
 from ..terminal.options import Database, Json, Param, Password, User
@@ -115,13 +116,6 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"the parameter {name} is given twice; give it once")
         values[name] = _value(text)
     return values
-
-
-def cookbook() -> dict[str, Query]:
-    """Return the exploratory queries by name, sorted."""
-    from ...cypher import names, query
-
-    return {name.removeprefix("explore/"): query(name) for name in names() if name.startswith("explore/")}
 
 
 def _list_cookbook(json: bool, csv: bool) -> None:

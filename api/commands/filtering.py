@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import DamagedInput, InputError
+from ...graph.relations import check_known
 from ..metrics import Pipeline
 from ..opening import Address, open_engine, readable
+from ..schema import assertion_row
 from ..terminal.options import Database, Engine, EngineOption, GraphNeeded, Password, Quiet, Relations, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from ..terminal.rows import assertion_row
-from .loading import check_relations
 
 if TYPE_CHECKING:
     from ...loaders.dialogues import Dialogue
@@ -81,7 +81,7 @@ def filter_dialogues(
     excluded = exclude_relation or []
     tally = Tally()
     with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as source:
-        check_relations([*(relation or ()), *excluded], source.counts().relations)
+        check_known([*(relation or ()), *excluded], source.counts().relations)
         chosen = TripleFilter(
             source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded
         )  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def info(graph: Graph, json: Json = False, user: User = None, password: Password = None, database: Database = None) -> None:
     """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
     from ...graph.index import index_homes
-    from ..terminal.rows import counts_row, load_row
+    from ..schema import counts_row, load_row
     from ..terminal.screen import note, print_json
 
     with open_store(Address(graph, user, password, database)) as store:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -57,7 +57,9 @@ def conceptnet(
     database: Database = None,
 ) -> None:
     """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
-    check_relations(relation or ())
+    from ...graph.relations import check_known
+
+    check_known(relation or ())
     languages = None if language and "all" in language else tuple(language or ("en",))
 
     def reader(path: str) -> Reader[Assertion]:
@@ -132,29 +134,6 @@ def rdf(
     if mapping is not None:
         readable(mapping)
     _load(files, reader, Address(into, user, password, database), quiet, json)
-
-
-def check_relations(names: Collection[str], known: Collection[str] = ()) -> None:
-    """Check that each of ``names`` is a relation of one of the datasets, or one of ``known``; ``dbpedia_…`` is always one.
-
-    Raises:
-        InputError: one is not.
-    """
-    from ...graph.errors import InputError
-    from ...graph.names import check_relation
-    from ...graph.relations import RELATIONS
-
-    for name in names:
-        check_relation(name)
-        if name in RELATIONS or name in known or name.startswith("dbpedia"):
-            continue
-        same = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
-        if not same:
-            from difflib import get_close_matches
-
-            same = get_close_matches(name, [*RELATIONS, *sorted(known)], 1)
-        hint = f"did you mean {same[0]}" if same else "tacit info shows a graph's relations"
-        raise InputError(f"{name} is no relation that is known here; {hint}")
 
 
 def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:

@@ -7,7 +7,6 @@ What goes to a terminal or a pipe streams; what goes from a file to a file is sc
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,15 +15,15 @@ import typer
 
 from ...graph.errors import DamagedInput, InputError
 from ..metrics import BatchSize, GraphOption, Metrics, OptionOption, Pipeline, address_of, metric_names, metric_options
-from ..opening import Address, readable
+from ..opening import readable
 from ..scale import LINES
+from ..scale.plan import Plan
+from ..scale.rows import Form
 from ..terminal.options import Database, Engine, Password, Quiet, User
 from ..terminal.output import check_output, lines_to
-from ..terminal.progress import Meter
-from ..terminal.telling import in_json, in_words
 
 if TYPE_CHECKING:
-    from ..scale.plan import Form, Observe, Plan
+    from ..scale.plan import Observe
     from ..scale.running import Done
 
 
@@ -102,8 +101,8 @@ def score(
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
     from ..report.making import Reporting
-    from ..scale.plan import Form, Plan
-    from ..scale.running import Cluster, run_shards
+    from ..scale.running import Cluster, score_file
+    from ..terminal.screen import note
 
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
@@ -111,76 +110,85 @@ def score(
     options = metric_options(option, names, pipeline)
     readable(file)
     target = None if output is None else check_output(output, file)
-    words = text or (explain and not json and output is None and sys.stdout.isatty())
-    observers: list[Observe] = []  # told of every row, with its item where the line holds one
+    written = _form(output, form, text or json)
+    where = address_of(graph, user, password, database)
+    asked = Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value)
+    observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
     seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
     if report is not None and seen:
         observers.append(report.collected.add)
-    plan = Plan(
-        file,
-        tuple(names),
-        options,
-        _reachable(address_of(graph, user, password, database)),
-        Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value),
-        explain=explain or words,
-        shown=explain,
-        strict=strict,
-        batch_size=batch_size,
-        lines=shard_lines,
-        form=_form(output, form, text or json),
-    )
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
-    _check_run(plan, output, sharded, resume, _cluster_options(engine, address, workers))
-    watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
-
-    def meter() -> Meter:
-        return Meter("scoring", _total(file, watched), unit="items", noun="items", quiet=not watched)
-
-    if target is not None and (sharded or plan.form is Form.PARQUET):
-        cluster = Cluster(address, workers) if engine is RunEngine.RAY else None
-        done = run_shards(plan, target, meter, resume=resume, cluster=cluster, observers=observers, quiet=quiet)
+    _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
+    if target is not None and (sharded or written is Form.PARQUET):
+        done = score_file(
+            file,
+            target,
+            where,
+            names,
+            options=options,
+            engine=asked,
+            explain=explain,
+            form=written,
+            strict=strict,
+            resume=resume,
+            batch_size=batch_size,
+            shard_lines=shard_lines,
+            cluster=Cluster(address, workers) if engine is RunEngine.RAY else None,
+            observers=observers,
+            progress=not quiet,
+            tell=note,
+        )
     else:
-        done = _stream(plan, output, meter, words, observers, quiet)
-    _report(plan, done, output, quiet)
+        words = text or (explain and not json and output is None and sys.stdout.isatty())
+        plan = Plan(
+            file, tuple(names), options, where, asked, explain or words, explain, strict, batch_size, shard_lines, written
+        )
+        done = _stream(plan, output, words, observers, quiet)
+    _report(done, output, quiet)
     if done.damage is not None:
         raise DamagedInput(
-            f"{file} ends early, at record {done.damage.line:,} ({done.damage.reason}): only what comes before that was scored; "
+            f"{file} ends early, at record {done.damage.line:,} ({done.damage.error}): only what comes before that was scored; "
             "get the whole file, and score from a file into a file (--output) to keep what was scored"
         )
     if report is not None and done.tally.scored:
         if not seen and target is not None:
-            report.read(plan, target, quiet=not watched)
-        report.finish(plan, done.signatures, quiet=quiet)
+            report.read(done.plan, target, quiet=quiet)
+        report.finish(done.plan, done.signatures, quiet=quiet)
     if done.tally.errors and not done.tally.scored:
         raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")
 
 
-def _stream(
-    plan: Plan, output: Path | None, meter_of: Callable[[], Meter], words: bool, observers: list[Observe], quiet: bool
-) -> Done:
+def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
-    from ...loaders import ItemError, read_items
-    from ..scale.plan import scored
-    from ..scale.running import Done
+    from ...loaders import read_items
+    from ..scale.rows import json_line
+    from ..scale.running import Done, total_items
     from ..tally import Tally
+    from ..terminal.progress import Meter
     from ..terminal.screen import note
+    from ..terminal.telling import in_words
     from ..terminal.text import plural
 
     tally = Tally()
     damage = None
+    watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
     items = read_items(plan.file, strict=plan.strict)
     try:
-        with plan.open(quiet=quiet) as reasoner, lines_to(output, apart_from=plan.file) as write, meter_of() as meter:
-            for number, (item, row) in enumerate(scored(items, reasoner, plan.batch_size, plan.explain)):
-                write(in_words(item, row, first=not number) if words else in_json(row, plan.shown))
+        with (
+            plan.open(quiet=quiet) as reasoner,
+            lines_to(output, apart_from=plan.file) as write,
+            Meter("scoring", total_items(plan.file, watched), unit="items", noun="items", quiet=not watched) as meter,
+        ):
+            for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
+                write(in_words(row, first=not tally.rows) if words else json_line(row, plan.shown))
                 tally.add(row)
                 meter.add(1)
                 for tell in observers:
-                    tell(item, row)
-                if isinstance(row, ItemError) and row.damage:
+                    tell(row)
+                if row.damage:
                     damage = row
-            return Done(tally, tally.rows, meter.seconds, reasoner.signatures, damage)
+            return Done(plan, tally, tally.rows, meter.seconds, reasoner.signatures, damage)
     except KeyboardInterrupt:
         note(f"stopped after {plural(tally.rows, 'row')}; only a run from a file into a file (--output) keeps them for --resume")
         raise
@@ -192,8 +200,6 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
     Raises:
         InputError: Parquet is asked for without a file, or with what is for printing.
     """
-    from ..scale.plan import Form
-
     if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
         if output is None or printed or (output.exists() and not output.is_file()):
             raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
@@ -214,7 +220,7 @@ def _cluster_options(engine: RunEngine, address: str | None, workers: int | None
     return engine is RunEngine.RAY
 
 
-def _check_run(plan: Plan, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
+def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
     """Check that shards can be kept where that is asked for.
 
     Raises:
@@ -222,27 +228,11 @@ def _check_run(plan: Plan, output: Path | None, sharded: bool, resume: bool, clu
     """
     if (resume or cluster) and not sharded:
         asked = "--resume" if resume else "--engine ray"
-        where = "standard input" if plan.file == "-" else "standard output" if output is None else "such an output"
+        where = "standard input" if file == "-" else "standard output" if output is None else "such an output"
         raise InputError(f"{asked} scores a file into a file of rows, not {where}; name both as files, without --text")
 
 
-def _reachable(address: Address | None) -> Address | None:
-    """The address, a path made absolute: workers stand in folders of their own."""
-    if address is None or "://" in address.url or not address.url:
-        return address
-    return Address(str(Path(address.url).absolute()), address.user, address.password, address.database)
-
-
-def _total(file: str, watched: bool) -> int | None:
-    """The number of items, where somebody watches and the file can be read twice: reading is far cheaper than scoring."""
-    if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
-        return None
-    from ...loaders import read_items
-
-    return sum(1 for _ in read_items(file)) or None
-
-
-def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
+def _report(done: Done, output: Path | None, quiet: bool) -> None:
     """The summary, on stderr so that it never mixes with the scores."""
     from ...reasoning.baselines.compared import NO_REFERENCE
     from ...reasoning.reference import references_of
@@ -272,7 +262,7 @@ def _report(plan: Plan, done: Done, output: Path | None, quiet: bool) -> None:
             duration(done.seconds),
             rate,
         )
-        for name in plan.names
+        for name in done.plan.names
     ]
     columns = ("metric", ">n", ">not judged", ">mean", ">mean percentile", ">errors", ">time", ">items/s")
     show(table(columns, rows), sys.stderr)

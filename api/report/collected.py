@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..tally import Tally
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Item, ItemError
+    from ...graph.item import Item
     from ...reasoning.scoring import ItemScores
 
 MOST_VALUES = 100_000
@@ -97,11 +97,11 @@ class Collected:
         self._random = Random(seed)
         self._rows = 0
 
-    def add(self, item: Item | None, row: ItemScores | ItemError) -> None:
+    def add(self, row: ItemScores) -> None:
         """Take in one row."""
         self.tally.add(row)
         place, self._rows = self._rows, self._rows + 1
-        scores = getattr(row, "scores", None)
+        item, scores = row.item, row.scores
         if item is None or not scores:
             return
         values = {name: score.value for name, score in scores.items()}

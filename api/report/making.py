@@ -41,11 +41,11 @@ class Reporting:
         Raises:
             InputError: the output does not hold the scores of the plan's file.
         """
-        from ..scale.finished import scored_before
+        from ..scale.running import read_scores
 
         with Meter("reading the scores", unit="items", noun="items", quiet=quiet) as meter:
-            for item, row in scored_before(plan, output):
-                self.collected.add(item, row)
+            for row in read_scores(plan, output):
+                self.collected.add(row)
                 meter.add(1)
 
     def finish(self, plan: Plan, signatures: Mapping[str, str], *, quiet: bool) -> None:
@@ -83,6 +83,6 @@ class Reporting:
                 from ...reasoning import Explanation
 
                 for place, item in rows.items():
-                    score = metrics[name].score(item.history, item.response, item.references, explain=True)
+                    score = metrics[name].score_batch([item], explain=True)[0]
                     explanations[name, place] = Explanation(item.history, item.response, score)
         return facts, explanations

@@ -16,7 +16,7 @@ from .collected import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column
 from .histogram import histogram
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Item
+    from ...graph.item import Item
     from ...reasoning import Explanation
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

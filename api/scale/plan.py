@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from ..metrics import Options, open_reasoner
-from ..opening import Address
+from ..opening import Address, Engine, Options, open_reasoner
 from ..tally import Tally
-from ..terminal.options import Engine
-from ..terminal.telling import in_json
 from . import LINES
+from .rows import Form, json_line, packed
 from .shards import Shard
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Item, ItemError
     from ...reasoning import Reasoner
     from ...reasoning.scoring import ItemScores
 
-Observe = Callable[["Item | None", "ItemScores | ItemError"], object]
-
-
-class Form(Enum):
-    """How rows are written."""
-
-    JSONL = "jsonl"
-    GZIP = "jsonl.gz"
-    PARQUET = "parquet"
+Observe = Callable[["ItemScores"], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +46,7 @@ class Plan:
     form: Form = Form.JSONL
 
     def open(self, *, quiet: bool) -> AbstractContextManager[Reasoner]:
-        """Open the metrics and what they need; see :func:`tacit.api.metrics.open_reasoner`."""
+        """Open the metrics and what they need; see :func:`tacit.api.opening.open_reasoner`."""
         return open_reasoner(self.names, self.options, self.address, self.engine, quiet=quiet)
 
     def identity(self, digest: str, signatures: dict[str, str]) -> dict[str, Any]:
@@ -86,10 +73,10 @@ class Part:
     digest: str
 
 
-def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observe: Observe | None = None) -> Part:
+def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequence[Observe] = ()) -> Part:
     """Score one shard as if it were the only one: what was scored before, and where, changes no digit of it.
 
-    ``observe`` is told of every row, with its item where the line holds one.
+    ``observers`` are told of every row.
 
     Raises:
         InputError: under the plan's ``strict``, a line holds no item.
@@ -97,49 +84,21 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observe: Observe |
     """
     from ...loaders.dialogues import items_of
     from ...reasoning.cache import forget
-    from .sheets import packed
 
     forget()
     tally = Tally()
-    rows: list[ItemScores | ItemError] = []
-    for item, row in scored(items_of(shard.lines, plan.file, strict=plan.strict), reasoner, plan.batch_size, plan.explain):
+    rows: list[ItemScores] = []
+    items = items_of(shard.lines, plan.file, strict=plan.strict)
+    for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
         tally.add(row)
+        for tell in observers:
+            tell(row)
         rows.append(row)
-        if observe is not None:
-            observe(item, row)
     if plan.form is Form.PARQUET:
         return Part(shard.number, packed(rows, plan.names, plan.shown), tally, shard.digest)
-    data = "".join(in_json(row, plan.shown) for row in rows).encode()
+    data = "".join(json_line(row, plan.shown) for row in rows).encode()
     if plan.form is Form.GZIP and data:
         import gzip
 
         data = gzip.compress(data, 6, mtime=0)
     return Part(shard.number, data, tally, shard.digest)
-
-
-def scored(
-    rows: Iterable[Item | ItemError], reasoner: Reasoner, batch_size: int | None, explain: bool
-) -> Iterator[tuple[Item | None, ItemScores | ItemError]]:
-    """Yield each item with its scores, or None with what is wrong with the line; lines without an item keep their place."""
-    from ...loaders import ItemError
-
-    waiting: deque[Item | ItemError] = deque()
-
-    def items() -> Iterator[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
-        for row in rows:
-            waiting.append(row)
-            if not isinstance(row, ItemError):
-                yield row.id, row.history, row.response, row.references
-
-    def faulty() -> Iterator[tuple[None, ItemError]]:
-        while waiting and isinstance(waiting[0], ItemError):
-            fault = waiting.popleft()
-            assert isinstance(fault, ItemError)
-            yield None, fault
-
-    for row in reasoner.stream(items(), batch_size=batch_size, explain=explain):
-        yield from faulty()
-        item = waiting.popleft()
-        assert not isinstance(item, ItemError)
-        yield item, row
-    yield from faulty()

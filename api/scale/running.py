@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...graph.errors import DamagedInput, InputError, TacitError
+from ..opening import Address, Engine, readable
 from ..tally import Tally
-from ..terminal.output import DiskFull
+from ..terminal.output import DiskFull, check_output
 from ..terminal.progress import Meter
-from ..terminal.screen import note
 from ..terminal.text import count
+from . import LINES
 from .plan import Observe, Plan, score_shard
+from .rows import Form, read_lines, read_parquet
 from .shards import Shard, digest, read_shards
 from .work import Work
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Item, ItemError
     from ...reasoning import Reasoner
     from ...reasoning.scoring import ItemScores
+
+Tell = Callable[[str], object]
+_E = TypeVar("_E", bound=Enum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,47 +45,159 @@ class Done:
     """What a run did.
 
     Attributes:
+        plan: what was asked for.
         tally: counts of the whole output; fresh: rows that this run scored; seconds: in how long.
         signatures: by metric.
-        damage: where the input ended early, None when it did not.
+        damage: the row at which the input ends early, None when it does not.
     """
 
+    plan: Plan
     tally: Tally
     fresh: int
     seconds: float
     signatures: dict[str, str]
-    damage: ItemError | None = None
+    damage: ItemScores | None = None
 
 
-def run_shards(
-    plan: Plan,
-    target: Path,
-    meter_of: Callable[[], Meter],
+def score_file(
+    file: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    graph: str | os.PathLike[str] | Address | None = None,
+    metrics: Sequence[str] = ("grounding",),
     *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    engine: Engine | str = Engine.AUTO,
+    explain: bool = False,
+    form: Form | str | None = None,
+    strict: bool = False,
     resume: bool = False,
+    batch_size: int | None = None,
+    shard_lines: int = LINES,
     cluster: Cluster | None = None,
     observers: Sequence[Observe] = (),
-    quiet: bool = False,
+    progress: bool = False,
+    tell: Tell = lambda _: None,
 ) -> Done:
-    """Score the plan's file into ``target``, which appears whole.
+    """Score the responses of a dialogue file into another file, shard by shard; the output appears whole or not at all.
 
-    A run that is cut short leaves its shards beside ``target`` when there is one; see :class:`tacit.api.scale.work.Work`.
+    A run that is cut short leaves its finished shards in ``<output>.partial``, and ``resume`` goes on from there. The rows are
+    the same however a run is cut, resumed or spread over machines.
 
     Args:
-        meter_of: makes what tells how far the scoring is, once all is open.
-        resume: go on with what such a run has left.
-        cluster: score there instead of here; observers are not told of rows that are scored elsewhere, or were before.
+        file: JSON lines, JSON list, CSV or Parquet, plain or gzip (:func:`tacit.loaders.read_items`); ``-`` reads standard input.
+        output: the file to write.
+        graph: path or URL of a graph, or an :class:`Address` with a user and a password; metrics that need none do without.
+        metrics: names out of :data:`tacit.reasoning.METRICS`.
+        options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``.
+        engine: ``index``, ``store`` or ``auto``; what answers concept queries.
+        explain: write the evidence too.
+        form: ``jsonl``, ``jsonl.gz`` or ``parquet``; by default as the output's name ends.
+        strict: end at the first record that holds no item.
+        resume: go on where a run of the same file into the same output was cut short.
+        batch_size: items scored together, >= 1; changes the speed alone.
+        shard_lines: records of a shard, >= 1.
+        cluster: score on this Ray cluster instead of here.
+        observers: called with every :class:`tacit.reasoning.ItemScores` that is scored here in this run.
+        progress: show a progress bar on stderr.
+        tell: called with a sentence when the run is cut short, on what is kept.
 
     Raises:
-        InputError: the file, or what is beside ``target``, cannot be used.
-        TacitError: scoring ended; see :func:`tacit.api.scale.plan.score_shard`.
+        InputError: the file, the output, a metric or an option cannot be used, or ``output`` has a ``.partial`` folder of
+            another run; without ``resume``, of any run.
+        DamagedInput: the file ends early; what comes before is kept.
+        TacitError: a graph or a model cannot be opened, the graph went away, or the cluster failed.
     """
+    if isinstance(metrics, str):
+        raise InputError(f"the metrics are one text; give a list of names, e.g. [{metrics!r}]")
+    for name, number in (("batch_size", batch_size), ("shard_lines", shard_lines)):
+        if number is not None and number < 1:
+            raise InputError(f"{name} must be >= 1, not {number}")
+    path = readable(os.fspath(file))
+    target = check_output(Path(output), path)
+    if (resume or cluster is not None) and not Path(path).is_file():
+        raise InputError(f"{path} is no file that can be read twice, so it can be neither resumed nor scored on a cluster")
+    if graph is not None and not isinstance(graph, Address):
+        graph = Address(os.fspath(graph))
+    names = tuple(metrics)
+    given = {name: dict((options or {}).get(name, {})) for name in names}
+    stray = sorted(set(options or ()) - set(names))
+    if stray:
+        raise InputError(f"there are options for {stray[0]!r}, which is not among the metrics; name it or leave them out")
+    plan = Plan(
+        path,
+        names,
+        given,
+        None if graph is None else graph.absolute(),
+        _choice(Engine, engine, "engine"),
+        explain=explain,
+        shown=explain,
+        strict=strict,
+        batch_size=batch_size,
+        lines=shard_lines,
+        form=Form.of(target) if form is None else _choice(Form, form, "form"),
+    )
+    return _run(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
+
+
+def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
+    """Return the member of an enum that has this value.
+
+    Raises:
+        InputError: none has.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        raise InputError(f"{name} must be {' or '.join(str(one.value) for one in kind)}, not {value!r}") from None
+
+
+def total_items(file: str, watched: bool) -> int | None:
+    """Return the number of items for a progress bar that somebody watches, if the file can be read twice: reading is fast."""
+    if not watched or not sys.stderr.isatty() or not Path(file).is_file():
+        return None
+    from ...loaders import read_items
+
+    return sum(1 for _ in read_items(file)) or None
+
+
+def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
+    """Yield the rows of a finished output with their items, without their evidence; a few are in memory.
+
+    Raises:
+        InputError: the output does not hold the scores of the plan's file, since one of them was changed.
+    """
+    from ...graph.item import ItemError
+    from ...loaders import read_items
+
+    rows = read_parquet(output, plan.names) if plan.form is Form.PARQUET else read_lines(output, plan.form)
+    for item, row in zip_longest(read_items(plan.file), rows):
+        if isinstance(item, ItemError) and row is not None and item.line == row.line:
+            yield row
+        elif item is None or row is None or isinstance(item, ItemError) or row.line is not None or row.id != item.id:
+            raise InputError(f"{output} does not hold the scores of {plan.file} as it is now; score it again")
+        else:
+            yield replace(row, item=item)
+
+
+def _run(
+    plan: Plan,
+    target: Path,
+    *,
+    resume: bool,
+    cluster: Cluster | None,
+    observers: Sequence[Observe],
+    progress: bool,
+    tell: Tell,
+) -> Done:
+    """Score the plan's file into ``target``; see :func:`score_file`."""
     with ExitStack() as stack:
-        reasoner = stack.enter_context(plan.open(quiet=quiet))
+        reasoner = stack.enter_context(plan.open(quiet=not progress))
         signatures = reasoner.signatures
         if cluster is not None:
             stack.close()  # it was opened so that faults show at once, and one process alone builds the index
-        with _work(plan, target, signatures, resume=resume) as work, meter_of() as meter:
+        total = total_items(plan.file, progress)
+        meter = Meter("scoring", total, unit="items", noun="items", quiet=not progress)
+        with _work(plan, target, signatures, resume=resume, tell=tell) as work, meter:
             if work.replaced:
                 work.compare(read_shards(plan.file, plan.lines))
             before = work.rows
@@ -87,7 +207,7 @@ def run_shards(
                 shards = _score_there(plan, work, cluster, signatures, meter)
             else:
                 shards = _score_here(plan, work, reasoner, observers, meter)
-            return Done(work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
+            return Done(plan, work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
 
 
 def _kept(work: Work) -> str:
@@ -98,17 +218,11 @@ def _kept(work: Work) -> str:
 
 def _score_here(plan: Plan, work: Work, reasoner: Reasoner, observers: Sequence[Observe], meter: Meter) -> int:
     """Score the shards that are missing, and return how many there are in all."""
-
-    def observe(item: Item | None, row: ItemScores | ItemError) -> None:
-        meter.add(1)
-        for tell in observers:
-            tell(item, row)
-
     shards = 0
     for shard in read_shards(plan.file, plan.lines, work.done):
         shards += 1
         if isinstance(shard, Shard):
-            work.keep(score_shard(plan, reasoner, shard, observe))
+            work.keep(score_shard(plan, reasoner, shard, (lambda _: meter.add(1), *observers)))
     return shards
 
 
@@ -134,7 +248,7 @@ def _score_there(plan: Plan, work: Work, cluster: Cluster, signatures: dict[str,
 
 
 @contextmanager
-def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool) -> Iterator[Work]:
+def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool, tell: Tell) -> Iterator[Work]:
     """Give the work folder; a run that is cut short keeps it when it holds rows, and says so."""
     seekable = plan.file != "-"
     work = Work(target, plan.identity(digest(plan.file) if seekable else "-", signatures), resume=resume)
@@ -159,13 +273,13 @@ def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool)
         raise
     except KeyboardInterrupt:
         if seekable:
-            note(f"stopped; {_kept(work)}")
+            tell(f"stopped; {_kept(work)}")
         if not (seekable and work.done):
             work.discard()
         raise
     except BaseException:
         if seekable and work.done:
-            note(_kept(work))
+            tell(_kept(work))
         else:
             work.discard()
         raise

@@ -21,9 +21,9 @@ from ...graph.errors import DamagedInput, InputError
 from ..tally import Tally
 from ..terminal.output import telling_of_full_disks, whole
 from ..terminal.text import count
-from .plan import Form, Part, Plan
+from .plan import Part, Plan
+from .rows import Form, write_parquet
 from .shards import Shard
-from .sheets import write_parquet
 
 try:
     import fcntl

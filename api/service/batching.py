@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from ...graph.item import Item
 from ...reasoning.score import Metric
-from ...reasoning.scoring import ItemScores, StreamItem, score_items
+from ...reasoning.scoring import ItemScores, score_items
 from .problems import Problem
 
 _PART = 16
@@ -34,7 +35,7 @@ Observe = Callable[[int, Sequence[str]], object]
 class _Job:
     """The items of one request, on their way through the thread."""
 
-    items: Sequence[StreamItem]
+    items: Sequence[Item]
     sizes: Sequence[int]
     key: tuple[tuple[str, ...], bool]
     finish: Callable[[list[ItemScores]], Any]
@@ -76,7 +77,7 @@ class Batcher:
 
     async def score(
         self,
-        items: Sequence[StreamItem],
+        items: Sequence[Item],
         names: tuple[str, ...],
         explain: bool,
         finish: Callable[[list[ItemScores]], Any] = lambda rows: rows,
@@ -216,7 +217,6 @@ def _wake(answers: Sequence[asyncio.Future[Any]]) -> None:
             answer.set_result(None)
 
 
-def _size(item: StreamItem) -> int:
+def _size(item: Item) -> int:
     """Characters that have to be read for an item."""
-    _, history, response, *references = item
-    return sum(map(len, history)) + len(response) + sum(map(len, references[0] if references else ()))
+    return sum(map(len, item.history)) + len(item.response) + sum(map(len, item.references))

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..commands.exploring import cookbook
+from ...cypher import cookbook
 
 _EXAMPLE = re.compile(r"^// \$(\w+):.*?, e\.g\. (.+)$", re.MULTILINE)
 

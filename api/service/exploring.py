@@ -12,8 +12,8 @@ from ...graph.errors import GraphUnavailable, InputError, TacitError
 from ...graph.names import text_of
 from ...graph.opening import index_of
 from ...graph.protocol import KnowledgeGraph
-from ..commands.loading import check_relations
-from ..terminal.rows import assertion_row, neighbour_row, path_row
+from ...graph.relations import check_known
+from ..schema import assertion_row, neighbour_row, path_row
 from .bodies import answer, failures
 from .problems import Problem, problem_of
 from .service import Service
@@ -85,7 +85,7 @@ def exploring_routes(service: Service) -> APIRouter:
         def question(graph: KnowledgeGraph) -> dict[str, Any]:
             uri = _concept(graph, concept, language)
             relations = None if relation is None else [name for name in relation if name]
-            check_relations(relations or (), graph.counts().relations)
+            check_known(relations or (), graph.counts().relations)
             return {"concept": uri, "neighbours": [neighbour_row(one) for one in graph.neighbours(uri, hop, limit, relations)]}
 
         return await asked(question)

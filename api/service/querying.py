@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from ...cypher import cookbook
 from ...graph.errors import GraphUnavailable, QueryTimeout, TacitError
-from ..commands.exploring import cookbook
 from .bodies import answer, failures, read, request_body
 from .cookbook import entries
 from .problems import Problem, problem_of

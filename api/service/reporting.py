@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ...graph.errors import TacitError
 from ...reasoning.registry import METRIC_REGISTRY
-from ..terminal.rows import counts_row
+from ..schema import counts_row
 from .bodies import answer, failures
 from .problems import problem_of
 from .service import Service

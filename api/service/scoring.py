@@ -8,13 +8,14 @@ import orjson
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from ...graph.errors import GraphUnavailable, TacitError
+from ...graph.errors import GraphUnavailable, InputError, TacitError
+from ...graph.item import Item
 from ...reasoning import Explanation
 from ...reasoning.scoring import ItemScores
 from .bodies import answer, failures, read, request_body
 from .problems import Problem, problem_of
 from .service import Service
-from .wire import ExplainAnswer, ExplainRequest, Item, ScoreAnswer, ScoreRequest
+from .wire import ExplainAnswer, ExplainRequest, ScoreAnswer, ScoreItem, ScoreRequest
 
 
 def scoring_routes(service: Service) -> APIRouter:
@@ -27,7 +28,7 @@ def scoring_routes(service: Service) -> APIRouter:
         if isinstance(items, list) and len(items) > most:
             raise Problem(422, "too-many-items", f"there are {len(items):,} items; send at most {most:,} at once")
 
-    async def scored(items: list[tuple[Any, ...]], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
+    async def scored(items: list[Item], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
         await service.health.check()
         try:
             return await service.batcher.score(items, names, explain, finish)
@@ -48,16 +49,17 @@ def scoring_routes(service: Service) -> APIRouter:
         names = service.names(asked.metrics)
         explain = asked.explain
         request.scope["tacit.items"] = len(asked.items)
-        items: list[tuple[Any, ...]] = []
+        items: list[Item] = []
         refused: dict[int, bytes] = {}
         for place, item in enumerate(asked.items):
             identity = place + 1 if item.id is None else item.id
-            size = _size(item)
-            if size > longest:
-                reason = f"its texts have {size:,} characters, more than {longest:,}; give it in parts"
-                refused[place] = orjson.dumps(ItemScores(identity, error=reason).to_dict())
-            else:
-                items.append((identity, item.history, item.response, item.references))
+            try:
+                size = _size(item)
+                if size > longest:
+                    raise InputError(f"its texts have {size:,} characters, more than {longest:,}; give it in parts")
+                items.append(Item(item.history, item.response, item.references, identity))
+            except InputError as error:
+                refused[place] = orjson.dumps(ItemScores(identity, error=str(error)).to_dict())
 
         def written(rows: list[ItemScores]) -> list[bytes]:
             return [orjson.dumps(row.to_dict(explain)) for row in rows]
@@ -84,16 +86,19 @@ def scoring_routes(service: Service) -> APIRouter:
         if size > longest:
             raise Problem(422, "too-long", f"the texts have {size:,} characters, more than {longest:,}; give less at once")
         request.scope["tacit.items"] = 1
-        item = (1, asked.history, asked.response, asked.references)
+        try:
+            item = Item(asked.history, asked.response, asked.references, 1)
+        except InputError as error:
+            raise Problem(422, "not-scored", str(error)) from error
         [row] = await scored([item], names, True, lambda rows: rows)
         if row.error is not None:
             raise Problem(422, "not-scored", row.error)
-        history, response, svg = tuple(asked.history), asked.response, asked.svg
+        svg = asked.svg
 
         def drawn() -> Response:
             told = {}
             for name, found in row.scores.items():
-                explanation = Explanation(history, response, found)
+                explanation = Explanation(item.history, item.response, found)
                 told[name] = explanation.to_dict() | ({"svg": explanation.svg()} if svg else {})
             return answer({"explanations": told})
 
@@ -105,6 +110,6 @@ def scoring_routes(service: Service) -> APIRouter:
     return router
 
 
-def _size(item: Item | ExplainRequest) -> int:
+def _size(item: ScoreItem | ExplainRequest) -> int:
     """Return the characters of an item; an empty text counts as one, since it is work too."""
     return sum(max(1, len(text)) for text in (*item.history, item.response, *item.references))

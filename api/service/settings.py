@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from ...graph.errors import InputError
-from ...reasoning.score import LONGEST_TURN
+from ...graph.item import LONGEST_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Settings:
     Attributes:
         body_bytes: most bytes of a request's body; bodies_bytes: of all bodies that are held at once.
         items: most items of one request; item_characters: most characters of one item, all its texts together. The longest single
-            text is the library's, ``LONGEST_TURN``.
+            text is the library's, ``LONGEST_TEXT``.
         waiting_items: items that may wait to be scored; beyond them requests get 429.
         batch_items, batch_characters: most that is scored in one go; they change the speed and nothing else.
         request_seconds: most that a request may take; body_seconds: most that its body may take to come in.
@@ -35,7 +35,7 @@ class Settings:
     body_bytes: int = 8 << 20
     bodies_bytes: int = 128 << 20
     items: int = 1_000
-    item_characters: int = 2 * LONGEST_TURN
+    item_characters: int = 2 * LONGEST_TEXT
     waiting_items: int = 4_096
     batch_items: int = 64
     batch_characters: int = 20_000

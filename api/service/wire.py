@@ -32,7 +32,7 @@ class Request(BaseModel):
         return value
 
 
-class Item(Request):
+class ScoreItem(Request):
     """One response to score."""
 
     id: _TEXT | _WHOLE | None = Field(None, description="Names the item in the answer; its place, from 1, by default.")
@@ -44,7 +44,7 @@ class Item(Request):
 class ScoreRequest(Request):
     """Responses to score."""
 
-    items: list[Item] = Field(min_length=1, fail_fast=True, description="At least one; /v1/info tells how many at most.")
+    items: list[ScoreItem] = Field(min_length=1, fail_fast=True, description="At least one; /v1/info tells how many at most.")
     metrics: _TEXTS | None = Field(None, description="Some of the metrics that are served; all by default.")
     explain: bool = Field(False, strict=True, description="Give the evidence of each score.")
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from ..opening import Engine as Engine
+
 
 class Group(TyperGroup):
     """A command that has commands."""
@@ -25,14 +27,6 @@ class Dtype(Enum):
 
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
-
-
-class Engine(Enum):
-    """What answers a concept query."""
-
-    AUTO = "auto"
-    STORE = "store"
-    INDEX = "index"
 
 
 Graph = Annotated[

@@ -1,4 +1,4 @@
-"""How a scored item comes out: as one line of JSON for programs, or in words for people, with what each score rests on."""
+"""A scored item in words, with what each score rests on."""
 
 from __future__ import annotations
 
@@ -9,50 +9,30 @@ from typing import TYPE_CHECKING
 from .text import visible
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Item, ItemError
     from ...reasoning.scoring import ItemScores
 
 _DEEPER = 4
 
 
-def fault_of(row: ItemScores | ItemError) -> str | None:
-    """Return where and why there is no score, None when there is one."""
-    from ...loaders import ItemError
-
-    if isinstance(row, ItemError):
-        return f"line {row.line}: {row.reason}"
-    return None if row.error is None else f"item {row.id}: {row.error}"
-
-
-def in_json(row: ItemScores | ItemError, explain: bool) -> str:
-    """Return one line of JSON, with the evidence when ``explain``; a line of the input that holds no item says which and why."""
-    from ...loaders import ItemError
-    from .screen import json_text
-
-    if isinstance(row, ItemError):
-        return json_text({"id": row.id, "line": row.line, "error": row.reason}) + "\n"
-    return json_text(row.to_dict(explain)) + "\n"
-
-
-def in_words(item: Item | None, row: ItemScores | ItemError, *, first: bool = True) -> str:
+def in_words(row: ItemScores, *, first: bool = True) -> str:
     """Return what was said, and below it each score with its reasons; on a terminal set in its width, with a little emphasis."""
-    lines = [_set(line, style) for line, style in _lines(item, row)]
+    lines = [_set(line, style) for line, style in _lines(row)]
     return ("" if first else "\n") + "".join(lines)
 
 
-def _lines(item: Item | None, row: ItemScores | ItemError) -> Iterator[tuple[str, str]]:
+def _lines(row: ItemScores) -> Iterator[tuple[str, str]]:
     """The lines with their styles."""
     from ...reasoning.explanation import explain_pieces, explain_value
 
-    fault = fault_of(row)
-    if item is None or fault is not None:
-        yield fault or "", "red"
+    item = row.item
+    if item is None or row.fault is not None:
+        yield row.fault or "", "red"
         return
     yield str(item.id), "bold"
     for turn in item.history:
         yield f"    {turn}", "dim"
     yield f"  > {item.response}", ""
-    for score in row.scores.values():  # type: ignore[union-attr]
+    for score in row.scores.values():
         yield f"  {explain_value(score)}", "cyan"
         for line in explain_pieces(score.evidence.pieces):
             yield f"    {line}", ""

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
+from ...graph.item import Item
 from ...graph.lemma import lemmas
 from ...graph.names import text_of
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
 from ..language import Analyser, open_analyser
-from ..score import CheckedItem
 from .tuples import RELATIONS, EventTuple, Kind, Where, in_order
 
 VERSION = 1
@@ -73,7 +73,7 @@ class KeywordExtractor:
         """Version, graph, pipeline and limit."""
         return f"cskb-{VERSION};graph={self.graph.manifest().digest};pipeline={self.analyser.signature};limit={self.limit}"
 
-    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item; the distinct responses and last turns of all items are analysed together."""
         texts = dict.fromkeys(text for item in items for text in (*item.history[-1:], item.response))
         keywords = {text: self._keywords.get(text) for text in texts}
@@ -87,7 +87,7 @@ class KeywordExtractor:
             self._keywords.put(text, found)
         return [in_order(self._tuples(item, keywords)) for item in items]
 
-    def _tuples(self, item: CheckedItem, keywords: Mapping[str, Keywords | None]) -> Iterator[EventTuple]:
+    def _tuples(self, item: Item, keywords: Mapping[str, Keywords | None]) -> Iterator[EventTuple]:
         said = keywords[item.response] or {}
         yield from self._between(said, said, Kind.SINGLE)
         if item.history:

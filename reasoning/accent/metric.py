@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ...graph.errors import InputError
+from ...graph.item import Item
 from ...graph.model import Path as GraphPath
 from ...graph.names import event_uri, normalise_event
 from ...graph.protocol import KnowledgeGraph
 from ..linking import Mention
 from ..registry import SCORER_REGISTRY
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
+from ..score import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from .asserted import Asserted
 from .scorers.tuplescore import Close, Triple, TupleScore, TupleScorer
 from .tuples import EventTuple, Extractor, Where
@@ -60,14 +61,14 @@ class Accent(BatchScoring):
             VERSION,
         )
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score many responses, all their distinct tuples together; with ``explain`` known tails are looked up in the graph."""
         found = self.extractor.extract_batch(items)
         triples: dict[Triple, TupleScore | None] = {(one.head, one.relation, one.tail): None for row in found for one in row}
         triples.update(zip(triples, self.scorer.score(list(triples)), strict=True))
         return [self._score(item, row, triples, explain) for item, row in zip(items, found, strict=True)]
 
-    def _score(self, item: CheckedItem, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
+    def _score(self, item: Item, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
         if not tuples:
             if self.profile != "paper":
                 return no_score(NO_TUPLES, self.signature)
@@ -80,7 +81,7 @@ class Accent(BatchScoring):
         return Score(sum(piece.share for piece in pieces), Evidence(pieces, notes), self.signature)
 
 
-def _piece(item: CheckedItem, one: EventTuple, score: TupleScore, parts: int, asserted: Asserted | None) -> Piece:
+def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, asserted: Asserted | None) -> Piece:
     """The evidence for one tuple of ``parts``, resting on the known tails that are closest to its own."""
     share = score.value / parts
     rests_on = tuple(
@@ -114,7 +115,7 @@ def _known(close: Close, relation: str, share: float, asserted: Asserted | None)
     return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=stands)
 
 
-def _mention(item: CheckedItem, where: Where | None, event: str) -> Mention | None:
+def _mention(item: Item, where: Where | None, event: str) -> Mention | None:
     """Where an event is said; None when that is not known, or the event has no name."""
     if where is None or not normalise_event(event):
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ...graph.errors import InputError
-from ..score import CheckedItem
+from ...graph.item import Item
 from .events import head_form, normalise
 from .tuples import EventTuple, Kind
 
@@ -43,7 +43,7 @@ _ANSWER = re.compile(r"^\s*event1:(?P<head>.*?);?\s*event2:(?P<tail>.*)$", re.DO
 _WORD = re.compile(r"[a-z]{3,}")
 
 
-def prompt(relation: str, item: CheckedItem, history: str = "all") -> str:
+def prompt(relation: str, item: Item, history: str = "all") -> str:
     """Return the input by which a model is asked for ``relation`` in a response after ``all`` turns or the ``last`` one.
 
     Raises:
@@ -56,7 +56,7 @@ def prompt(relation: str, item: CheckedItem, history: str = "all") -> str:
     return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {said}{item.response}"
 
 
-def within(item: CheckedItem, size: Callable[[str], int], most: int) -> CheckedItem:
+def within(item: Item, size: Callable[[str], int], most: int) -> Item:
     """Return an item whose prompts have about ``most`` tokens at most: without its oldest turns, then the end of its response.
 
     ``size`` tells the tokens of a text; ``most`` is :data:`LEAST_LENGTH` or more.
@@ -70,7 +70,7 @@ def within(item: CheckedItem, size: Callable[[str], int], most: int) -> CheckedI
         if room < 0:
             break
         turns.append(turn)
-    return item._replace(history=tuple(reversed(turns)), response=response)
+    return Item(turns[::-1], response, item.references, item.id)
 
 
 def _cut(text: str, size: Callable[[str], int], most: int) -> str:
@@ -100,7 +100,7 @@ def read_answer(text: str) -> tuple[str, str] | None:
     return (head, tail) if normalise(head) and normalise(tail) else None
 
 
-def as_tuple(relation: str, head: str, tail: str, item: CheckedItem) -> EventTuple:
+def as_tuple(relation: str, head: str, tail: str, item: Item) -> EventTuple:
     """Return an answer as a tuple in the graph's wording.
 
     The model does not say where it read the events: the tuple is *Pair* when more of the head's words are in the turn before than

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ...graph.item import Item
 from ..cache import LruCache
 from ..parsing import Parser, open_parser
-from ..score import CheckedItem
 from .clauses import Clause, clauses_of
 from .discourse_rules import Candidate, pair, single
 from .events import head_form
@@ -53,7 +53,7 @@ class RuleExtractor:
         """Version of the rules, and the pipeline."""
         return f"rules-{VERSION};pipeline={self.parser.signature}"
 
-    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item; the distinct responses and last turns of all items are parsed together."""
         turns = dict.fromkeys((text, speaker) for item in items for text, speaker in _turns(item))
         fresh = [turn for turn in turns if self._clauses.get(turn) is None]
@@ -61,7 +61,7 @@ class RuleExtractor:
             self._clauses.put((text, speaker), clauses_of(parse, speaker))
         return [in_order(self._tuples(item)) for item in items]
 
-    def candidates(self, item: CheckedItem) -> Iterator[tuple[Kind, Candidate]]:
+    def candidates(self, item: Item) -> Iterator[tuple[Kind, Candidate]]:
         """Yield what every discourse rule finds, also those that :meth:`extract_batch` leaves out; to measure single rules."""
         before = self._turn(item.history[-1], _OTHER) if item.history else []
         before, reply = resolved(before, self._turn(item.response, _OWN))
@@ -70,7 +70,7 @@ class RuleExtractor:
         for candidate in pair(before, reply, _OWN):
             yield Kind.PAIR, candidate
 
-    def _tuples(self, item: CheckedItem) -> Iterator[EventTuple]:
+    def _tuples(self, item: Item) -> Iterator[EventTuple]:
         for kind, candidate in self.candidates(item):
             if (candidate.rule, candidate.relation) in _IDLE:
                 continue
@@ -116,7 +116,7 @@ def make(*, pipeline: Parser | str | Path | None = None, cache_size: int = 20_00
     return RuleExtractor(open_parser(pipeline), cache_size=cache_size)
 
 
-def _turns(item: CheckedItem) -> Iterator[tuple[str, Speaker]]:
+def _turns(item: Item) -> Iterator[tuple[str, Speaker]]:
     """The turns that the rules read, and who says them."""
     if item.history:
         yield item.history[-1], _OTHER

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ...graph.errors import InputError, ModelError
+from ...graph.item import Item
 from ..cache import LruCache
 from ..extras import need
 from ..models import ModelFiles, find_model, open_model, tokens_a_batch
-from ..score import CheckedItem
 from .prompts import HISTORIES, LEAST_LENGTH, as_tuple, prompt, read_answer, within
 from .tuples import RELATIONS, EventTuple, in_order
 
@@ -83,18 +83,18 @@ class T5Extractor:
         changed = [f"{name}={value}" for name, (value, usual) in self._changed.items() if value != usual]
         return ";".join([f"t5-{VERSION}", f"model={self.files.signature}", *changed])
 
-    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item, at most one a relation; an item without words in its response has none."""
         prompts = [self._prompts(item) if item.response.strip() else {} for item in items]
         answers = self._ask([text for asked in prompts for text in asked.values()])
         return [in_order(self._tuples(item, asked, answers)) for item, asked in zip(items, prompts, strict=True)]
 
-    def _prompts(self, item: CheckedItem) -> dict[str, str]:
+    def _prompts(self, item: Item) -> dict[str, str]:
         """What the model is asked of an item, by relation."""
         fitting = within(item, self._size, self.max_length)
         return {relation: prompt(relation, fitting, self.history) for relation in RELATIONS}
 
-    def _tuples(self, item: CheckedItem, asked: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
+    def _tuples(self, item: Item, asked: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
         for relation, text in asked.items():
             found = read_answer(answers[text])
             if found is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from ..score import CheckedItem
+from ...graph.item import Item
 
 RELATIONS = (
     "xIntent", "xNeed", "xReact", "oReact", "xWant", "oWant", "xAttr", "xEffect", "oEffect", "HinderedBy", "isAfter",
@@ -78,7 +78,7 @@ class Extractor(Protocol):
     def signature(self) -> str:
         """Short text that changes whenever the tuples may."""
 
-    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item, in the order of :func:`in_order`; the same alone as in a batch."""
 
 

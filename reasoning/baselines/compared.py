@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...graph.errors import InputError
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ...graph.item import Item
+from ..score import BatchScoring, Evidence, Piece, Score, Signature
 
 NO_REFERENCE = "no reference is given"
 NO_RESPONSE = "the response is blank"
@@ -36,7 +37,7 @@ class Compared(BatchScoring):
     name: str
     signature: Signature
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses against their references; ``explain`` adds the pieces."""
         pairs = [Pair(item.response, tuple(text for text in item.references if text.strip())) for item in items]
         compared = iter(self.compare([pair for pair in pairs if pair.response.strip() and pair.references], explain))

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...graph.errors import InputError
+from ...graph.item import Item
 from ..likelihood import DEFAULT_MODEL, CausalModel, open_causal
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ..score import BatchScoring, Evidence, Piece, Score, Signature
 
 VERSION = 1
 
@@ -67,7 +68,7 @@ class Fed(BatchScoring):
         parts = (("model", self.model.signature), ("quality", self.quality), ("scope", self.scope))
         return Signature(self.name, parts, VERSION)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score many responses; ``explain`` adds a piece for each follow-up."""
         dialogues = [(*item.history, item.response) for item in items for _ in self._weights]
         said = [text for _ in items for text, _ in self._weights]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..score import BatchScoring, CheckedItem, Evidence, Score, Signature
+from ...graph.item import Item
+from ..score import BatchScoring, Evidence, Score, Signature
 from ..words import count_words
 
 VERSION = 1
@@ -22,7 +23,7 @@ class Length(BatchScoring):
     def __init__(self) -> None:
         self.signature = Signature(self.name, (("words", "runs-with-letter-or-digit"),), VERSION)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:  # noqa: ARG002
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:  # noqa: ARG002
         """Count the words of each response, as :func:`tacit.reasoning.words.count_words` does."""
         return [Score(float(count_words(item.response)), Evidence(), self.signature) for item in items]
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.item import Item
 from ...graph.model import Assertion
 from ...graph.model import Path as Edge
 from ...graph.names import concept_uri
 from ..linking import Mention
-from ..score import CheckedItem, Piece
+from ..score import Piece
 from .checkpoint import Checkpoint, open_checkpoint
 from .graph import RELATION, AssociationGraph, Ids
 from .parts import Measure, PartMetric, Turn, said
@@ -44,7 +45,7 @@ class Association:
         """The graph of associations."""
         return (("associations", self.digest), *((("worth", "average"),) if self.graph.counted else ()))
 
-    def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
+    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure each response against the last turn that says something."""
         return [self._one(said(item)[-1], item.response, explain) for item in items]
 

@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...graph.item import Item
 from ..cache import LruCache
 from ..likelihood import CausalModel, TokenLosses, open_causal
-from ..score import CheckedItem, Piece
+from ..score import Piece
 from .parts import Measure, PartMetric, said
 
 DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
@@ -57,7 +58,7 @@ class Expectation:
         """The language model, whatever its folder is called."""
         return (("language_model", self.model.files.digest),)
 
-    def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
+    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure how much the last four turns that say something save on each response."""
         asked = [(transcript([turn.text for turn in said(item)[-RECENT:]]), f" {one_line(item.response)}") for item in items]
         costs = self._costs([*asked, *((transcript([]), response) for _, response in asked)])

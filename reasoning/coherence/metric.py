@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ...graph.errors import InputError
+from ...graph.item import Item
 from ..encoder import CACHE_SIZE
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
+from ..score import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from .association import Association
 from .checkpoint import EXPECTATION, Checkpoint, Weights, open_checkpoint, open_encoder_of, open_language_model_of
 from .expectation import Expectation
@@ -50,7 +51,7 @@ class Coherence(BatchScoring):
         parts = (("checkpoint", self._digest), *models, ("parts", "+".join(self.weights.parts)))
         return Signature(self.name, parts, VERSION)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses; one after nothing has no score."""
         signature = self.signature
         heard = [item for item in items if said(item)]

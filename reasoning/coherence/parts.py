@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from math import nan
 from typing import NamedTuple, Protocol
 
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ...graph.item import Item
+from ..score import BatchScoring, Evidence, Piece, Score, Signature
 
 NO_HISTORY = "nothing is said before the response"
 
@@ -41,7 +42,7 @@ class Part(Protocol):
     def depends(self) -> tuple[tuple[str, str], ...]:
         """What its numbers depend on besides the text, by name, as signatures have it."""
 
-    def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
+    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure responses that are not blank, after histories that say something; ``explain`` adds the pieces."""
 
 
@@ -59,7 +60,7 @@ class PartMetric(BatchScoring):
         """Signature of every score it gives, without the reference."""
         return Signature(self.name, self.part.depends, self.part.version)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses; those after nothing, and those that the part cannot judge, have no score."""
         signature = self.signature
         measures = iter(self.part.measure([item for item in items if said(item)], explain))
@@ -76,6 +77,6 @@ def items_at_a_time(parts: Iterable[Part], most: int = BatchScoring.together) ->
     return min(most, *(int(getattr(part, "together", most)) for part in parts))
 
 
-def said(item: CheckedItem) -> list[Turn]:
+def said(item: Item) -> list[Turn]:
     """Return the turns of the history that say something, oldest first."""
     return [Turn(place, text) for place, text in enumerate(item.history) if text.strip()]

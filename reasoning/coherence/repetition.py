@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..score import CheckedItem, Piece
+from ...graph.item import Item
+from ..score import Piece
 from .parts import Measure, PartMetric, said
 from .terms import words_of
 
@@ -28,11 +29,11 @@ class Repetition:
     version = 2
     depends: tuple[tuple[str, str], ...] = (("turns", str(TURNS)), ("words", str(LEAST_WORDS)), ("overlap", f"{LOW}-{HIGH}"))
 
-    def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
+    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Compare each response with the last turns."""
         return [self._one(item, explain) for item in items]
 
-    def _one(self, item: CheckedItem, explain: bool) -> Measure:
+    def _one(self, item: Item, explain: bool) -> Measure:
         words = Counter(word.text for word in words_of(item.response))
         if words.total() < LEAST_WORDS:
             return Measure(0.0)

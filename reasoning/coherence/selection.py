@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.item import Item
 from ..encoder import CACHE_SIZE, TextEncoder
-from ..score import CheckedItem, Piece
+from ..score import Piece
 from .checkpoint import Checkpoint, open_checkpoint, open_encoder_of
 from .head import TURNS, SelectionHead
 from .parts import Measure, PartMetric, Turn, said
@@ -40,7 +41,7 @@ class Selection:
         """The encoder and the head."""
         return (("encoder", self.encoder.signature), ("head", self.digest))
 
-    def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
+    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure how well each response fits the last two turns that say something."""
         contexts = [said(item)[-TURNS:][::-1] for item in items]
         texts = dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in _texts(item, turns))
@@ -62,7 +63,7 @@ def _pieces(summands: Sequence[float], turns: Sequence[Turn]) -> tuple[Piece, ..
     return (*heard, always)
 
 
-def _texts(item: CheckedItem, turns: Sequence[Turn]) -> list[str]:
+def _texts(item: Item, turns: Sequence[Turn]) -> list[str]:
     """The texts that have to be encoded for one response."""
     return [item.response, *(turn.text for turn in turns)]
 

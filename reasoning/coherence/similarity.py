@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.item import Item
 from ..encoder import CACHE_SIZE, TextEncoder, open_encoder
-from ..score import CheckedItem, Piece
+from ..score import Piece
 from .parts import Measure, PartMetric, said
 
 
@@ -30,7 +31,7 @@ class Similarity:
         """The encoder."""
         return (("encoder", self.encoder.signature),)
 
-    def measure(self, items: Sequence[CheckedItem], explain: bool) -> list[Measure]:
+    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Compare each response with the last turn that says something."""
         last = [said(item)[-1] for item in items]
         texts = [text for item, turn in zip(items, last, strict=True) for text in (turn.text, item.response)]

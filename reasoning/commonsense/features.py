@@ -16,10 +16,10 @@ import numpy as np
 
 from ...graph.counting import COUNTS, Count
 from ...graph.errors import InputError, ModelError
+from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
 from ..language import Analyser, open_analyser
-from ..score import CheckedItem
 from ..words import count_words
 from .regressor import FEATURES, Matrix
 from .triples import TripleFeatures
@@ -69,7 +69,7 @@ class FeatureExtractor:
         parts = self.triples.signature_parts if self.triples else ()
         return (*parts, ("language_model", self.language_model.signature)) if self.language_model else parts
 
-    def values(self, items: Sequence[CheckedItem]) -> Matrix:
+    def values(self, items: Sequence[Item]) -> Matrix:
         """Return the features of each item, shape ``(len(items), len(self.features))``.
 
         Counts and words are whole numbers, 0 or more; losses are in nats per token. An empty response has 0 words and, since a

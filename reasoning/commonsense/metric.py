@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph.errors import InputError, ModelError
+from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..language import Analyser, is_english
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature, no_score
+from ..score import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..words import count_words
 from .features import LOSSES, FeatureExtractor, open_features
 from .modelfile import load_regressor
@@ -71,7 +72,7 @@ class Commonsense(BatchScoring):
         parts = (*self.features.signature_parts, ("features", self.model.variant), ("model", self.model.digest))
         return Signature(self.name, parts, VERSION)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score many responses; ``explain`` adds the Shapley values and the triples."""
         if not items:
             return []
@@ -97,7 +98,7 @@ class Commonsense(BatchScoring):
         counts = [value for name, value in zip(self.model.features, values, strict=True) if name in _HOPS]
         return NO_TRIPLE if counts and not any(counts) else ""
 
-    def _pieces(self, item: CheckedItem, values: Matrix, shares: Matrix, base: float) -> tuple[Piece, ...]:
+    def _pieces(self, item: Item, values: Matrix, shares: Matrix, base: float) -> tuple[Piece, ...]:
         """Return what a score is made of: the mean over the background, and each feature with what it rests on."""
         known = Piece("base", base, base, name=f"mean of {len(self.model.background)} responses")
         rows = zip(self.model.features, values.tolist(), shares.tolist(), strict=True)
@@ -110,7 +111,7 @@ class Commonsense(BatchScoring):
         """Return what a feature is called in an explanation."""
         return _CALLED[feature].format(count=self.features.triples.count if self.features.triples else "")
 
-    def _rests_on(self, item: CheckedItem, name: str, value: float, share: float) -> tuple[Piece, ...]:
+    def _rests_on(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:
         """Return the triples behind a count, which share what it is worth; those not named stand together in the last piece."""
         triples = self.features.triples
         if name not in _HOPS or triples is None or not value:

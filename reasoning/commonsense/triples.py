@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 
 from ...graph.counting import COUNTS, Count, count_triples_many, counted_chains
 from ...graph.errors import InputError
+from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..cache import LruCache
 from ..grounding import first_mentions, latest_mentions
 from ..language import Analyser
 from ..linking import Linker
-from ..score import CheckedItem, Piece
+from ..score import Piece
 
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
 
@@ -77,7 +78,7 @@ class TripleFeatures:
             *sorted(self.linker.options.items()),
         )
 
-    def counts(self, items: Sequence[CheckedItem]) -> NDArray[np.float64]:
+    def counts(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return the one-hop and the two-hop counts of each item, shape ``(len(items), 2)``; whole numbers, 0 or more.
 
         All distinct turns are linked together, and each distinct pair of sets is counted once.
@@ -99,7 +100,7 @@ class TripleFeatures:
                 self._counts.put(sides, known[sides])
         return np.array([known[sides] for sides in asked], dtype=np.float64).reshape(len(items), 2)
 
-    def _sides(self, items: Sequence[CheckedItem]) -> list[_Sides]:
+    def _sides(self, items: Sequence[Item]) -> list[_Sides]:
         """Return the concepts of each item's history and of its response, in a fixed order."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         linked = zip(turns, self.linker.link_batch(turns), strict=True)
@@ -109,7 +110,7 @@ class TripleFeatures:
             for item in items
         ]
 
-    def evidence(self, item: CheckedItem, hops: Literal[1, 2], limit: int | None = 10) -> list[Piece]:
+    def evidence(self, item: Item, hops: Literal[1, 2], limit: int | None = 10) -> list[Piece]:
         """Return what was counted for ``item``, one piece for each pair (its strongest chain) or triple, strongest first.
 
         Args:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import InputError, ModelError
+from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..encoder import TextEncoder, open_encoder
 from ..language import Analyser, is_english, open_analyser
 from ..linking import Linker
-from ..score import BatchScoring, CheckedItem, Evidence, Piece, Score, Signature
+from ..score import BatchScoring, Evidence, Piece, Score, Signature
 from .checkpoint import Checkpoint, load_checkpoint
 from .dialogue_graph import DialogueGraph, Floats, build, edge_weights
 from .keywords import KeywordFinder, Keywords
@@ -90,14 +91,14 @@ class Grade(BatchScoring):
         )  # fmt: skip
         return Signature(self.name, parts, VERSION)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score many responses; ``explain`` adds the changes, the paths and the attention."""
         scores: list[Score] = []
         for start in range(0, len(items), TOGETHER):
             scores += self._together(items[start : start + TOGETHER], explain)
         return scores
 
-    def graphs(self, items: Sequence[CheckedItem]) -> list[tuple[Keywords, DialogueGraph]]:
+    def graphs(self, items: Sequence[Item]) -> list[tuple[Keywords, DialogueGraph]]:
         """Return the keywords and the dialogue graph of each item: what the graph branch reads, before tensors."""
         from .tensors import context_of
 
@@ -112,7 +113,7 @@ class Grade(BatchScoring):
             made.append((keywords, build(self.graph, *sides)))
         return made
 
-    def _together(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+    def _together(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score items whose texts are read together; the network takes those of like size at a time, to pad little."""
         import torch
 
@@ -165,7 +166,7 @@ class Grade(BatchScoring):
         begun: Floats = self.checkpoint.model.start(torch.from_numpy(self.around.rows(concepts))).numpy()
         return lambda some: begun[[place[concept] for concept in some]]
 
-    def _texts(self, items: Sequence[CheckedItem]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
+    def _texts(self, items: Sequence[Item]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
         """Return what gives the utterance branch the texts of some of the items, by place.
 
         Each distinct turn goes through a frozen encoder once, all of them together.

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ...graph.errors import InputError, ModelError
+from ...graph.item import Item
 from ..accent.prompts import LEAST_LENGTH, NONE, answer, prompt, within
 from ..accent.tuples import RELATIONS
 from ..extras import need
 from ..modelfile import check_folder, new_folder
 from ..models import find_model, open_model
-from ..score import CheckedItem, check_item
 
 RECORD = "accent.json"
 
@@ -96,7 +96,7 @@ class Trained:
 
 
 def examples_of(
-    rows: Sequence[Row], *, nones: int = 5, seed: int = 42, fit: Callable[[CheckedItem], CheckedItem] = lambda item: item
+    rows: Sequence[Row], *, nones: int = 5, seed: int = 42, fit: Callable[[Item], Item] = lambda item: item
 ) -> list[Example]:
     """Return the examples by relation: the tuples of all dialogues, then ``nones`` dialogues without one of the relation.
 
@@ -107,7 +107,7 @@ def examples_of(
     """
     if nones < 0:
         raise InputError(f"{nones} examples of the answer None make no sense; give 0 or more")
-    items = [fit(check_item(row.history, row.response)) for row in rows]
+    items = [fit(Item(row.history, row.response)) for row in rows]
     rng = random.Random(seed)
     found = []
     for relation in RELATIONS:

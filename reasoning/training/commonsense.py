@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...graph.errors import InputError
+from ...graph.item import Item
 from ..commonsense.features import FeatureExtractor
 from ..commonsense.regressor import Matrix, Regressor
 from ..evaluation import Agreement, Judged, evaluate
-from ..score import CheckedItem
 from .fitting import Recipe, fit, to_regressor
 from .folds import Places, Round, conversations, k_folds, random_splits
 
@@ -141,7 +141,7 @@ def train_commonsense(
     ratings = np.array([one.rating for one in rated], dtype=np.float64)
     check_ratings(ratings)
     groups, rounds = plan.divide([(one.history, one.response) for one in rated], seed)
-    values = _values([CheckedItem(tuple(one.history), one.response) for one in rated], features, tell)
+    values = _values([Item(tuple(one.history), one.response) for one in rated], features, tell)
     predictions = out_of_fold(values, ratings, rounds, features.features, plan.recipe(recipe), seed, tell)
     judged = [
         Judged(one.dataset, None, one.rating, {"commonsense": prediction})
@@ -217,7 +217,7 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
     return found
 
 
-def _values(items: Sequence[CheckedItem], features: FeatureExtractor, tell: Progress) -> Matrix:
+def _values(items: Sequence[Item], features: FeatureExtractor, tell: Progress) -> Matrix:
     """Return the features of all items, batch by batch."""
     parts = []
     for start in range(0, len(items), _BATCH):

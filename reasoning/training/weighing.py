@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...graph.item import Item
 from ..coherence.checkpoint import PARTS
 from ..coherence.parts import Part, items_at_a_time
-from ..score import CheckedItem
 
 Dialogue = tuple[str, ...]
 Labels = NDArray[np.int64]
@@ -32,7 +32,7 @@ _STRENGTH = 1.0
 class Contrasts:
     """Responses in their context, 1 for a true one and 0 for another."""
 
-    items: list[CheckedItem]
+    items: list[Item]
     labels: Labels
 
 
@@ -57,20 +57,20 @@ def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Ge
     A copy has lost one word in ten, since the copies that systems make are seldom exact.
     """
     places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
-    items: list[CheckedItem] = []
+    items: list[Item] = []
     labels: list[int] = []
     for number, turn in places:
         history, response = dialogues[number][:turn], dialogues[number][turn]
         other, elsewhere = places[int(random.integers(len(places)))]
         while other == number:
             other, elsewhere = places[int(random.integers(len(places)))]
-        items += [CheckedItem(history, response), CheckedItem(history, dialogues[other][elsewhere])]
+        items += [Item(history, response), Item(history, dialogues[other][elsewhere])]
         labels += [1, 0]
         if random.random() < copies:
             recent = history[-RECENT:]
             words = recent[int(random.integers(len(recent)))].split()
             kept = [word for word in words if random.random() >= _LOST] or words
-            items.append(CheckedItem(history, " ".join(kept)))
+            items.append(Item(history, " ".join(kept)))
             labels.append(0)
     return Contrasts(items, np.array(labels))
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.commands.exploring import cookbook
 from tacit.api.opening import resolve
 from tacit.api.service import create_app
+from tacit.cypher import cookbook
 from tacit.graph import InputError, KnowledgeGraph, QueryInvalid, QueryRefused, QueryTimeout, open_graph, open_index
 from tacit.graph.names import text_of
 from tacit.loaders import read_items
@@ -132,8 +132,8 @@ def test_a_line_that_holds_no_item_keeps_its_place(client: Any, tmp_path: Path) 
     )
     rows = list(client.score_file(path))
     assert [row.id for row in rows] == ["1", None, "3/2"]
-    assert rows[1].error is not None
-    assert rows[1].error.startswith("line 2: not JSON")
+    assert rows[1].line == 2
+    assert str(rows[1].fault).startswith("line 2: not JSON")
     with pytest.raises(InputError, match=r"some\.jsonl\.gz:2: not JSON"):
         list(client.score_file(path, strict=True))
 

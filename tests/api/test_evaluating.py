@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
-from tacit.reasoning import BatchScoring, CheckedItem, Evidence, MetricKind, Score, Signature, load_metric, registry
+from tacit.reasoning import BatchScoring, Evidence, Item, MetricKind, Score, Signature, load_metric, registry
 
 Tacit = Callable[..., Any]
 
@@ -36,7 +36,7 @@ class Tiny(BatchScoring):
     def __init__(self) -> None:
         self.signature = Signature(self.name, (), 1)
 
-    def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:  # noqa: ARG002
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:  # noqa: ARG002
         return [Score(self.value(item.response), Evidence(), self.signature) for item in items]
 
     @staticmethod

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tacit.api.report import collected
 from tacit.api.report.collected import EXTREMES, Collected
 from tacit.api.report.histogram import counted
-from tacit.api.scale.finished import scored_before
 from tacit.api.scale.plan import Part, Plan
+from tacit.api.scale.running import read_scores
 from tacit.api.scale.work import Work
 from tacit.graph.errors import InputError
 from tacit.loaders import Item, ItemError
@@ -30,15 +30,16 @@ CHROMIUM = shutil.which("chromium")
 values = st.lists(st.floats(-1e6, 1e6) | st.just(nan), min_size=1, max_size=60)
 
 
-def row(number: int, value: float) -> tuple[Item, ItemScores]:
+def row(number: int, value: float) -> ItemScores:
     score = Score(value, Evidence(), Signature("m", (), 1))
-    return Item(f"i{number}", ("before",), f"said {number}"), ItemScores(f"i{number}", {"m": score})
+    item = Item(("before",), f"said {number}", id=f"i{number}")
+    return ItemScores(item.id, {"m": score}, item=item)
 
 
 def fed(numbers: list[float], seed: int = 0) -> Collected:
     kept = Collected(["m"], seed)
     for number, value in enumerate(numbers):
-        kept.add(*row(number, value))
+        kept.add(row(number, value))
     return kept
 
 
@@ -87,9 +88,9 @@ def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch)
 
 def test_lines_without_scores_are_counted() -> None:
     kept = Collected(["m"])
-    kept.add(None, ItemError(3, "no JSON"))
-    kept.add(Item("x", (), ""), ItemScores("x", error="too long"))
-    kept.add(*row(1, 0.5))
+    kept.add(ItemScores.without_item(ItemError(3, "no JSON")))
+    kept.add(ItemScores("x", error="too long", item=Item((), "", id="x")))
+    kept.add(row(1, 0.5))
     assert (kept.tally.errors, kept.tally.scored, len(kept.listed)) == (2, 1, 1)
 
 
@@ -168,14 +169,14 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
 def test_an_output_of_another_file_is_no_ground_for_a_report(tacit: Tacit, evil: Path, tmp_path: Path) -> None:
     output = tmp_path / "s.jsonl"
     assert tacit("score", evil, "--metrics", "length", "--output", output).status == 0
-    rows = list(scored_before(Plan(str(evil), ("length",), {}), output))
+    rows = list(read_scores(Plan(str(evil), ("length",), {}), output))
     assert len(rows) == 13
-    assert [item is None for item, _ in rows] == [False] * 12 + [True]
+    assert [row.item is None for row in rows] == [False] * 12 + [True]
     lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
     for changed in (lines[1:], lines[:-1], lines[::-1], [*lines, lines[0]]):
         output.write_text("".join(changed), encoding="utf-8")
         with pytest.raises(InputError, match="as it is now; score it again"):
-            list(scored_before(Plan(str(evil), ("length",), {}), output))
+            list(read_scores(Plan(str(evil), ("length",), {}), output))
 
 
 def test_a_report_goes_where_nothing_else_is_written(tacit: Tacit, sample_graph: str, evil: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.scale import sheets
+from tacit.api.scale import rows as sheets
 from tacit.api.scale.plan import Part, Plan
 from tacit.api.scale.shards import Shard, read_shards
 from tacit.api.scale.work import Work

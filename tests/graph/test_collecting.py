@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 from tacit.graph.collecting import rare_cycle_search
-from tacit.reasoning.score import BatchScoring, CheckedItem, Evidence, Score, Signature
+from tacit.graph.item import Item
+from tacit.reasoning.score import BatchScoring, Evidence, Score, Signature
 
 
 def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:
@@ -51,7 +52,7 @@ def test_scoring_searches_rarely() -> None:
     before, within = gc.get_threshold(), []
 
     class Watching(BatchScoring):
-        def score_checked(self, items: Sequence[CheckedItem], explain: bool) -> list[Score]:
+        def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
             within.append((len(items), explain, gc.get_threshold()[0]))
             return [score] * len(items)
 

@@ -14,23 +14,27 @@ from tacit.graph.errors import InputError
 from tacit.loaders import Dialogue, Item, ItemError, read_dialogues, read_items
 
 
+def item_of(id: str, history: tuple[str, ...], response: str, references: tuple[str, ...] = ()) -> Item:
+    return Item(history, response, references, id)
+
+
 @pytest.mark.parametrize(
     ("line", "items"),
     [
-        ('{"history": ["a", "b"], "response": "c"}', [Item("1", ("a", "b"), "c")]),
-        ('{"history": "a\\nb\\n", "response": "c"}', [Item("1", ("a", "b"), "c")]),
-        ('{"history": [], "response": "c"}', [Item("1", (), "c")]),
-        ('{"history": "", "response": ""}', [Item("1", (), "")]),
-        ('{"id": "d", "history": ["a"], "response": "c"}', [Item("d", ("a",), "c")]),
-        ('{"id": 7, "history": ["a"], "response": "c", "rating": 3}', [Item("7", ("a",), "c")]),
-        ('{"id": "d", "turns": ["a", "b", "c"]}', [Item("d/2", ("a",), "b"), Item("d/3", ("a", "b"), "c")]),
-        ('{"turns": ["a", "b"]}', [Item("1/2", ("a",), "b")]),
-        ('{"context": "a\\nb", "response": "c"}', [Item("1", ("a", "b"), "c")]),
-        ('{"history": "a</UTT>b</UTT>", "response": "c"}', [Item("1", ("a", "b"), "c")]),
-        ('{"context": "a story", "turns": ["a", "b"]}', [Item("1/2", ("a",), "b")]),
+        ('{"history": ["a", "b"], "response": "c"}', [item_of("1", ("a", "b"), "c")]),
+        ('{"history": "a\\nb\\n", "response": "c"}', [item_of("1", ("a", "b"), "c")]),
+        ('{"history": [], "response": "c"}', [item_of("1", (), "c")]),
+        ('{"history": "", "response": ""}', [item_of("1", (), "")]),
+        ('{"id": "d", "history": ["a"], "response": "c"}', [item_of("d", ("a",), "c")]),
+        ('{"id": 7, "history": ["a"], "response": "c", "rating": 3}', [item_of("7", ("a",), "c")]),
+        ('{"id": "d", "turns": ["a", "b", "c"]}', [item_of("d/2", ("a",), "b"), item_of("d/3", ("a", "b"), "c")]),
+        ('{"turns": ["a", "b"]}', [item_of("1/2", ("a",), "b")]),
+        ('{"context": "a\\nb", "response": "c"}', [item_of("1", ("a", "b"), "c")]),
+        ('{"history": "a</UTT>b</UTT>", "response": "c"}', [item_of("1", ("a", "b"), "c")]),
+        ('{"context": "a story", "turns": ["a", "b"]}', [item_of("1/2", ("a",), "b")]),
         (
             '{"history": ["dogs\'}) DETACH DELETE n //"], "response": "\\u0000"}',
-            [Item("1", ("dogs'}) DETACH DELETE n //",), "\0")],
+            [item_of("1", ("dogs'}) DETACH DELETE n //",), "\0")],
         ),
     ],
 )
@@ -53,7 +57,7 @@ def test_bad_lines_stand_in_their_place(tmp_path: Path, line: str) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(f'{{"turns": ["a", "b"]}}\n\n{line}\n{{"turns": ["a", "b"]}}\n')
     first, error, last = read_items(path)
-    assert (first, last) == (Item("1/2", ("a",), "b"), Item("4/2", ("a",), "b"))
+    assert (first, last) == (item_of("1/2", ("a",), "b"), item_of("4/2", ("a",), "b"))
     assert isinstance(error, ItemError)
     assert error.line == 3
     assert error.reason
@@ -64,12 +68,12 @@ def test_bad_lines_stand_in_their_place(tmp_path: Path, line: str) -> None:
 def test_bad_bytes_and_gzip(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"turns": ["\xff", "b"]}\n{"turns": ["a", "b"]}\n')[:-4])
-    assert list(read_items(path)) == [ItemError(1, "not UTF-8"), Item("2/2", ("a",), "b"), ItemError(3, "truncated gzip")]
+    assert list(read_items(path)) == [ItemError(1, "not UTF-8"), item_of("2/2", ("a",), "b"), ItemError(3, "truncated gzip")]
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b'{"turns": ["a", "b"]}')))
-    assert list(read_items("-")) == [Item("1/2", ("a",), "b")]
+    assert list(read_items("-")) == [item_of("1/2", ("a",), "b")]
 
 
 def test_mutated_lines_never_raise(tmp_path: Path) -> None:

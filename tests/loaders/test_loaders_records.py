@@ -19,15 +19,20 @@ from hypothesis import strategies as st
 from tacit.graph.errors import DamagedInput, InputError
 from tacit.loaders import Dialogue, Item, ItemError, Judgement, read_dialogues, read_items, read_judgements
 
+
+def item_of(id: str, history: tuple[str, ...], response: str, references: tuple[str, ...] = ()) -> Item:
+    return Item(history, response, references, id)
+
+
 ROWS = [
     {"id": "a", "history": ["Hi, you.", 'She said "no".'], "response": "I see; [really]?", "references": ["Oh.", "Ah."]},
     {"id": "b", "history": [], "response": "さくら\n🌸", "references": []},
     {"id": "c", "history": ["{x}\\"], "response": '\\"]', "references": ["r"]},
 ]
 ITEMS = [
-    Item("a", ("Hi, you.", 'She said "no".'), "I see; [really]?", ("Oh.", "Ah.")),
-    Item("b", (), "さくら\n🌸"),
-    Item("c", ("{x}\\",), '\\"]', ("r",)),
+    item_of("a", ("Hi, you.", 'She said "no".'), "I see; [really]?", ("Oh.", "Ah.")),
+    item_of("b", (), "さくら\n🌸"),
+    item_of("c", ("{x}\\",), '\\"]', ("r",)),
 ]
 
 
@@ -91,8 +96,8 @@ def test_every_form_gives_the_same_judgements(form: Callable[..., bytes], writte
 def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[bytes], Path]) -> None:
     turns = [{"id": "d", "turns": ["a", "b", "c"]}, {"id": "e", "turns": ["only one"]}]
     assert list(read_items(written(form(turns)))) == [
-        Item("d/2", ("a",), "b"),
-        Item("d/3", ("a", "b"), "c"),
+        item_of("d/2", ("a",), "b"),
+        item_of("d/3", ("a", "b"), "c"),
         ItemError(3 if form(turns)[:3] == b"ID," or form(turns)[:3] == b"ID\t" else 2,
                   "turns holds one text; a response needs a turn before it", id="e"),
     ]  # fmt: skip
@@ -104,8 +109,8 @@ def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[
         {"role": "assistant", "content": "See you."},
     ]
     assert list(read_items(written(form([{"id": "m", "messages": said}])), strict=True)) == [
-        Item("m/2", ("Hello.",), "Hi!"),
-        Item("m/4", ("Hello.", "Hi!", "Bye."), "See you."),
+        item_of("m/2", ("Hello.",), "Hi!"),
+        item_of("m/4", ("Hello.", "Hi!", "Bye."), "See you."),
     ]
     [whole] = read_dialogues(written(form([{"id": "m", "messages": said}])), strict=True)
     assert isinstance(whole, Dialogue)
@@ -119,14 +124,14 @@ def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[
 @pytest.mark.parametrize(
     ("line", "items"),
     [
-        ('{"messages": [{"role": "A", "content": "a"}, {"role": "B", "content": "b"}]}', [Item("1/2", ("a",), "b")]),
+        ('{"messages": [{"role": "A", "content": "a"}, {"role": "B", "content": "b"}]}', [item_of("1/2", ("a",), "b")]),
         (
             '{"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}, '
             '{"role": "assistant", "content": null, "tool_calls": []}, {"role": "tool", "content": "7"}, '
             '{"role": "assistant", "content": "b"}]}',
-            [Item("1/2", ("a",), "b")],
+            [item_of("1/2", ("a",), "b")],
         ),
-        ('{"messages": [{"role": "user", "content": "a"}], "response": "b"}', [Item("1", ("a",), "b")]),
+        ('{"messages": [{"role": "user", "content": "a"}], "response": "b"}', [item_of("1", ("a",), "b")]),
         ('{"id": "x", "messages": [{"role": "assistant", "content": "a"}]}', "messages holds no reply of the assistant to"),
         ('{"id": "x", "messages": [{"from": "human", "value": "a"}]}', "messages is not a list of objects with role and content"),
         ('{"id": "x", "messages": "hello"}', "messages is not a list of objects"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from tacit.graph.errors import InputError
+from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
 from tacit.reasoning.accent.extractors import extractor_options, open_extractor
 from tacit.reasoning.accent.keywords import make
 from tacit.reasoning.accent.tuples import Kind, Where
 from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.score import check_item
 
 from ..conftest import GraphOf
 
@@ -29,13 +29,13 @@ def rows() -> list[Assertion]:
 
 def test_pair_and_single(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     extractor = make(graph_of(rows()), pipeline=analyser)
-    found = extractor.extract_batch([check_item(["Hi.", "I have a dog."], "Let us walk to the park.")])[0]
+    found = extractor.extract_batch([Item(["Hi.", "I have a dog."], "Let us walk to the park.")])[0]
     assert [(one.head, one.relation, one.tail, one.kind) for one in found] == [
         ("PersonX adopts dogs", "xWant", "to walk in the park", Kind.PAIR)
     ]
     assert found[0].head_at == Where(1, 9, 12)
     assert found[0].tail_at is not None
-    single = extractor.extract_batch([check_item([], "I walk my dogs.")])[0]
+    single = extractor.extract_batch([Item([], "I walk my dogs.")])[0]
     assert {(one.head, one.tail, one.kind) for one in single} == {
         ("PersonX walks home", "to see the dog", Kind.SINGLE),
         ("PersonX adopts dogs", "to walk in the park", Kind.SINGLE),
@@ -44,13 +44,13 @@ def test_pair_and_single(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
 
 def test_words_count_and_not_letters(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     extractor = make(graph_of(rows()), pipeline=analyser)
-    assert extractor.extract_batch([check_item(["The arks are old."], "I am tired.")]) == [[]]
+    assert extractor.extract_batch([Item(["The arks are old."], "I am tired.")]) == [[]]
 
 
 @pytest.mark.parametrize("response", ["", "😀", "the of and", "ありがとう"])
 def test_no_keyword_no_tuple(graph_of: GraphOf, analyser: SpacyAnalyser, response: str) -> None:
     extractor = make(graph_of(rows()), pipeline=analyser)
-    assert extractor.extract_batch([check_item(["a dog"], response), check_item([], response)]) == [[], []]
+    assert extractor.extract_batch([Item(["a dog"], response), Item([], response)]) == [[], []]
 
 
 def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
@@ -61,14 +61,14 @@ def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyse
     graph = graph_of(
         [*many, Assertion(event_uri("PersonX sees a zebra"), "xWant", event_uri("to eat bread"), source="atomic2020")]
     )
-    item = check_item(["a dog and a zebra"], "eat your bread")
+    item = Item(["a dog and a zebra"], "eat your bread")
     kept = make(graph, pipeline=analyser, limit=2).extract_batch([item])[0]
     assert [one.head for one in kept] == ["PersonX sees a zebra", "PersonX sees a blue dog"]
     assert len(make(graph, pipeline=analyser, limit=0).extract_batch([item])[0]) == 5
 
 
 def test_more_turns_than_it_remembers(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
-    items = [check_item([f"dog number {number}"], "walk in the park") for number in range(5)]
+    items = [Item([f"dog number {number}"], "walk in the park") for number in range(5)]
     graph = graph_of(rows())
     assert make(graph, pipeline=analyser, cache_size=1).extract_batch(items) == make(graph, pipeline=analyser).extract_batch(
         items

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tacit.graph import WritableGraph, open_graph
 from tacit.graph.errors import InputError
+from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
@@ -17,7 +18,6 @@ from tacit.reasoning.accent.scorers.compact import to_bytes
 from tacit.reasoning.accent.scorers.tuplescore import Close, Triple, TupleScore
 from tacit.reasoning.accent.tails.source import KnownTail, Origin
 from tacit.reasoning.accent.tuples import EventTuple, Kind, Where
-from tacit.reasoning.score import CheckedItem
 
 from .accent_world import ToldComet, WordEncoder, world
 
@@ -34,7 +34,7 @@ class Told:
     def __init__(self, tuples: dict[str, list[EventTuple]]) -> None:
         self.tuples = tuples
 
-    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         return [self.tuples.get(item.response, []) for item in items]
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
+from tacit.graph.item import Item
 from tacit.reasoning.accent.events import head_form
 from tacit.reasoning.accent.rules import RuleExtractor, make
 from tacit.reasoning.accent.tuples import RELATIONS, EventTuple, Kind, Where
 from tacit.reasoning.parsing import Parser, open_parser
-from tacit.reasoning.score import CheckedItem, check_item
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def rules() -> RuleExtractor:
 
 def triples(rules: RuleExtractor, response: str, *history: str) -> set[tuple[str, str, str]]:
     """Head, relation and tail of every tuple of a response."""
-    return {one[:3] for one in rules.extract_batch([check_item(history, response)])[0]}
+    return {one[:3] for one in rules.extract_batch([Item(history, response)])[0]}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_cues_become_tuples(rules: RuleExtractor, history: str, response: str, w
 
 
 def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
-    item = check_item(["Hello.", "I made you a cake."], "Thank you! I will eat it because I am hungry.")
+    item = Item(["Hello.", "I made you a cake."], "Thank you! I will eat it because I am hungry.")
     found = rules.extract_batch([item])[0]
     thanks = next(one for one in found if one.tail == "PersonY thanks PersonX")
     assert (thanks.kind, thanks.head_at) == (Kind.PAIR, Where(1, 0, 17))
@@ -90,14 +90,14 @@ def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
 )
 @pytest.mark.parametrize("history", [[], [""], ["😀"], ["我喜欢狗。", "   "]])
 def test_any_text_is_read_and_most_noise_gives_nothing(rules: RuleExtractor, response: str, history: list[str]) -> None:
-    for one in rules.extract_batch([check_item(history, response)])[0]:
+    for one in rules.extract_batch([Item(history, response)])[0]:
         assert one.relation in RELATIONS
 
 
 @pytest.mark.parametrize("response", ["", "   ", "...", "😀 😀", "Hello!", "Yes."])
 def test_no_event_no_tuple(rules: RuleExtractor, response: str) -> None:
-    assert rules.extract_batch([check_item(["I like dogs."], response)]) == [[]]
-    assert rules.extract_batch([check_item([], response)]) == [[]]
+    assert rules.extract_batch([Item(["I like dogs."], response)]) == [[]]
+    assert rules.extract_batch([Item([], response)]) == [[]]
 
 
 def test_no_item_no_tuples(rules: RuleExtractor) -> None:
@@ -107,15 +107,15 @@ def test_no_item_no_tuples(rules: RuleExtractor) -> None:
 @pytest.mark.parametrize("unit", ["i went home because she was sad and ", "she said that ", "go and ", "a. ", "no ! "])
 def test_ten_thousand_words_are_read(rules: RuleExtractor, unit: str) -> None:
     response = " ".join((unit * 10_000).split()[:10_000])
-    found = rules.extract_batch([check_item(["I like dogs."], response)])[0]
+    found = rules.extract_batch([Item(["I like dogs."], response)])[0]
     assert all(len(one.tail.split()) < 40 for one in found)
 
 
 def test_what_a_batch_gives_is_what_each_item_gives(rules: RuleExtractor) -> None:
     items = [
-        check_item(["I lost my dog."], "I'm sorry to hear that. I will help you look for him."),
-        check_item([], "I want to go home because I am tired."),
-        check_item(["Do you swim?", "I lost my dog."], "That's terrible!"),
+        Item(["I lost my dog."], "I'm sorry to hear that. I will help you look for him."),
+        Item([], "I want to go home because I am tired."),
+        Item(["Do you swim?", "I lost my dog."], "That's terrible!"),
     ]
     together = rules.extract_batch(items)
     assert any(together)
@@ -134,14 +134,14 @@ def test_a_turn_is_parsed_once(rules: RuleExtractor, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Parser, "_words", count)
     extractor = RuleExtractor(Parser(rules.parser.nlp, "0"))
     parsed.clear()
-    items = [check_item(["We met in a far town."], "I liked it there."), check_item(["We met in a far town."], "So did I.")]
+    items = [Item(["We met in a far town."], "I liked it there."), Item(["We met in a far town."], "So did I.")]
     extractor.extract_batch(items)
     extractor.extract_batch(items)
     assert sorted(parsed) == ["I liked it there.", "So did I.", "We met in a far town."]
 
 
 def test_rules_that_are_right_by_chance_alone_are_left_out(rules: RuleExtractor) -> None:
-    item = check_item(["I bought a house last year."], "You should sell the house.")
+    item = Item(["I bought a house last year."], "You should sell the house.")
     found = {(candidate.rule, candidate.relation) for _, candidate in rules.candidates(item)}
     assert ("advice", "xWant") in found
     assert "xWant" not in {one.relation for one in rules.extract_batch([item])[0]}
@@ -167,7 +167,7 @@ def test_a_pipeline_without_a_parser_is_refused(tmp_path: Path) -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=2), st.text(max_size=80))
 def test_no_text_breaks_it(history: list[str], response: str) -> None:
-    found = make().extract_batch([CheckedItem(tuple(history), response)])[0]
+    found = make().extract_batch([Item(tuple(history), response)])[0]
     assert all(one.head and one.tail for one in found)
 
 
@@ -194,13 +194,13 @@ def test_a_question_without_a_verb_tells_of_no_event(rules: RuleExtractor, quest
 def test_a_thousand_real_responses_are_read(rules: RuleExtractor, data_dir: Path) -> None:
     with gzip.open(data_dir / "dialogues" / "dailydialog-test.jsonl.gz", "rt", encoding="utf-8") as file:
         dialogues = [json.loads(line)["turns"] for line in file][:150]
-    items = [check_item(turns[:number], turns[number]) for turns in dialogues for number in range(1, len(turns))][:1000]
+    items = [Item(turns[:number], turns[number]) for turns in dialogues for number in range(1, len(turns))][:1000]
     for item, tuples in zip(items, rules.extract_batch(items), strict=True):
         for one in tuples:
             _check(one, item)
 
 
-def _check(one: EventTuple, item: CheckedItem) -> None:
+def _check(one: EventTuple, item: Item) -> None:
     assert one.head == head_form(one.head)
     assert one.tail == head_form(one.tail)
     if one.relation[0] in "xo":
@@ -215,9 +215,9 @@ def _check(one: EventTuple, item: CheckedItem) -> None:
     assert 0 <= one.tail_at.start < one.tail_at.end <= len(item.response)
 
 
-def deco(data_dir: Path) -> list[CheckedItem]:
+def deco(data_dir: Path) -> list[Item]:
     """The dialogues of DECO's training set."""
     with gzip.open(data_dir / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         rows = json.load(file)
     turns = [tuple(turn.strip() for turn in row["history"].split("</UTT>") if turn.strip()) for row in rows]
-    return [check_item(history, row["response"].strip()) for history, row in zip(turns, rows, strict=True)]
+    return [Item(history, row["response"].strip()) for history, row in zip(turns, rows, strict=True)]

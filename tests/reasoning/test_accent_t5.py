@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tacit.graph.errors import InputError, ModelError
+from tacit.graph.item import Item
 from tacit.reasoning.accent.prompts import CLAUSES, LEAST_LENGTH, answer, as_tuple, prompt, read_answer, within
 from tacit.reasoning.accent.t5 import T5Extractor, make
 from tacit.reasoning.accent.tuples import RELATIONS, Kind
-from tacit.reasoning.score import check_item
 from tacit.reasoning.training.accent import Trained, examples_of, train_extractor
 
 from .tiny_t5 import save_tiny_t5
@@ -63,13 +63,13 @@ def extractor(trained: tuple[Path, Trained, Any]) -> T5Extractor:
 
 
 def test_the_prompt_has_the_layout_of_the_paper() -> None:
-    item = check_item(["Hi .", "Are you ok ?"], "Yes !")
+    item = Item(["Hi .", "Are you ok ?"], "Yes !")
     assert prompt("xNeed", item) == (
         "Extract event1 and event2 from the text where event2 needs to be true for event1 to take place. "
         "Utterance: Hi .</UTT>Are you ok ?</UTT>Yes !"
     )
     assert prompt("HinderedBy", item, "last").endswith("fails to happen because event2. Utterance: Are you ok ?</UTT>Yes !")
-    assert prompt("isAfter", check_item([], "Yes !")).endswith("Utterance: Yes !")
+    assert prompt("isAfter", Item([], "Yes !")).endswith("Utterance: Yes !")
     assert set(CLAUSES) == set(RELATIONS)
     with pytest.raises(InputError, match="all or last, not as 'some'"):
         prompt("xNeed", item, "some")
@@ -99,7 +99,7 @@ def test_an_answer_is_read_as_it_is_written() -> None:
 
 
 def test_the_kind_of_a_tuple_is_where_its_head_is_said() -> None:
-    item = check_item(["i lost my old dog"], "that makes me sad and i will cry")
+    item = Item(["i lost my old dog"], "that makes me sad and i will cry")
     assert as_tuple("oReact", "PersonX loses PersonX's dog", "PersonY be sad", item).kind is Kind.PAIR
     assert as_tuple("xEffect", "PersonX be sad", "PersonX cries", item) == (
         "PersonX is sad",
@@ -115,12 +115,12 @@ def test_what_is_too_long_loses_its_oldest_turns_then_its_end() -> None:
     def size(text: str) -> int:
         return len(text.split())
 
-    item = check_item(["a " * 60, "b " * 10], "c " * 20)
+    item = Item(["a " * 60, "b " * 10], "c " * 20)
     short = within(item, size, LEAST_LENGTH)
     assert short.history == item.history[1:]
     assert short.response == item.response
-    assert within(check_item([], "c " * 10_000), size, LEAST_LENGTH).response.split() == ["c"] * (LEAST_LENGTH // 2)
-    assert len(within(check_item([], "😀" * 10_000), len, LEAST_LENGTH).response) == LEAST_LENGTH // 2
+    assert within(Item([], "c " * 10_000), size, LEAST_LENGTH).response.split() == ["c"] * (LEAST_LENGTH // 2)
+    assert len(within(Item([], "😀" * 10_000), len, LEAST_LENGTH).response) == LEAST_LENGTH // 2
 
 
 def test_examples_are_all_tuples_and_some_none() -> None:
@@ -152,13 +152,13 @@ def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list
 
 
 def test_a_trained_model_extracts_what_it_learnt(extractor: T5Extractor) -> None:
-    found = extractor.extract_batch([check_item(row.history, row.response) for row in ROWS])
+    found = extractor.extract_batch([Item(row.history, row.response) for row in ROWS])
     for row, tuples in zip(ROWS, found, strict=True):
         assert [one[:3] for one in tuples] == [tuple(one) for one in row.tuples]
 
 
 def test_a_batch_gives_what_each_item_gives_and_asks_once(extractor: T5Extractor, monkeypatch: pytest.MonkeyPatch) -> None:
-    items = [check_item(row.history, row.response) for row in ROWS]
+    items = [Item(row.history, row.response) for row in ROWS]
     alone = make(model=extractor.files.folder, device="cpu", max_new_tokens=16, batch_tokens=1)
     assert [alone.extract_batch([item])[0] for item in items] == extractor.extract_batch(items)
     asked: list[str] = []
@@ -170,7 +170,7 @@ def test_a_batch_gives_what_each_item_gives_and_asks_once(extractor: T5Extractor
 
 @pytest.mark.parametrize("response", ["", "  ", "😀", "word " * 10_000, "ありがとう"])
 def test_any_text_is_read(extractor: T5Extractor, response: str) -> None:
-    found = extractor.extract_batch([check_item(["hello"] * 50, response)])
+    found = extractor.extract_batch([Item(["hello"] * 50, response)])
     assert len(found) == 1
     if not response.strip():
         assert found == [[]]

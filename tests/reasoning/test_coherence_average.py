@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph import ModelError
+from tacit.graph.item import Item
 from tacit.reasoning.coherence.association import Association
 from tacit.reasoning.coherence.graph import COUNTS, AssociationGraph, write_graph
 from tacit.reasoning.coherence.terms import terms_of, words_of
-from tacit.reasoning.score import check_item
 from tacit.reasoning.training.associations import count_associations
 
 TURNS = (
@@ -81,7 +81,7 @@ def test_the_value_is_the_mean_over_all_pairs_of_terms(pairs: list[tuple[str, st
 
     with tempfile.TemporaryDirectory() as folder:
         part = Association(written(Path(folder), [*pairs, *PAIRS]), "d")
-        found, told = (part.measure([check_item((last,), response)], explain)[0] for explain in (False, True))
+        found, told = (part.measure([Item((last,), response)], explain)[0] for explain in (False, True))
     assert found.value == pytest.approx(oracle([*pairs, *PAIRS], last, response), abs=2e-3)  # weights are half floats
     assert told.value == found.value
     assert sum(piece.share for piece in told.pieces) == pytest.approx(told.value, abs=1e-9)
@@ -90,7 +90,7 @@ def test_the_value_is_the_mean_over_all_pairs_of_terms(pairs: list[tuple[str, st
 def test_the_evidence_is_edges_and_terms_that_no_edge_leads_to(tmp_path: Path) -> None:
     part = Association(written(tmp_path, PAIRS), "d")
     assert part.depends == (("associations", "d"), ("worth", "average"))
-    (measure,) = part.measure([check_item(("my dog is sick",), "call the vet , are they ?")], True)
+    (measure,) = part.measure([Item(("my dog is sick",), "call the vet , are they ?")], True)
     by_name = {piece.response.text: piece for piece in measure.pieces if piece.response}
     for_it, against = by_name["vet"], by_name["they"]
     assert for_it.share > 0 > against.share

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import InputError, ModelError
+from tacit.graph.item import Item
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric
 from tacit.reasoning.commonsense.features import FeatureExtractor, open_features
@@ -24,7 +25,7 @@ from tacit.reasoning.explanation import explain
 from tacit.reasoning.judgeable import BLANK, FOREIGN, KEYWORDS
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.likelihood import CausalModel, open_causal
-from tacit.reasoning.score import CheckedItem, Piece, Score
+from tacit.reasoning.score import Piece, Score
 from tacit.reasoning.words import count_words
 
 from ..oracle import OracleGraph
@@ -73,7 +74,7 @@ def test_the_score_is_the_models_word_on_the_features(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel, variant: str, count: str
 ) -> None:
     metric = metric_over(oracle, analyser, language_model, variant, count)
-    items = [CheckedItem(tuple(history), response) for history, response in ITEMS]
+    items = [Item(tuple(history), response) for history, response in ITEMS]
     columns = {
         **dict(zip(FEATURES, TripleFeatures(oracle, analyser, count=count).counts(items).T, strict=False)),  # type: ignore[arg-type]
         "length": np.array([float(count_words(item.response)) for item in items]),
@@ -88,7 +89,7 @@ def test_the_score_is_the_models_word_on_the_features(
 
 def test_features_by_hand(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     metric = metric_over(graph, analyser, None, "symbolic")
-    rows = metric.features.values([CheckedItem(tuple(history), response) for history, response in ITEMS[:4]])
+    rows = metric.features.values([Item(tuple(history), response) for history, response in ITEMS[:4]])
     # dog -Desires-> bone; puppy -IsA-> dog -Desires-> food; dog -Desires-> food, and over it dessert and refrigerator; dog is dog
     assert rows.tolist() == [[1, 0, 4], [0, 1, 6], [1, 2, 9], [0, 0, 5]]
 
@@ -197,7 +198,7 @@ def test_what_cannot_be_judged_has_no_score_and_says_so(
 
 def test_a_feature_that_is_no_number_gives_no_score(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     class Broken(FeatureExtractor):
-        def values(self, items: Sequence[CheckedItem]) -> np.ndarray:
+        def values(self, items: Sequence[Item]) -> np.ndarray:
             found = super().values(items)
             found[0, 2] = np.nan
             return found
@@ -289,7 +290,7 @@ def test_losses_are_asked_for_once(language_model: CausalModel) -> None:
             return language_model.losses(dialogues)
 
     extractor = FeatureExtractor(VARIANTS["neural"], language_model=Counting())  # type: ignore[arg-type]
-    items = [CheckedItem((), "hello"), CheckedItem(("hi",), "hello"), CheckedItem(("hi",), "bye")]
+    items = [Item((), "hello"), Item(("hi",), "hello"), Item(("hi",), "bye")]
     first = extractor.values(items)
     assert (extractor.values(items[::-1])[::-1] == first).all()
     assert asked == [4]  # hello, hi + hello, bye, hi + bye; the first item's two losses are one

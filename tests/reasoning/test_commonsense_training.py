@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError
+from tacit.graph.item import Item
 from tacit.reasoning.commonsense.features import FeatureExtractor
 from tacit.reasoning.commonsense.modelfile import from_bytes, to_bytes
 from tacit.reasoning.commonsense.regressor import Matrix
-from tacit.reasoning.score import CheckedItem
 from tacit.reasoning.training.commonsense import Plan, contrast, out_of_fold, train_commonsense
 from tacit.reasoning.training.commonsense_card import card
 from tacit.reasoning.training.fitting import Recipe
@@ -184,7 +184,7 @@ class Related(FeatureExtractor):
         super().__init__(LENGTH)
         self.features = ("one_hop",)
 
-    def values(self, items: Sequence[CheckedItem]) -> Matrix:
+    def values(self, items: Sequence[Item]) -> Matrix:
         return np.array([[float(len({*item.history[-1].split()} & {*item.response.split()}))] for item in items])
 
 

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tacit.graph import KnowledgeGraph, WritableGraph, open_index
 from tacit.graph.claims import claim_query
+from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.model import Path as GraphPath
 from tacit.graph.names import concept_uri, event_uri
-from tacit.loaders import Item, read_atomic, read_conceptnet, read_items
+from tacit.loaders import read_atomic, read_conceptnet, read_items
 from tacit.reasoning import Evidence, Explanation, Piece, Reasoner, Score, Signature
 from tacit.reasoning.accent.metric import Accent
 from tacit.reasoning.accent.scorers.tuplescore import Close, Triple, TupleScore
@@ -26,7 +27,6 @@ from tacit.reasoning.accent.tails.table import open_table
 from tacit.reasoning.accent.tuples import EventTuple, Kind
 from tacit.reasoning.explanation import Claim
 from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.score import CheckedItem
 
 from .accent_world import world
 from .pictures import all_pieces, explanations
@@ -135,7 +135,7 @@ class Tuples:
     def __init__(self, tuples: Sequence[Triple]) -> None:
         self.tuples = [EventTuple(head, relation, tail, Kind.SINGLE) for head, relation, tail in tuples]
 
-    def extract_batch(self, items: Sequence[CheckedItem]) -> list[list[EventTuple]]:
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         return [self.tuples for _ in items]
 
 

@@ -130,11 +130,11 @@ def test_an_explanation_adds_up_and_names_paths(metric: Grade) -> None:
 def test_leaving_a_keyword_out_is_what_the_network_says_without_it(metric: Grade) -> None:
     """The change of a keyword is the score minus that of a graph built without it, by another way."""
     import torch
+    from tacit.graph.item import Item
     from tacit.reasoning.grade.dialogue_graph import build
     from tacit.reasoning.grade.tensors import graph_tensors
-    from tacit.reasoning.score import check_item
 
-    item = check_item(["The cat is at home.", "My dog is hungry."], "Give it a bone.")
+    item = Item(["The cat is at home.", "My dog is hungry."], "Give it a bone.")
     score = metric.score_checked([item], explain=True)[0]
     keywords, _ = metric.graphs([item])[0]
     context, response = ([one.mention.concept for one in side] for side in (keywords.context, keywords.response))

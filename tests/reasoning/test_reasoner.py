@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from tacit.graph import Assertion, Graph, open_graph
 from tacit.graph.errors import GraphNotFound, GraphUnavailable, InputError, MissingExtra, ModelError
+from tacit.graph.item import Item
 from tacit.reasoning import Reasoner, load_metric
 from tacit.reasoning import cache as memory
 from tacit.reasoning.language import SpacyAnalyser, Token, load_pipeline
-from tacit.reasoning.score import CheckedItem, Evidence, Metric, Score, Signature
+from tacit.reasoning.score import Evidence, Metric, Score, Signature
 
 from ..oracle import OracleGraph
 
@@ -138,7 +139,7 @@ class Picky:
     def score_batch(self, items: Sequence[Any], *, explain: bool = False) -> list[Score]:  # noqa: ARG002
         scores = []
         for item in items:
-            response = CheckedItem(*item).response
+            response = item.response if isinstance(item, Item) else item[1]
             self.seen.append(response)
             if response in self.errors:
                 raise self.errors[response]

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.counting import COUNTS, Count, count_triples_many
 from tacit.graph.errors import InputError
+from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.commonsense.triples import TripleFeatures
 from tacit.reasoning.language import SpacyAnalyser, Token
-from tacit.reasoning.score import CheckedItem, check_item
 
 from ..oracle import OracleGraph
 
@@ -39,8 +39,8 @@ GOLDEN = [
 ]
 
 
-def item(history: Sequence[str], response: str) -> CheckedItem:
-    return check_item(list(history), response)
+def item(history: Sequence[str], response: str) -> Item:
+    return Item(list(history), response)
 
 
 @pytest.mark.parametrize(("history", "response", "one", "two"), GOLDEN)

@@ -60,8 +60,8 @@ def tell_left_out(file: str, faults: Sequence[str]) -> None:
 
 def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rated]:
     """Return the judgements of a file that can be scored; what is wrong with the others goes to ``faults``."""
+    from ....graph.item import Item
     from ....loaders import Judgement, read_judgements
-    from ....reasoning.score import check_item
 
     found: list[Rated] = []
     for row in read_judgements(file, strict=strict, rating=rating):
@@ -69,7 +69,7 @@ def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rat
             faults.append(f"row {row.line}: {row.reason}")
             continue
         try:
-            check_item(row.history, row.response)
+            Item(row.history, row.response)
             found.append(row)
         except InputError as error:
             if strict:
@@ -80,9 +80,9 @@ def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rat
 
 def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Rated]:
     """Return the responses of a dialogue file, each in its own place and in another's."""
-    from ....loaders import ItemError, read_items
+    from ....graph.item import ItemError
+    from ....loaders import read_items
     from ....loaders.judgements import dataset_name
-    from ....reasoning.score import check_item
     from ....reasoning.training.commonsense import contrast
 
     items = []
@@ -90,12 +90,7 @@ def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Ra
         if isinstance(row, ItemError):
             faults.append(f"line {row.line}: {row.reason}")
             continue
-        try:
-            items.append(check_item(row.history, row.response)[:2])
-        except InputError as error:
-            if strict:
-                raise
-            faults.append(f"item {row.id}: {error}")
+        items.append((row.history, row.response))
     return list(contrast(items, seed, dataset_name(file))) if items else []
 
 

@@ -74,7 +74,7 @@ def many_sided() -> Explanation:
 def report(reasoner: Reasoner, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A page with pictures of metrics, of one with everything in it, and of a distribution."""
     told = {**reasoner.explain(HISTORY, RESPONSE), "all": many_sided()}
-    body = explained_page([(Item("1", HISTORY, RESPONSE), told, None)])
+    body = explained_page([(Item(HISTORY, RESPONSE, id="1"), told, None)])
     drawn = f'<div class="scroll">{histogram([0.1, 0.2, 0.2, 0.9], "grounding")}</div>'
     file = tmp_path_factory.mktemp("pictures") / "report.html"
     file.write_text(body.replace("</main>", f"{drawn}</main>"), encoding="utf-8")

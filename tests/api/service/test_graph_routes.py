@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.commands.exploring import cookbook
+from tacit.api.schema import assertion_row, neighbour_row, path_row
 from tacit.api.service.service import Service
 from tacit.api.service.settings import Settings
-from tacit.api.terminal.rows import assertion_row, neighbour_row, path_row
+from tacit.cypher import cookbook
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.store import Store
 from tacit.reasoning import Reasoner

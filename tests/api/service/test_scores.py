@@ -135,11 +135,11 @@ class Scripted:
     def score_batch(self, items: Any, *, explain: bool = False) -> list[Score]:
         assert explain in (False, True)
         for item in items:
-            if item[1] == "gone":
+            if item.response == "gone":
                 raise GraphUnavailable("the server went away")
-            if item[1] == "fault":
+            if item.response == "fault":
                 raise RuntimeError("a secret of the dialogue")
-        return [Score(float("nan") if item[1] == "nan" else 1.0, Evidence(), self.signature) for item in items]
+        return [Score(float("nan") if item.response == "nan" else 1.0, Evidence(), self.signature) for item in items]
 
 
 def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., Asked], index: KnowledgeGraph) -> None:

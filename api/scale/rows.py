@@ -1,27 +1,49 @@
-"""Rows as columns: the schema in which scores stand in Parquet, and one file of many shards in row groups of bounded size.
+"""Rows of scores as they are written and read back: JSON lines, and Parquet in row groups of bounded size.
 
-Columns: ``id`` (text; null where a record of the input holds no item and has no id), ``line`` (its number, only for records
-without an item), for each metric ``score.<metric>`` (double; null where it cannot judge), ``percentile.<metric>`` (double,
-0..100; null without a reference), ``note.<metric>`` (text, as a dictionary; why it cannot judge, else null) and
-``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all went well), and with evidence ``evidence``, by
-metric, as JSON text.
+A line of JSON is :meth:`tacit.reasoning.ItemScores.to_dict`. Columns of Parquet: ``id`` (text; null where a record of the input
+holds no item and has no id), ``line`` (its number, only for records without an item), for each metric ``score.<metric>`` (double;
+null where it cannot judge), ``percentile.<metric>`` (double, 0..100; null without a reference), ``note.<metric>`` (text, as a
+dictionary; why it cannot judge, else null) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all
+went well), and with evidence ``evidence``, by metric, as JSON text.
 """
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ..terminal.screen import json_text
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ...loaders.dialogues import ItemError
     from ...reasoning.scoring import ItemScores
 
 GROUP_ROWS = 50_000
 GROUP_BYTES = 64 << 20
+_AT_A_TIME = 10_000
+
+
+class Form(Enum):
+    """How rows are written."""
+
+    JSONL = "jsonl"
+    GZIP = "jsonl.gz"
+    PARQUET = "parquet"
+
+    @classmethod
+    def of(cls, output: Path) -> Form:
+        """Return the form that the output's name ends in, JSON lines where it ends in none."""
+        return {".parquet": cls.PARQUET, ".gz": cls.GZIP}.get(output.suffix, cls.JSONL)
+
+
+def json_line(row: ItemScores, explain: bool) -> str:
+    """Return a row as one line of JSON, with the evidence when ``explain``."""
+    return json_text(row.to_dict(explain)) + "\n"
 
 
 def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
@@ -40,7 +62,7 @@ def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
     return pa.schema([*fields, pa.field("evidence", pa.string())] if explain else fields)
 
 
-def packed(rows: Iterable[ItemScores | ItemError], names: Sequence[str], explain: bool) -> bytes:
+def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> bytes:
     """Return ``rows`` as an Arrow stream, in which they wait for the others of their file."""
     import pyarrow as pa
 
@@ -86,15 +108,10 @@ def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
     yield pa.concat_tables(held).unify_dictionaries() if held else schema.empty_table()
 
 
-def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
+def _columns(row: ItemScores, explain: bool) -> dict[str, Any]:
     """One row by column; what is left out is null."""
-    from ...loaders import ItemError
-    from ..terminal.screen import json_text
-
-    if isinstance(row, ItemError):
-        return {"id": row.id, "line": row.line, "error": row.reason}
     if row.error is not None:
-        return {"id": row.id, "error": row.error}
+        return {"id": row.id, "line": row.line, "error": row.error}
     columns: dict[str, Any] = {"id": row.id}
     for name, score in row.scores.items():
         columns[f"score.{name}"] = None if isnan(score.value) else score.value
@@ -104,3 +121,37 @@ def _columns(row: ItemScores | ItemError, explain: bool) -> dict[str, Any]:
     if explain:
         columns["evidence"] = json_text({name: score.evidence.to_dict() for name, score in row.scores.items()})
     return columns
+
+
+def read_lines(output: Path, form: Form) -> Iterator[ItemScores]:
+    """Yield the rows of JSON lines, without their evidence."""
+    import orjson
+
+    with gzip.open(output) if form is Form.GZIP else output.open("rb") as file:
+        for line in file:
+            yield _row(orjson.loads(line))
+
+
+def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
+    """Yield the rows of a Parquet file, a few at a time in memory, without their evidence."""
+    import pyarrow.parquet as pq
+
+    kinds = ("score", "percentile", "note", "signature")
+    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in kinds)]
+    with pq.ParquetFile(output) as file:
+        for batch in file.iter_batches(_AT_A_TIME, columns=columns):
+            for sheet in batch.to_pylist():
+                row = {name: sheet[name] for name in ("id", "line", "error") if sheet[name] is not None}
+                row["scores"] = {name: sheet[f"score.{name}"] for name in names}
+                row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
+                row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
+                row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
+                yield _row(row)
+
+
+def _row(row: dict[str, Any]) -> ItemScores:
+    """A row from its plain values."""
+    from ...reasoning.scoring import ItemScores
+
+    row.pop("evidence", None)
+    return ItemScores.from_dict(row)

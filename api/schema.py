@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...graph.names import text_of
+from ..graph.names import text_of
 
 if TYPE_CHECKING:
-    from ...graph.model import Assertion, GraphCounts, LoadEntry, Neighbour, Path
+    from ..graph.model import Assertion, GraphCounts, LoadEntry, Neighbour, Path
 
 
 def assertion_row(assertion: Assertion) -> dict[str, Any]:
