@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ...graph.errors import InputError, ModelError
+import numpy as np
+
+from ...graph.errors import InputError
 from ...graph.item import Item
 from ..accent.prompts import LEAST_LENGTH, NONE, answer, prompt, within
 from ..accent.tuples import RELATIONS
 from ..extras import need
 from ..modelfile import check_folder, new_folder
 from ..models import find_model, open_model
+from .loop import Plan, checkpoints_of, digest_of, fit, forget
 
 RECORD = "accent.json"
 
@@ -75,7 +78,7 @@ class Trained:
 
     Attributes:
         model: what it was fine-tuned from; dialogues, tuples, nones: numbers of examples.
-        loss: mean negative log-likelihood of the answers' tokens over the last pass, in nats.
+        loss: mean negative log-likelihood of the answers' tokens over the batches of the last pass, in nats.
         digest: of the weights, configuration and tokenizer.
     """
 
@@ -161,7 +164,6 @@ def train_extractor(
         raise InputError(
             f"{epochs} passes over batches of {batch_size} at {learning_rate:g} train nothing; give more than 0 of each"
         )
-    torch = need("torch", "neural")
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")
 
@@ -169,10 +171,13 @@ def train_extractor(
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     examples = examples_of(rows, nones=nones, seed=seed, fit=lambda item: within(item, size, max_length))
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        loss = _fit(opened, tokenizer, examples, epochs, batch_size, learning_rate, seed, progress)
-    opened.eval()
+    each = -(-len(examples) // min(batch_size, len(examples)))
+    plan = Plan(each * epochs, batch_size, learning_rate, seed, warmup=0.0, decay=0.0, look_every=each)
+    read = f"{files.digest} {digest_of([(one.source, one.target) for one in examples])}"
+    state = fit(
+        opened, _loss(opened, tokenizer, examples), len(examples), plan, checkpoints_of(place), data=read, progress=progress
+    )
+    loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
     trained = Trained(
         files.name, len(rows), len(examples) - empty, empty, epochs, batch_size, learning_rate, seed, loss, digest=""
@@ -180,43 +185,16 @@ def train_extractor(
     return _save(place, opened, tokenizer, trained, nones, data, command)
 
 
-def _fit(
-    model: Any,
-    tokenizer: Any,
-    examples: Sequence[Example],
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    seed: int,
-    progress: Progress | None,
-) -> float:
-    """Train ``model`` and return the mean loss of a token over the last pass."""
+def _loss(model: Any, tokenizer: Any, examples: Sequence[Example]) -> Callable[[Sequence[int], np.random.Generator], Any]:
+    """From the numbers of a batch to the mean loss of its answers' tokens."""
     torch = need("torch", "neural")
     encoded = _encoded(tokenizer, examples)
-    rng = random.Random(seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
-    total = epochs * -(-len(encoded) // batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / total))
-    model.train()
-    done, summed, tokens = 0, 0.0, 0
-    for _ in range(epochs):
-        summed, tokens = 0.0, 0
-        for batch in _batches(encoded, batch_size, rng):
-            inputs = {name: value.to(model.device) for name, value in _padded(batch, tokenizer, torch).items()}
-            loss = model(**inputs).loss
-            value = loss.item()
-            if value != value:
-                raise ModelError("the loss is no number, so nothing is learnt; try a lower --learning-rate")
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            optimizer.zero_grad()
-            size = sum(len(target) for _, target in batch)
-            done, summed, tokens = done + 1, summed + value * size, tokens + size
-            if progress is not None:
-                progress(done, total, value)
-    return summed / tokens
+
+    def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
+        padded = _padded([encoded[number] for number in batch], tokenizer, torch)
+        return model(**{name: value.to(model.device) for name, value in padded.items()}).loss
+
+    return loss
 
 
 def _encoded(tokenizer: Any, examples: Sequence[Example]) -> list[tuple[list[int], list[int]]]:
@@ -224,16 +202,6 @@ def _encoded(tokenizer: Any, examples: Sequence[Example]) -> list[tuple[list[int
     sources = tokenizer([example.source for example in examples], verbose=False)["input_ids"]
     targets = tokenizer(text_target=[example.target for example in examples], verbose=False)["input_ids"]
     return list(zip(sources, targets, strict=True))
-
-
-def _batches(
-    encoded: Sequence[tuple[list[int], list[int]]], size: int, rng: random.Random
-) -> Iterator[list[tuple[list[int], list[int]]]]:
-    """Every example once, in an order of its own."""
-    order = list(range(len(encoded)))
-    rng.shuffle(order)
-    for first in range(0, len(order), size):
-        yield [encoded[place] for place in order[first : first + size]]
 
 
 def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch: Any) -> dict[str, Any]:
@@ -259,4 +227,5 @@ def _save(
         lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
         card = _CARD.format(**values, per_relation=per_relation, data=lines, command=command)
         (fresh / "README.md").write_text(card, encoding="utf-8")
+    forget(output)
     return Trained(**values)

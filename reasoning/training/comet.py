@@ -19,7 +19,7 @@ from ..accent.tails.writers import CausalWriter, Seq2SeqWriter, open_writer
 from ..extras import need
 from ..layers import learn_on_top
 from ..models import find_model, quiet
-from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
+from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 
@@ -91,7 +91,7 @@ def train_comet(
     watch = Losses(plan, progress)
     digest = digest_of(rows)
     data = f"{digest} {files.digest} {layers} {half}"
-    start = fit(writer.model, _loss(writer, rows, half), len(rows), plan, output, data=data, progress=watch)
+    state = fit(writer.model, _loss(writer, rows, half), len(rows), plan, checkpoints_of(output), data=data, progress=watch)
     base = Path(model).name if Path(model).exists() else str(model)
     more = (f" --layers {layers}" if layers else "") + (" --dtype bfloat16" if half else "")
     card = _CARD.format(
@@ -101,7 +101,13 @@ def train_comet(
         relations=", ".join(relations), first=watch.first, last=watch.last,
     )  # fmt: skip
     write_model(writer.model.half() if isinstance(writer, CausalWriter) else writer.model, writer.tokenizer, card, output)
-    return {"triples": len(rows), "relations": relations, "began_at": start, "first_loss": watch.first, "last_loss": watch.last}
+    return {
+        "triples": len(rows),
+        "relations": relations,
+        "began_at": state.began,
+        "first_loss": watch.first,
+        "last_loss": watch.last,
+    }
 
 
 def _name_relations(writer: Seq2SeqWriter, relations: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ curve that it would have had.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from torch import Tensor
 from ...graph.errors import InputError
 from ..grade.layers import drop_edges
 from ..grade.model import GradeModel, Graphs
+from . import loop
 from .grade_material import Material
-from .grade_state import State, load_state, load_weights, save_state, save_weights
+from .loop import Plan, State
 
 Told = Callable[[str, int, int], object]
 
@@ -30,7 +31,7 @@ class Recipe:
 
     Attributes:
         seed: of weights, order, dropout and dropped edges. epochs: passes over the pairs. batch: pairs a step.
-        rate: Adam's, after a warm-up over the first ``warmup`` of all steps, then falling to 0 in a line.
+        rate: the highest, after a warm-up over the first ``warmup`` of all steps, then falling linearly to 0.
         margin: by which a true response is to score higher. clip: longest gradient. drop_edge: share of edges dropped.
         looks: how many times an epoch the development pairs are looked at, and the state saved.
     """
@@ -61,40 +62,29 @@ def fit(model: GradeModel, material: Material, recipe: Recipe, folder: Path, tol
     """Train ``model`` and leave it with the weights of the lowest development loss, ready to be asked, on the CPU.
 
     Args:
-        folder: for the state; a training that stands there goes on.
+        folder: for checkpoints; a training that was killed continues from there.
         told: told what is being done, how far it is and how far it goes.
         device: as torch names it; on a GPU in bfloat16 where weights allow.
     """
     recipe.check()
-    train = np.flatnonzero(~material.pairs.dev)
-    dev = np.flatnonzero(material.pairs.dev)
+    train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
     each = -(-len(train) // recipe.batch)
-    total = each * recipe.epochs
-    model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.rate)
-    state = load_state(folder, model, optimizer)
     every = max(each // recipe.looks, 1)
-    losses: list[float] = []
-    with torch.random.fork_rng(devices=[]):
-        while state.step < total:
-            epoch, at = divmod(state.step, each)
-            order = np.random.default_rng([recipe.seed, 5, epoch]).permutation(train)
-            places = order[at * recipe.batch : (at + 1) * recipe.batch]
-            losses.append(
-                _step(model, material, places.tolist(), recipe, optimizer, _rate(recipe, state.step, total), state.step)
-            )
-            state.step += 1
-            told("training", state.step, total)
-            if state.step % every == 0 or state.step == total:
-                row = {"step": float(state.step), "loss": float(np.mean(losses)), **look(model, material, dev, recipe)}
-                losses = []
-                state.curve.append(row)
-                if row["dev_loss"] < state.best:
-                    state.best, state.best_step = row["dev_loss"], state.step
-                    save_weights(folder / "best.safetensors", model)
-                save_state(folder, state, model, optimizer)
-    load_weights(folder / "best.safetensors", model)
-    model.cpu().eval()
+    plan = Plan(
+        each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=0.0, clip=recipe.clip,
+        look_every=every,
+    )  # fmt: skip
+    model.to(device)
+
+    def loss(batch: Sequence[int], random: np.random.Generator) -> Tensor:
+        generator = torch.Generator().manual_seed(int(random.integers(2**62)))
+        return _loss(_scores(model, material, train[batch].tolist(), generator, recipe), recipe.margin)
+
+    state = loop.fit(
+        model, loss, len(train), plan, folder, data=f"{recipe}", look=lambda: look(model, material, dev, recipe),
+        progress=lambda step, steps, _: told("training", step, steps),
+    )  # fmt: skip
+    model.cpu()
     return state
 
 
@@ -109,29 +99,6 @@ def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], re
             wins.append((scores[:, :1] > scores[:, 1:]).float())
     share = torch.cat(wins).mean(0).tolist()
     return {"dev_loss": float(torch.cat(losses).mean())} | {f"dev_wins_{n}": one for n, one in enumerate(share, 1)}
-
-
-def _step(
-    model: GradeModel,
-    material: Material,
-    places: list[int],
-    recipe: Recipe,
-    optimizer: torch.optim.Optimizer,
-    rate: float,
-    step: int,
-) -> float:
-    """Make one step; return its loss."""
-    model.train()
-    torch.manual_seed(recipe.seed * 1_000_003 + step)
-    generator = torch.Generator().manual_seed(recipe.seed * 1_000_003 + step)
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    optimizer.zero_grad()
-    loss = _loss(_scores(model, material, places, generator, recipe), recipe.margin)
-    loss.backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-    optimizer.step()
-    return float(loss.detach())
 
 
 def _scores(
@@ -154,9 +121,3 @@ def _loss(scores: Tensor, margin: float, *, mean: bool = True) -> Tensor:
     """Margin ranking: max(0, margin - s(true) + s(false)), the mean over false ones, and over pairs with ``mean``."""
     each = torch.relu(margin - scores[:, :1] + scores[:, 1:]).mean(1)
     return each.mean() if mean else each
-
-
-def _rate(recipe: Recipe, step: int, total: int) -> float:
-    """Adam's rate at a step: up in a line over the warm-up, then down in a line to 0."""
-    warm = max(int(recipe.warmup * total), 1)
-    return recipe.rate * (min((step + 1) / warm, 1.0) if step < warm else (total - step) / max(total - warm, 1))

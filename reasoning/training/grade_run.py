@@ -29,8 +29,8 @@ from .grade import Recipe, fit, look
 from .grade_material import Material, find_keywords
 from .grade_negatives import embedding_negatives, lexical_negatives, random_negatives
 from .grade_pairs import Pairs, make_pairs
-from .grade_state import State
 from .grade_turns import TurnVectors
+from .loop import State
 
 Told = Callable[[str, int, int], object]
 

@@ -4,7 +4,9 @@ twice. Two files grow at their end: vectors first, then the texts they belong to
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ..encoder import TextEncoder
+from .loop import STATE
 
 Halves = NDArray[np.float16]
 
@@ -64,3 +67,14 @@ class TurnVectors:
         if not self._count:
             return np.zeros((0, self._width), np.float16)
         return np.memmap(self._vectors, np.float16, "r", shape=(self._count, self._width))
+
+
+def forget(folder: Path) -> None:
+    """Delete the states and the turns that a training kept in ``folder``, and the folder when it holds nothing else."""
+    if not folder.is_dir():
+        return
+    for inner in folder.iterdir():
+        if inner.is_dir() and ((inner / STATE).is_file() or (inner / "vectors.f16").is_file()):
+            shutil.rmtree(inner, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()

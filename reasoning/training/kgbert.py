@@ -16,7 +16,7 @@ from ...graph.errors import InputError
 from ..accent.scorers.kgbert import MAX_LENGTH, reading
 from ..extras import need
 from ..models import find_model, open_config, open_model
-from .resumable import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, digest_of, fit, write_model
+from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 
@@ -63,14 +63,14 @@ def train_kgbert(
         opened, tokenizer = _opened(files, device)
     watch = Losses(plan, progress)
     digest = digest_of(rows)
-    start = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, output, data=digest, progress=watch)
+    state = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, checkpoints_of(output), data=digest, progress=watch)
     base = Path(model).name if Path(model).is_dir() else str(model)
     card = _CARD.format(
         name=output.name, base=base, steps=plan.steps, batch=plan.batch_size, rate=plan.rate, seed=plan.seed, triples=len(rows),
         graph=graph or "not named", digest=digest, first=watch.first, last=watch.last,
     )  # fmt: skip
     write_model(opened, tokenizer, card, output)
-    return {"triples": len(rows), "began_at": start, "first_loss": watch.first, "last_loss": watch.last}
+    return {"triples": len(rows), "began_at": state.began, "first_loss": watch.first, "last_loss": watch.last}
 
 
 def _opened(files: Any, device: str | None) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from ..extras import need
 from ..layers import count_layers, learn_on_top
 from ..likelihood import CausalModel, open_causal
 from .corpora import Dialogue, hold_out
-from .resumable import Losses, Plan, check_output, digest_of, fit, write_model
+from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model
 
 _LONGEST = 256
 _POOL = 512
@@ -126,7 +126,7 @@ def train_language_model(
     digest = digest_of(learnt)
     data = f"{digest} {reading} {half} {opened.files.digest}"
     watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
-    start = fit(opened.model, _loss(opened, batches, half), len(batches), plan, output, data=data, progress=watch)
+    state = fit(opened.model, _loss(opened, batches, half), len(batches), plan, checkpoints_of(output), data=data, progress=watch)
     for weight in opened.model.parameters():  # the numbers that are kept
         weight.data = weight.data.half().float()
     after = _nats(opened, asked, lambda done: progress("asking after", done, len(asked)))
@@ -140,8 +140,8 @@ def train_language_model(
     )  # fmt: skip
     write_model(opened.model.half(), opened.tokenizer, card, output)
     return {
-        "dialogues": len(learnt), "steps": reading.steps, "began_at": start, "first_loss": watch.first, "last_loss": watch.last,
-        "nats_before": before, "nats_after": after,
+        "dialogues": len(learnt), "steps": reading.steps, "began_at": state.began,
+        "first_loss": watch.first, "last_loss": watch.last, "nats_before": before, "nats_after": after,
     }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from ..accent.scorers.probe import Probe, from_bytes, to_bytes
 from ..layers import count_layers
 from ..likelihood import CausalModel
 from .folds import k_folds
-from .resumable import digest_of
+from .loop import digest_of
 
 FOLDS = 5
 PENALTIES = (0.3, 1.0, 3.0, 10.0)

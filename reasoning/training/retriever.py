@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..accent.scorers.retriever import Retriever
 from ..accent.scorers.support import Support
 from ..accent.statements import statement
 from ..extras import need
-from .resumable import NOTHING_TO_LEARN, digest_of
+from .loop import NOTHING_TO_LEARN, Plan, digest_of, fit
 
 Triple = tuple[str, str, str]
 Progress = Callable[[int, int, float], None]
@@ -33,7 +34,6 @@ _HIDDEN = 512
 _KEYS = 128
 _TEMPERATURE = 0.05
 _DROPOUT = 0.2
-_WARM_UP = 0.1
 _HELD_OUT = 0.02
 _RANKED = 200
 _BACKGROUND = 300
@@ -79,6 +79,7 @@ def train_retriever(
     *,
     encoder: tuple[str, str],
     facts: dict[str, Any] | None = None,
+    checkpoints: Path | None = None,
     progress: Progress | None = None,
 ) -> Compact:
     """Return a model that was trained on ``triples`` (head, relation, tail).
@@ -88,6 +89,7 @@ def train_retriever(
         vectors_of: texts to vectors of unit length, shape (texts, d), asked once; encoder: its name and signature.
         facts: more to write down in the model beside what is measured here: on triples of heads that were held out, the mean
             reciprocal rank of the right tail among 200.
+        checkpoints: a folder for them; a training that was killed continues from there.
         progress: told the step, the number of steps and the loss.
 
     Raises:
@@ -102,7 +104,10 @@ def train_retriever(
     vectors = vectors_of(data.texts)
     held = _held_out(data.rows, recipe.seed)
     learnt = data.rows[~held]
-    towers = _fit(learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, progress)
+    identity = f"{digest_of(kept)} {encoder}"
+    towers = _fit(
+        learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, checkpoints, identity, progress
+    )  # fmt: skip
     members = _pool(data.rows, len(wanted), recipe)
     known = [_known(data.rows, number, pool) for number, pool in enumerate(members)]
     used = np.unique(np.concatenate([part.ravel() for part in known]))
@@ -143,38 +148,38 @@ def _held_out(rows: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
 
 
 def _fit(
-    rows: NDArray[np.int64], vectors: Vectors, relations: int, recipe: Recipe, progress: Progress | None
+    rows: NDArray[np.int64],
+    vectors: Vectors,
+    relations: int,
+    recipe: Recipe,
+    checkpoints: Path | None,
+    data: str,
+    progress: Progress | None,
 ) -> tuple[Tower, Tower]:
     """Train the two towers."""
     torch = need("torch", "neural")
-    random = np.random.default_rng([recipe.seed, 1])
     by_relation = [part for number in range(relations) if len(part := rows[rows[:, 1] == number])]
     weights = np.array([len(part) for part in by_relation], dtype=np.float64) ** 0.75
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed)
-        parts = [_weights(torch, vectors.shape[1], relations) for _ in range(2)]
-        every = [weight for part in parts for weight in part.values()]
-        optimizer = torch.optim.AdamW(every, lr=recipe.rate, weight_decay=0.01)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step, recipe.steps))
-        for step in range(recipe.steps):
-            part = by_relation[int(random.choice(len(by_relation), p=weights / weights.sum()))]
-            batch = part[random.choice(len(part), min(recipe.batch_size, len(part)), replace=False)]
-            heads, tails = (
-                _run(torch, one, vectors[batch[:, side]], int(batch[0, 1])) for one, side in zip(parts, (0, 2), strict=True)
-            )
-            same = (batch[:, None, 0] == batch[None, :, 0]) | (batch[:, None, 2] == batch[None, :, 2])
-            np.fill_diagonal(same, False)
-            likeness = (heads @ tails.T / _TEMPERATURE).masked_fill(torch.from_numpy(same), -1e4)
-            right = torch.arange(len(batch))
-            ranked = torch.nn.functional.cross_entropy
-            loss = (ranked(likeness, right) + ranked(likeness.T, right)) / 2
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            if progress is not None:
-                progress(step + 1, recipe.steps, float(loss.detach()))
-    query, key = (Tower({name: weight.detach().numpy().copy() for name, weight in part.items()}) for part in parts)
+        towers = [torch.nn.ParameterDict(_weights(torch, vectors.shape[1], relations)) for _ in range(2)]
+
+    def loss(_: Sequence[int], random: np.random.Generator) -> Any:
+        part = by_relation[int(random.choice(len(by_relation), p=weights / weights.sum()))]
+        batch = part[random.choice(len(part), min(recipe.batch_size, len(part)), replace=False)]
+        heads, tails = (
+            _run(torch, one, vectors[batch[:, side]], int(batch[0, 1])) for one, side in zip(towers, (0, 2), strict=True)
+        )
+        same = (batch[:, None, 0] == batch[None, :, 0]) | (batch[:, None, 2] == batch[None, :, 2])
+        np.fill_diagonal(same, False)
+        likeness = (heads @ tails.T / _TEMPERATURE).masked_fill(torch.from_numpy(same), -1e4)
+        right = torch.arange(len(batch))
+        ranked = torch.nn.functional.cross_entropy
+        return (ranked(likeness, right) + ranked(likeness.T, right)) / 2
+
+    plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, schedule="cosine", clip=0)
+    fit(torch.nn.ModuleList(towers), loss, 1, plan, checkpoints, data=f"{data} {recipe}", progress=progress)
+    query, key = (Tower({name: weight.detach().numpy().copy() for name, weight in part.items()}) for part in towers)
     return query, key
 
 
@@ -182,20 +187,14 @@ def _weights(torch: Any, width: int, relations: int) -> dict[str, Any]:
     """The weights of a fresh tower."""
     shapes = {"in": (width, _HIDDEN), "bias": (_HIDDEN,), "relation": (relations, _HIDDEN), "out": (_HIDDEN, _KEYS)}
     spreads = {"in": width**-0.5, "bias": 0.0, "relation": 0.02, "out": _HIDDEN**-0.5}
-    return {name: (torch.randn(shape) * spreads[name]).requires_grad_() for name, shape in shapes.items()}
+    return {name: torch.randn(shape) * spreads[name] for name, shape in shapes.items()}
 
 
-def _run(torch: Any, weights: dict[str, Any], vectors: Vectors, relation: int) -> Any:
+def _run(torch: Any, weights: Any, vectors: Vectors, relation: int) -> Any:
     """A tower as :class:`tacit.reasoning.accent.scorers.compact.Tower` has it, with dropout."""
     hidden = torch.from_numpy(vectors) @ weights["in"] + weights["bias"] + weights["relation"][relation]
     hidden = torch.nn.functional.dropout(torch.nn.functional.silu(hidden), _DROPOUT)
     return torch.nn.functional.normalize(hidden @ weights["out"], dim=-1)
-
-
-def _share(step: int, steps: int) -> float:
-    """The share of the highest rate at ``step``: up in a line, down along a cosine."""
-    warm = max(1, round(_WARM_UP * steps))
-    return (step + 1) / warm if step < warm else 0.5 * (1 + np.cos(np.pi * (step - warm) / max(1, steps - warm)))
 
 
 def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArray[np.int64]]:

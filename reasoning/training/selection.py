@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..coherence.head import SelectionHead
 from ..extras import need
-from .towers import HeadSettings, Rows, Towers, share_of_rate
+from .loop import Plan, fit
+from .towers import HeadSettings, Rows, Towers
 
 Halves = NDArray[np.float16]
 
@@ -38,34 +39,19 @@ def train_head(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         towers = Towers(mean, scale, settings)
-        _run(towers, vectors, rows, np.random.default_rng(seed), progress)
+    if len(rows):
+
+        def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
+            some = rows[batch]
+            return towers.loss([_standard(towers, vectors, some[:, column]) for column in range(3)], some)
+
+        size = min(settings.batch, len(rows))
+        plan = Plan(settings.epochs * -(-len(rows) // size), size, settings.rate, seed, schedule="cosine", clip=0)
+        fit(
+            towers.module, loss, len(rows), plan, groups=towers.groups(settings.rate),
+            progress=None if progress is None else lambda step, steps, _: progress(step, steps),
+        )  # fmt: skip
     return towers.head()
-
-
-def _run(
-    towers: Towers, vectors: Halves, rows: Rows, random: np.random.Generator, progress: Callable[[int, int], object] | None
-) -> None:
-    """Train over all pairs, the last few of a round that fill no batch left out unless they are all there is."""
-    torch, settings = towers.torch, towers.settings
-    size = min(settings.batch, len(rows))
-    steps = settings.epochs * (len(rows) // size if size else 0)
-    if not steps:
-        return
-    optimiser = torch.optim.AdamW(towers.groups(settings.rate))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: share_of_rate(step, steps))
-    step = 0
-    for _ in range(settings.epochs):
-        order = random.permutation(len(rows))
-        for start in range(0, len(rows) - size + 1, size):
-            some = rows[order[start : start + size]]
-            loss = towers.loss([_standard(towers, vectors, some[:, column]) for column in range(3)], some)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            schedule.step()
-            step += 1
-            if progress is not None:
-                progress(step, steps)
 
 
 def _standard(towers: Towers, vectors: Halves, rows: Rows) -> Any:

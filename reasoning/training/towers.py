@@ -20,7 +20,6 @@ from ..extras import need
 
 Rows = NDArray[np.int64]
 
-_WARM = 0.1
 _TEMPERATURE = 0.05
 _SHARPEST = 100.0
 
@@ -62,6 +61,7 @@ class Towers:
         self.outer = nn.ModuleList(nn.Linear(settings.hidden, settings.width, bias=False) for _ in range(texts))
         for layer in self.outer:  # what is learnt starts from the linear maps
             nn.init.zeros_(layer.weight)
+        self.module = nn.ModuleList([self.context, self.response, self.inner, self.outer, nn.ParameterList([self.sharpness])])
 
     def weights(self) -> list[Any]:
         """The weights of all maps, without the sharpness."""
@@ -126,9 +126,3 @@ class Towers:
             inner, outer = (np.stack([array(layer.weight).T for layer in all_]) for all_ in (self.inner, self.outer))
             hidden = Hidden(inner, biases, outer)
         return SelectionHead(self.mean, self.scale, *context, *response, hidden=hidden)
-
-
-def share_of_rate(step: int, steps: int) -> float:
-    """Return the share of the highest learning rate at a step: up in a straight line, then down along a cosine."""
-    warm = max(1, int(_WARM * steps))
-    return (step + 1) / warm if step < warm else 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))

@@ -22,7 +22,7 @@ from tacit.reasoning.accent.tails.writers import CausalWriter, open_writer
 from tacit.reasoning.models import find_model
 from tacit.reasoning.training.comet import train_comet
 from tacit.reasoning.training.kgbert import train_kgbert
-from tacit.reasoning.training.resumable import Plan
+from tacit.reasoning.training.loop import Plan
 
 from .tiny_encoder import save_tiny_encoder
 
@@ -186,7 +186,7 @@ def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) ->
 def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no tails"):
         train_comet([], base, tmp_path / "model", Plan(1))
-    with pytest.raises(InputError, match="training takes"):
+    with pytest.raises(InputError, match="must be >= 1"):
         train_comet(TRIPLES, base, tmp_path / "model", Plan(0))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("keep me")

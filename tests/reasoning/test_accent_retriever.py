@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
@@ -61,19 +62,33 @@ def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
         assert right.value == pytest.approx(1.0, abs=0.01)
 
 
-def test_one_seed_gives_one_model(trained: Compact) -> None:
+def test_one_seed_gives_one_model_even_when_its_training_was_killed(
+    trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch")
+    from tacit.reasoning.training import retriever
     from tacit.reasoning.training.retriever import Recipe, train_retriever
 
-    again, other = (
-        train_retriever(
-            lesson(), ("xWant", "xAttr"), WordEncoder().encode, Recipe(steps=150, batch_size=64, parts=32, seed=seed),
-            encoder=("words", "words"),
-        )
-        for seed in (1, 2)
-    )  # fmt: skip
-    assert to_bytes(again) == to_bytes(trained)
-    assert to_bytes(other) != to_bytes(trained)
+    monkeypatch.setattr(retriever, "Plan", partial(retriever.Plan, keep_every=40))
+    steps: list[int] = []
+
+    def die(step: int, _: int, __: float) -> None:
+        steps.append(step)
+        if len(steps) == 100:
+            raise KeyboardInterrupt
+
+    def train(seed: int) -> Compact:
+        recipe = Recipe(steps=150, batch_size=64, parts=32, seed=seed)
+        return train_retriever(
+            lesson(), ("xWant", "xAttr"), WordEncoder().encode, recipe, encoder=("words", "words"), checkpoints=tmp_path / "c",
+            progress=die,
+        )  # fmt: skip
+
+    with pytest.raises(KeyboardInterrupt):
+        train(1)
+    assert to_bytes(train(1)) == to_bytes(trained)
+    assert steps[99:102] == [100, 81, 82]
+    assert to_bytes(train(2)) != to_bytes(trained)
 
 
 def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tacit.graph.item import Item
 from tacit.reasoning.accent.prompts import CLAUSES, LEAST_LENGTH, answer, as_tuple, prompt, read_answer, within
 from tacit.reasoning.accent.t5 import T5Extractor, make
 from tacit.reasoning.accent.tuples import RELATIONS, Kind
+from tacit.reasoning.training import accent
 from tacit.reasoning.training.accent import Trained, examples_of, train_extractor
 
 from .tiny_t5 import save_tiny_t5
@@ -177,12 +179,28 @@ def test_any_text_is_read(extractor: T5Extractor, response: str) -> None:
     assert extractor.extract_batch([]) == []
 
 
-def test_one_seed_gives_one_model(base: Path, tmp_path: Path) -> None:
-    digests = [
-        train_extractor(ROWS, base, tmp_path / str(number), nones=1, epochs=2, seed=seed).digest
-        for number, seed in enumerate((7, 7, 8))
-    ]
-    assert digests[0] == digests[1] != digests[2]
+def test_one_seed_gives_one_model_even_when_its_training_was_killed(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accent, "Plan", partial(accent.Plan, keep_every=2))
+    steps: list[int] = []
+
+    def die(step: int, _: int, __: float) -> None:
+        steps.append(step)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+
+    def train(name: str, seed: int, progress: Any = None) -> Trained:
+        return train_extractor(ROWS, base, tmp_path / name, nones=1, epochs=2, seed=seed, progress=progress)
+
+    whole, other = train("whole", 7), train("other", 8)
+    with pytest.raises(KeyboardInterrupt):
+        train("died", 7, die)
+    resumed = train("died", 7, die)
+    assert steps[:4] == [1, 2, 3, 3]
+    assert (resumed.digest, resumed.loss) == (whole.digest, whole.loss)
+    assert whole.digest != other.digest
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_the_signature_names_model_and_options(extractor: T5Extractor, trained: tuple[Path, Trained, Any]) -> None:

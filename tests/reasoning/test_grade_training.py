@@ -28,8 +28,8 @@ from tacit.reasoning.training.grade_card import card
 from tacit.reasoning.training.grade_negatives import embedding_negatives, lexical_negatives, random_negatives
 from tacit.reasoning.training.grade_pairs import Pairs, make_pairs, plain, without_judged
 from tacit.reasoning.training.grade_run import Sources, Trained, train_grade
-from tacit.reasoning.training.grade_state import forget
-from tacit.reasoning.training.grade_turns import TurnVectors
+from tacit.reasoning.training.grade_turns import TurnVectors, forget
+from tacit.reasoning.training.loop import STATE
 
 from .tiny_encoder import save_tiny_encoder
 from .tiny_grade import DIALOGUES
@@ -174,7 +174,7 @@ def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_pat
         np.testing.assert_array_equal(resumed.checkpoint.model.state_dict()[name].numpy(), tensor.numpy())
     other = run(sources, tmp_path / "broken", recipe=training.Recipe(seed=1, epochs=1, batch=16, rate=1e-2, looks=1))
     assert other.state.curve != whole.state.curve
-    for state in (tmp_path / "broken").rglob("state.safetensors"):
+    for state in (tmp_path / "broken").rglob(STATE):
         state.write_bytes(state.read_bytes()[:100])
     with pytest.raises(ModelError, match="to begin anew"):
         run(sources, tmp_path / "broken")

@@ -171,7 +171,7 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
 
 
 def test_what_cannot_be_trained_is_refused_before_the_work(model: Path, tmp_path: Path) -> None:
-    wrong = [(Reading(steps=0), "1 step"), (Reading(rate=-1.0), "rate above 0")]
+    wrong = [(Reading(steps=0), "must be >= 1"), (Reading(rate=-1.0), "learning rate > 0")]
     for reading, sentence in (*wrong, (Reading(layers=0), "2 layers"), (Reading(layers=3), "2 layers")):
         with pytest.raises(InputError, match=sentence):
             train_language_model(CORPORA, model, tmp_path / "out", reading)

@@ -121,7 +121,7 @@ def grade(
     from ....reasoning.training.grade import Recipe
     from ....reasoning.training.grade_card import card
     from ....reasoning.training.grade_run import train_grade
-    from ....reasoning.training.grade_state import forget
+    from ....reasoning.training.grade_turns import forget
 
     if hidden % 4:
         raise InputError(f"--hidden {hidden} does not part into 4 heads; give a multiple of 4")

@@ -48,7 +48,7 @@ def language_model(
     """
     from ....reasoning.coherence.expectation import DEFAULT_MODEL
     from ....reasoning.training.language_model import Reading, train_language_model
-    from ....reasoning.training.resumable import check_output
+    from ....reasoning.training.loop import check_output
     from ...terminal.screen import facts, print_json, show
 
     check_output(output)

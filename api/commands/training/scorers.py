@@ -54,6 +54,7 @@ def retriever(
     from ....reasoning.accent.tuples import RELATIONS
     from ....reasoning.encoder import DEFAULT_ENCODER
     from ....reasoning.modelfile import check_folder, new_folder
+    from ....reasoning.training.loop import checkpoints_of, forget
     from ....reasoning.training.retriever import Recipe, train_retriever
     from ....reasoning.training.retriever_card import LICENSE, card
 
@@ -73,13 +74,15 @@ def retriever(
         facts = {"graph": opener.table.digest, "sources": opener.table.sources}
         with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
             model = train_retriever(
-                triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, progress=lambda *_: meter.add(1)
+                triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, checkpoints=checkpoints_of(output),
+                progress=lambda step, total, _: meter.reach(step, total),
             )  # fmt: skip
     data = to_bytes(model)
     with new_folder(output) as fresh:
         (fresh / "README.md").write_bytes(card(model, len(data)).encode())
         (fresh / "LICENSE").write_bytes(LICENSE.encode())
         (fresh / FILE).write_bytes(data)
+    forget(output)
     say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
 
 
@@ -144,7 +147,7 @@ def _train(
     access: tuple[str | None, str | None, str | None],
 ) -> None:  # fmt: skip
     """Train a model of transformers on the triples of a graph's events."""
-    from ....reasoning.training.resumable import Plan, check_output
+    from ....reasoning.training.loop import Plan, check_output
 
     epochs, steps, batch_size, rate, seed, checkpoint_every = options
     if not epochs > 0:

@@ -1,0 +1,300 @@
+"""The training loop of all models that are trained with torch: order, learning rate, checkpoints, early stopping.
+
+The batch of a step and everything random in it depend on the seed and the number of the step alone, so a training that was
+killed continues from its last checkpoint to the weights that it would have had. A checkpoint is one file, replaced atomically,
+that holds weights, optimizer and what was measured; it lies in a folder beside the output and is deleted when the output is
+written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import InputError, ModelError
+from ..extras import need
+from ..modelfile import check_folder, new_file, new_folder
+from ..models import quiet
+
+Progress = Callable[[int, int, float], object]
+Loss = Callable[[Sequence[int], np.random.Generator], Any]
+
+NOTHING_TO_LEARN = "the graph holds no tails of events to learn from; load ATOMIC with: tacit load atomic2020 FILE --into GRAPH"
+
+STATE = "training.pt"
+"""The file of a checkpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a model is trained.
+
+    Attributes:
+        steps: optimizer steps, >= 1; batch_size: examples in each, >= 1.
+        rate: the highest learning rate. schedule: of transformers (``get_scheduler``), ``linear`` or ``cosine``; warmup: share of
+            the steps in which the rate rises from 0.
+        seed: of order, dropout and whatever the loss draws.
+        keep_every: steps between checkpoints; 0: none.
+        decay: AdamW's weight decay. clip: largest norm of the gradient; 0: any.
+        accumulate: parts that a batch is divided into, run one after the other to save memory.
+        look_every: steps between measurements; 0: none. patience: measurements without a better ``dev_loss`` after which training
+            stops early; 0: never.
+    """
+
+    steps: int
+    batch_size: int = 32
+    rate: float = 5e-5
+    seed: int = 0
+    keep_every: int = 500
+    schedule: str = "linear"
+    warmup: float = 0.1
+    decay: float = 0.01
+    clip: float = 1.0
+    accumulate: int = 1
+    look_every: int = 0
+    patience: int = 0
+
+    def check(self) -> None:
+        """Raise :class:`InputError` when a value is out of its range."""
+        if self.steps < 1 or self.batch_size < 1 or not self.rate > 0 or self.accumulate < 1 or not 0 <= self.warmup <= 1:
+            raise InputError("steps, batch size and parts of a batch must be >= 1, the learning rate > 0, the warm-up in 0..1")
+        if min(self.seed, self.keep_every, self.decay, self.clip, self.look_every, self.patience) < 0:
+            raise InputError("seed, steps between checkpoints, weight decay and clipping must be >= 0")
+
+
+@dataclass
+class State:
+    """How far a training is.
+
+    Attributes:
+        step: steps made. began: the step that this run continued from, 0 for a fresh start.
+        best, best_step: lowest ``dev_loss`` so far and its step. curve: a row for each measurement: ``step``, mean ``loss`` since
+            the one before, and what was measured.
+        losses: sum and number of the losses since the last measurement. weights: those of ``best_step``.
+    """
+
+    step: int = 0
+    began: int = 0
+    best: float = float("inf")
+    best_step: int = 0
+    curve: list[dict[str, float]] = field(default_factory=list)
+    losses: tuple[float, int] = (0.0, 0)
+    weights: dict[str, Any] | None = None
+
+
+def check_output(output: Path, base: str | Path | None = None) -> None:
+    """Raise :class:`InputError` unless a model can be written to the folder ``output`` without destroying anything else.
+
+    A model that it holds may be overwritten, but not the one to begin with, ``base``.
+    """
+    given = None if base is None else Path(base).expanduser()
+    if given is not None and given.exists() and given.resolve() == output.resolve():
+        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
+    check_folder(output, "config.json", "a model")
+
+
+def fit(
+    model: Any,
+    loss_of: Loss,
+    examples: int,
+    plan: Plan,
+    folder: Path | None = None,
+    *,
+    data: str = "",
+    groups: Sequence[dict[str, Any]] | None = None,
+    look: Callable[[], Mapping[str, float]] | None = None,
+    progress: Progress | None = None,
+) -> State:
+    """Train ``model`` in place, from the checkpoint in ``folder`` where there is one of the same plan and data.
+
+    It is left in evaluation mode, with the weights of the lowest ``dev_loss`` where that was measured.
+
+    Args:
+        model: a torch module.
+        loss_of: from the numbers of a batch's examples, and a generator for what it draws, to their mean loss, a torch scalar.
+        examples: how many there are; 1 where the loss draws its own.
+        folder: for checkpoints; None keeps none.
+        data: identifies the examples and whatever else the result depends on; a checkpoint of other data is ignored.
+        groups: of weights for AdamW, by default all of the model's.
+        look: measures the model in evaluation mode, every ``plan.look_every`` steps and at the end.
+        progress: told the step, the number of steps and the loss after each.
+
+    Raises:
+        InputError: there are no examples, or the plan is out of range.
+        ModelError: the loss is not finite, or the checkpoint is damaged.
+    """
+    torch, transformers = need("torch", "neural"), need("transformers", "neural")
+    if not examples:
+        raise InputError("there is nothing to train on")
+    plan.check()
+    identity = json.dumps({**asdict(plan), "data": data}, sort_keys=True)
+    optimizer = torch.optim.AdamW(groups or list(model.parameters()), lr=plan.rate, weight_decay=plan.decay)
+    warm = int(plan.warmup * plan.steps)
+    schedule = transformers.get_scheduler(plan.schedule, optimizer, num_warmup_steps=warm, num_training_steps=plan.steps)
+    state = _load(folder, identity, model, optimizer, schedule)
+    order = _Order(examples, plan)
+    learning = [weight for group in optimizer.param_groups for weight in group["params"]]
+    model.train()
+    with torch.random.fork_rng():
+        while state.step < plan.steps and not _stopped(state, plan):
+            torch.manual_seed(plan.seed * 1_000_003 + state.step)
+            random = np.random.default_rng([plan.seed, 1, state.step])
+            optimizer.zero_grad(set_to_none=True)
+            loss = _backward(loss_of, order.batch(state.step), random, plan)
+            if not np.isfinite(loss):
+                raise ModelError(f"the loss is not finite at step {state.step + 1}; give a lower learning rate")
+            if plan.clip:
+                torch.nn.utils.clip_grad_norm_(learning, plan.clip)
+            optimizer.step()
+            schedule.step()
+            state.step += 1
+            state.losses = (state.losses[0] + loss, state.losses[1] + 1)
+            if plan.look_every and (state.step % plan.look_every == 0 or state.step == plan.steps):
+                _measure(state, model, look)
+            if folder is not None and plan.keep_every and state.step % plan.keep_every == 0:
+                _save(folder, identity, state, model, optimizer)
+            if progress is not None:
+                progress(state.step, plan.steps, loss)
+    if state.weights is not None:
+        model.load_state_dict(state.weights)
+    model.eval()
+    return state
+
+
+def _backward(loss_of: Loss, batch: Sequence[int], random: np.random.Generator, plan: Plan) -> float:
+    """Compute the gradient of a batch, part by part, and return its loss."""
+    size = -(-len(batch) // plan.accumulate)
+    total = 0.0
+    for start in range(0, len(batch), size):
+        part = batch[start : start + size]
+        loss = loss_of(part, random) * (len(part) / len(batch))
+        loss.backward()
+        total += float(loss.detach())
+    return total
+
+
+def _measure(state: State, model: Any, look: Callable[[], Mapping[str, float]] | None) -> None:
+    """Add a row to the curve, and keep the weights when they are the best so far."""
+    row = {"step": float(state.step), "loss": state.losses[0] / state.losses[1]}
+    state.losses = (0.0, 0)
+    if look is not None:
+        model.eval()
+        row |= look()
+        model.train()
+    state.curve.append(row)
+    if row.get("dev_loss", float("inf")) < state.best:
+        state.best, state.best_step = row["dev_loss"], state.step
+        state.weights = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+
+
+def _stopped(state: State, plan: Plan) -> bool:
+    return 0 < plan.patience <= sum(row["step"] > state.best_step for row in state.curve)
+
+
+class Losses:
+    """Mean losses of the first and the last tenth of the steps, told on as they come."""
+
+    def __init__(self, plan: Plan, progress: Progress | None) -> None:
+        self._tenth = max(1, plan.steps // 10)
+        self._progress = progress
+        self._seen: list[tuple[int, float]] = []
+
+    def __call__(self, step: int, steps: int, loss: float) -> None:
+        self._seen.append((step, loss))
+        if self._progress is not None:
+            self._progress(step, steps, loss)
+
+    @property
+    def first(self) -> float:
+        """Over the first tenth, as far as it was part of this run; NaN when it was not."""
+        return self._mean([loss for step, loss in self._seen if step <= self._tenth])
+
+    @property
+    def last(self) -> float:
+        """Over the last tenth; NaN when nothing was left to do."""
+        return self._mean([loss for _, loss in self._seen[-self._tenth :]])
+
+    def _mean(self, losses: Sequence[float]) -> float:
+        return float(np.mean(losses)) if losses else float("nan")
+
+
+def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
+    """Write model, tokenizer and card to the folder ``output``, whole or not at all, and delete its checkpoints."""
+    with new_folder(output) as fresh:
+        with quiet():
+            model.save_pretrained(fresh)
+            tokenizer.save_pretrained(fresh)
+        readme = fresh / "README.md"
+        readme.write_text(card, encoding="utf-8")
+        for file in filter(Path.is_file, fresh.iterdir()):  # some libraries write weights for their owner alone
+            file.chmod(readme.stat().st_mode)
+    forget(output)
+
+
+def digest_of(rows: Sequence[Sequence[str]]) -> str:
+    """Return 12 hex digits for examples."""
+    hasher = hashlib.sha256()
+    for row in rows:
+        hasher.update("\t".join(row).encode() + b"\n")
+    return hasher.hexdigest()[:12]
+
+
+class _Order:
+    """Which examples a step learns from: each one once an epoch, in an order of that epoch's own."""
+
+    def __init__(self, examples: int, plan: Plan) -> None:
+        self._examples, self._seed = examples, plan.seed
+        self._size = min(plan.batch_size, examples)
+        self._epoch, self._places = -1, np.zeros(0, np.int64)
+
+    def batch(self, step: int) -> list[int]:
+        epoch, place = divmod(step, -(-self._examples // self._size))
+        if epoch != self._epoch:
+            self._epoch, self._places = epoch, np.random.default_rng([self._seed, 0, epoch]).permutation(self._examples)
+        chosen: list[int] = self._places[place * self._size : (place + 1) * self._size].tolist()
+        return chosen
+
+
+def _save(folder: Path, identity: str, state: State, model: Any, optimizer: Any) -> None:
+    torch = need("torch", "neural")
+    folder.mkdir(exist_ok=True)
+    with new_file(folder / STATE) as fresh:
+        torch.save(
+            {"identity": identity, "state": vars(state), "model": model.state_dict(), "optimizer": optimizer.state_dict()}, fresh
+        )
+
+
+def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedule: Any) -> State:
+    """Continue from the checkpoint of this identity; a fresh state when there is none."""
+    torch = need("torch", "neural")
+    if folder is None or not (folder / STATE).is_file():
+        return State()
+    try:
+        found = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+        if found["identity"] != identity:
+            return State()
+        state = State(**found["state"])
+        model.load_state_dict(found["model"])
+        optimizer.load_state_dict(found["optimizer"])
+    except Exception as error:  # what torch raises depends on what is damaged
+        raise ModelError(f"the checkpoint {folder / STATE} is damaged; delete {folder} to begin anew") from error
+    schedule.last_epoch, schedule._step_count = state.step, state.step + 1  # its rate is a function of these
+    state.began = state.step
+    return state
+
+
+def checkpoints_of(output: Path) -> Path:
+    """Return the folder for the checkpoints of a training whose model will be written to ``output``."""
+    return output.with_name(f".{output.name}.checkpoint")
+
+
+def forget(output: Path) -> None:
+    """Delete the checkpoints of a training whose model was written to ``output``."""
+    shutil.rmtree(checkpoints_of(output), ignore_errors=True)
