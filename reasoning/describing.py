@@ -190,7 +190,12 @@ def scorer_table() -> str:
 
 
 def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescription:
-    missing, get = _missing(kind, graph is not None)
+    try:
+        missing, get = _missing(kind, graph is not None)
+    except Exception as error:
+        if not kind.plugin:
+            raise
+        missing, get = f"a working entry ({type(error).__name__}: {error})", f"a repair of {kind.plugin}"
     figures = shipped_figures().get(name)
     measured = {one.name for one in figures.sets} if figures else set()
     return MetricDescription(

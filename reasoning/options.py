@@ -17,7 +17,7 @@ from ..graph.errors import InputError
 Range = tuple[float | None, float | None]
 """Least and greatest value of a number; None where there is no limit that always holds."""
 
-FOR_PROGRAMS = frozenset(("progress",))  # what is called back; no text stands for it
+FOR_PROGRAMS = frozenset(("progress",))  # callbacks, which only a program can give
 _WORDS = {
     "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "Sequence[str]": "a list of texts",
     "None": "null",
@@ -34,9 +34,14 @@ _PLAIN = (bool, int, float, str, list, tuple, dict)
 
 
 def annotation(make: Callable[..., Any], option: str) -> str:
-    """Return the type of ``option`` as it is written in the signature of ``make``; ``Any`` where none is."""
+    """Return the type of ``option`` as the signature of ``make`` has it; ``Any`` where it has none, or none that can be read."""
     found = make.__annotations__.get(option, "Any")
-    return found.__name__ if isinstance(found, type) else str(found)
+    text = found.__name__ if isinstance(found, type) else str(found)
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return "Any"
+    return text
 
 
 def option_types(make: Callable[..., Any], option: str) -> list[str]:

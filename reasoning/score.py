@@ -15,6 +15,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from ..graph.collecting import rare_cycle_search
+from ..graph.errors import PluginError
 from ..graph.item import Item
 from ..graph.model import Assertion, Path
 from .judgeable import why_not
@@ -294,10 +295,11 @@ class BatchScoring(ABC):
         reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in given]
         readable = [item for item, reason in zip(given, reasons, strict=True) if not reason]
         with rare_cycle_search():
-            found = iter(self.score_checked(readable, explain) if readable else ())
-            scores = [no_score(reason, self.signature) if reason else next(found) for reason in reasons]
-        if self.plugin:  # whose scores may hold a signature that was made before it was known
-            scores = [replace(score, signature=self.signature) for score in scores]
+            scored = self.score_checked(readable, explain) if readable else []
+        if self.plugin:
+            scored = self._of_plugin(scored, len(readable))
+        found = iter(scored)
+        scores = [no_score(reason, self.signature) if reason else next(found) for reason in reasons]
         reference = self.reference
         if reference is None:
             return scores
@@ -305,6 +307,17 @@ class BatchScoring(ABC):
             one if isnan(one.value) else Score(one.value, one.evidence, one.signature, reference.percentile(one.value))
             for one in scores
         ]
+
+    def _of_plugin(self, given: Sequence[Any], wanted: int) -> list[Score]:
+        """Return the scores of a plugin with the signature that names it.
+
+        Raises:
+            PluginError: they are no scores, or not as many as there are items.
+        """
+        if len(given) != wanted or not all(isinstance(score, Score) for score in given):
+            kinds = ", ".join(sorted({type(score).__name__ for score in given}))
+            raise PluginError(f"it gives {len(given)} results ({kinds}) for {wanted} items, where each must have one Score")
+        return [replace(score, signature=self.signature) for score in given]
 
     @abstractmethod
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:

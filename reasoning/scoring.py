@@ -166,7 +166,9 @@ def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[d
     except Exception as error:
         if len(items) == 1:
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
-            return {}, dict.fromkeys(items, f"the metric {metric.name} fails on it ({reason}); score it without that metric")
+            plugin = getattr(metric, "plugin", "")
+            name = f"{metric.name} of {plugin}" if plugin else metric.name
+            return {}, dict.fromkeys(items, f"the metric {name} fails on it ({reason}); score it without that metric")
     scores: dict[int, Score] = {}
     errors: dict[int, str] = {}
     for place, item in items.items():

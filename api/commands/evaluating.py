@@ -24,7 +24,7 @@ from ..metrics import (
     open_metrics,
 )
 from ..opening import readable
-from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, Resamples, ResampleSeed, User
+from ..terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, Resamples, ResampleSeed, Strict, User
 from ..terminal.output import check_output, write_whole
 from ..terminal.progress import Meter
 
@@ -66,7 +66,7 @@ def evaluate(
     option: OptionOption = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first row that holds no judgement.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
     user: User = None,

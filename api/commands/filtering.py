@@ -20,7 +20,7 @@ from ...graph.relations import check_known
 from ..metrics import Pipeline
 from ..opening import Address, open_engine, readable
 from ..schema import assertion_row
-from ..terminal.options import Database, Engine, EngineOption, GraphNeeded, Password, Quiet, Relations, User
+from ..terminal.options import Database, Engine, EngineOption, GraphNeeded, Password, Quiet, Relations, Strict, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 
@@ -57,7 +57,7 @@ def filter_dialogues(
     ] = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON on standard output; needs --output.")] = False,
     quiet: Quiet = False,
     user: User = None,

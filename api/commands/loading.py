@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..opening import Address, open_store, readable
-from ..terminal.options import Database, Group, Json, Password, Quiet, User
+from ..terminal.options import Database, Group, Json, Password, Quiet, Strict, User
 from ..terminal.progress import Meter, Watch
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ Into = Annotated[
         "--into", metavar="GRAPH", show_default=False, help="A path (made when it is missing), or a neo4j:// or bolt:// URL."
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be read.")]
 
 
 @load.command()

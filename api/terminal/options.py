@@ -38,6 +38,7 @@ GraphNeeded = Annotated[
 Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
 ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be read.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")]
 Password = Annotated[

@@ -128,6 +128,7 @@ SCORER = "from tacit.reasoning import ScorerKind\nKIND = ScorerKind(home=lambda 
         ("import nowhere\n", "cannot be imported (ModuleNotFoundError: No module named 'nowhere')"),
         ("KIND = 3\n", "is a int; its entry point must name a tacit.reasoning.MetricKind"),
         (KIND.format("lambda graph: 1 / 0"), "cannot be opened (ZeroDivisionError: division by zero)"),
+        (KIND.format("lambda graph: object()").replace("better=''", "better='', packages=('no.such',)"), "BatchScoring"),
         (KIND.format("lambda graph: object()"), "must be a tacit.reasoning.BatchScoring that is named 'bad'"),
     ],
 )
@@ -144,6 +145,20 @@ def test_a_broken_metric_is_a_sentence_that_names_its_package(
     assert "length" in listed.out
     assert sentence in listed.err or "bad " in listed.out  # what fails when it is opened is listed
     assert len(tacit("score", talk, "-m", "length", "-q").rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [("[]", "PluginError: it gives 0 results"), ("[1.0 for _ in shares]", "results (float)"), ("1 / 0", "ZeroDivisionError: ")],
+)
+def test_a_metric_that_fails_on_items_is_named_in_their_rows(
+    install: Install, tacit: Tacit, talk: Path, wrong: str, sentence: str
+) -> None:
+    text = FILES["tacit_vowels.py"].replace("[Score(share, Evidence(), self.signature) for share in shares]", wrong)
+    install("tacit-bad", {"tacit.metrics": {"vowels": "bad_vowels:METRIC"}}, {"bad_vowels.py": text})
+    rows = tacit("score", talk, "-m", "vowels,length", "-q", "--json").rows
+    assert [row["error"].partition("(")[0] for row in rows] == ["the metric vowels of tacit-bad 0.1 fails on it "] * 2
+    assert sentence in rows[0]["error"]
 
 
 def test_tacits_own_names_cannot_be_taken(install: Install, tacit: Tacit) -> None:

@@ -237,3 +237,21 @@ def test_version(tacit: Tacit) -> None:
 )
 def test_several_words_after_an_option(typed: str, meant: str) -> None:
     assert spread(typed.split(), ("--between", "--and")) == meant.split()
+
+
+def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
+    """One spelling and one help text, taken from one place."""
+
+    def commands(group: Any) -> Any:
+        for name, found in group.commands.items():
+            yield from commands(found) if hasattr(found, "commands") else [(name, found)]
+
+    given = {
+        name: {one.name: (sorted(one.opts), one.metavar, one.help.partition(". Default")[0].rstrip(".")) for one in found.params
+               if one.name in ("metrics", "option")}
+        for name, found in commands(command()) if any(one.name == "metrics" for one in found.params)
+    }  # fmt: skip
+    assert set(given) == {"score", "explain", "evaluate", "serve", "reference"}
+    assert len({str(one) for one in given.values()}) == 1
+    assert given["score"]["metrics"][:2] == (["--metrics", "-m"], "NAME,...")
+    assert given["score"]["option"][:2] == (["--option", "-O"], "METRIC.NAME=VALUE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -157,6 +158,12 @@ def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, name: str,
     assert f"<!-- {name} -->\n{table}\n<!-- end of {name} -->" in text, (
         "put it right with: python benchmarks/agreement.py --pages"
     )
+
+
+@pytest.mark.parametrize("extra", ["minilm", "baselines"])
+def test_the_page_on_installing_names_the_metrics_of_an_extra(extra: str) -> None:
+    [line] = [line for line in (ROOT / "docs/quickstart.md").read_text(encoding="utf-8").splitlines() if f"| `{extra}` |" in line]
+    assert set(re.findall(r"`(\w+)`", line)) - {extra} == {name for name, kind in KINDS.items() if kind.extra == extra}
 
 
 def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ...terminal.options import Dtype, Json, Quiet
+from ...terminal.options import Dtype, Json, Quiet, Strict
 from ...terminal.progress import Stages
 from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
@@ -56,7 +56,7 @@ def coherence(
     device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to encode.")] = None,
     dtype: Annotated[Dtype, typer.Option(help="Of the encoder for the turns that are learnt from.")] = Dtype.FLOAT32,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -14,7 +14,7 @@ import typer
 from ....graph.errors import InputError
 from ...metrics import GraphOption, Pipeline, address_of
 from ...opening import Address, open_engine
-from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
+from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, Strict, User
 from ...terminal.progress import Stages
 from .data import collect
 from .output import check_place, name_of, write_model
@@ -90,7 +90,7 @@ def commonsense(
     pipeline: Pipeline = None,
     device: Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Where the language model runs.")] = None,
     engine: EngineOption = Engine.AUTO,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first row that cannot be used.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
     user: User = None,

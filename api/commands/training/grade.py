@@ -12,7 +12,7 @@ import typer
 from ....graph.errors import InputError
 from ...metrics import Pipeline
 from ...opening import Address, open_engine, readable
-from ...terminal.options import Database, Dtype, Engine, EngineOption, GraphNeeded, Json, Password, Quiet, User
+from ...terminal.options import Database, Dtype, Engine, EngineOption, GraphNeeded, Json, Password, Quiet, Strict, User
 from ...terminal.progress import Stages
 from .data import sha256_of
 from .dialogues import Exclude
@@ -98,7 +98,7 @@ def grade(
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
     user: User = None,

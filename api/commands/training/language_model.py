@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ...terminal.options import Dtype, Json, Quiet
+from ...terminal.options import Dtype, Json, Quiet, Strict
 from ...terminal.progress import Stages
 from .dialogues import DialogueFiles, Exclude, read_corpora
 from .typed import as_typed
@@ -38,7 +38,7 @@ def language_model(
         Dtype | None, typer.Option(show_default="bfloat16 on a GPU, else float32", help="Numbers to work with.")
     ] = None,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the model, for the card.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from ....graph.errors import InputError
 from ...opening import readable
-from ...terminal.options import Dtype, Json, Quiet
+from ...terminal.options import Dtype, Json, Quiet, Strict
 from ...terminal.progress import Stages, waiting
 from .data import check_distinct, sha256_of, tell_left_out
 from .output import say
@@ -35,7 +35,7 @@ def llm_probe(
     device: Device = None,
     seed: Seed = 0,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no judged tuple.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:

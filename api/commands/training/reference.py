@@ -18,7 +18,7 @@ from ...metrics import (
     metric_options,
     open_reasoner,
 )
-from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, User
+from ...terminal.options import Database, Engine, EngineOption, Json, Password, Quiet, Strict, User
 from ...terminal.progress import Meter
 from .dialogues import DialogueFiles, Exclude, read_corpora
 
@@ -47,7 +47,7 @@ def reference(
     pipeline: Pipeline = None,
     batch_size: BatchSize = None,
     engine: EngineOption = Engine.AUTO,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no dialogue.")] = False,
+    strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
     user: User = None,
