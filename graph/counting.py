@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .model import Path
-from .protocol import KnowledgeGraph
-
-Count = Literal["pairs", "triples"]
-
-COUNTS: tuple[Count, ...] = get_args(Count)
-
-Sets = tuple[Sequence[str], Sequence[str]]
-
-
-@runtime_checkable
-class Counting(Protocol):
-    """A backend that does better than to count one pair of sets after the other and to build every chain, as the index does."""
-
-    def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        """As :func:`count_triples_many`."""
-
-    def counted_chains(self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2], count: Count) -> Iterator[Path]:
-        """As :func:`counted_chains`, without end."""
+from .protocol import Count, CountsInBulk, KnowledgeGraph, Sets
 
 
 def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
@@ -38,7 +21,7 @@ def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Litera
     Raises:
         InputError: ``hops`` is neither 1 nor 2.
     """
-    if isinstance(graph, Counting):
+    if isinstance(graph, CountsInBulk):
         return graph.count_triples_many(sets, hops)
     rows = [graph.count_triples(sources, targets, hops) for sources, targets in sets]
     return np.array(rows, dtype=np.int64).reshape(len(sets), 2)
@@ -65,7 +48,7 @@ def counted_chains(
     Raises:
         InputError: ``hops`` is neither 1 nor 2.
     """
-    if isinstance(graph, Counting):
+    if isinstance(graph, CountsInBulk):
         return list(islice(graph.counted_chains(sources, targets, hops, count), limit))
     return list(islice(_distinct(graph.triples_between(sources, targets, hops), count), limit))
 

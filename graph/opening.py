@@ -17,10 +17,10 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from .counting import Count, Sets, count_triples_many, counted_chains
+from .counting import count_triples_many, counted_chains
 from .errors import InputError
 from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
-from .protocol import MAX_HOPS, KnowledgeGraph, LimitsQueries, WritableGraph
+from .protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, LimitsQueries, Sets, WritableGraph
 from .store import refuse_closed
 
 if TYPE_CHECKING:
@@ -102,13 +102,11 @@ def open_graph(
     return store if engine == "store" else Graph(store, engine=engine, progress=progress)
 
 
-def index_of(graph: KnowledgeGraph | None) -> IndexGraph | None:
+def index_of(graph: KnowledgeGraph | None) -> ConceptIndex | None:
     """Return the index that answers for ``graph``, opened or built when it is a :class:`Graph`; None when a store answers."""
     if isinstance(graph, Graph):
         return graph.index
-    from .index import IndexGraph
-
-    return graph if isinstance(graph, IndexGraph) else None
+    return graph if isinstance(graph, ConceptIndex) else None
 
 
 def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
@@ -228,13 +226,13 @@ class Graph:
         return self._concepts().count_triples(sources, targets, hops, language=language)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        """See :func:`tacit.graph.counting.count_triples_many`."""
+        """See :meth:`tacit.graph.protocol.CountsInBulk.count_triples_many`."""
         return count_triples_many(self._concepts(), sets, hops)
 
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """See :func:`tacit.graph.counting.counted_chains`."""
+        """See :meth:`tacit.graph.protocol.CountsInBulk.counted_chains`."""
         yield from counted_chains(self._concepts(), sources, targets, hops, count)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:

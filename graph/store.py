@@ -51,10 +51,7 @@ class Store(Connections):
 
     @abstractmethod
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
-        """Stream every assertion as Arrow record batches whose columns are the fields of :class:`Assertion`, in no fixed order.
-
-        Texts are never null; about ``batch_size`` rows a batch, constant memory.
-        """
+        """See :meth:`tacit.graph.protocol.StreamsRecords.scan`."""
 
     @abstractmethod
     def run(

@@ -14,12 +14,12 @@ from itertools import chain, pairwise
 from math import sqrt
 from typing import Any
 
-from ..graph.counting import COUNTS, Count, count_triples_many, counted_chains
+from ..graph.counting import count_triples_many, counted_chains
 from ..graph.errors import InputError
 from ..graph.item import Item
 from ..graph.model import Assertion
 from ..graph.names import check_relation
-from ..graph.protocol import KnowledgeGraph
+from ..graph.protocol import COUNTS, Count, KnowledgeGraph
 from .commonsense.triples import concept_linker
 from .grounding import first_mentions
 from .language import Analyser

@@ -51,6 +51,32 @@ def test_the_arrows_are_seen() -> None:
     assert "loaders" in {target for path in (ROOT / "api").glob("*.py") for target in imported(path)}
 
 
+def probed(path: Path) -> list[str]:
+    """Return where the module asks a graph for an attribute by its name, or anything for a method of the graph protocols."""
+    from tacit.graph import protocol
+
+    methods = {name for one in vars(protocol).values() if getattr(one, "_is_protocol", False) for name in vars(one)}
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
+            asked, name = ast.unparse(node.args[0]).lower(), node.args[1]
+            on_graph = asked.rpartition(".")[2].strip("_") in ("graph", "store", "index", "engine")
+            if on_graph or (isinstance(name, ast.Constant) and name.value in methods - {"url", "directory"}):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
+    return found
+
+
+@pytest.mark.parametrize("folder", ["graph", "reasoning", "api"])
+def test_what_a_graph_can_do_is_asked_of_the_protocols_alone(folder: str) -> None:
+    assert [line for path in sorted((ROOT / folder).rglob("*.py")) for line in probed(path)] == []
+
+
+def test_probing_a_graph_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    (tmp_path / "one.py").write_text("hasattr(self._store, 'x')\ngetattr(given, 'scan', None)\ngetattr(model, 'layers', 0)\n")
+    assert [line.partition(" ")[0] for line in probed(tmp_path / "one.py")] == ["one.py:1", "one.py:2"]
+
+
 @pytest.mark.parametrize("package", ["tacit", "tacit.graph", "tacit.loaders", "tacit.reasoning", "tacit.api", "tacit.api.main"])
 def test_importing_a_package_is_light(package: str) -> None:
     program = f"import sys, {package}; print(*sorted(sys.modules))"

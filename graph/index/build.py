@@ -19,7 +19,7 @@ from ..checksums import seal
 from ..collecting import rare_cycle_search
 from ..errors import GraphError
 from ..model import Assertion, Manifest
-from ..protocol import KnowledgeGraph
+from ..protocol import KnowledgeGraph, StreamsRecords
 from .encode import Encoded, Encoder, Provenance
 from .folder import whole_folder
 from .labels import build_labels, choose_hubs
@@ -37,20 +37,19 @@ _LARGE_GROUPS, _LARGE_LABELS = 1, 7
 def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None) -> Path:
     """Build the index of ``graph`` into ``directory``, replacing what is there, and return ``directory``.
 
-    Reads the graph once: ``graph.scan()`` (Arrow record batches with the columns of an assertion) where it has one, else
-    ``graph.assertions()``. ``progress`` is called with the number of assertions since its last call.
+    Reads the graph once, as Arrow record batches where it is a :class:`~tacit.graph.protocol.StreamsRecords`. ``progress`` is
+    called with the number of assertions since its last call.
 
     Raises:
         GraphError: the graph is damaged, changed meanwhile, or has more assertions than an index holds (about 10**9).
     """
     manifest = graph.manifest()
     encoder = Encoder(progress)
-    scan = getattr(graph, "scan", None)
-    if scan is None:
-        encoder.add_rows(graph.assertions())
-    else:
-        for batch in scan():
+    if isinstance(graph, StreamsRecords):
+        for batch in graph.scan():
             encoder.add_batch(batch)
+    else:
+        encoder.add_rows(graph.assertions())
     encoded = encoder.finish()
     if graph.manifest().digest != manifest.digest:
         raise GraphError(f"{graph.url} changed while its index was being built; build it again when nobody is loading into it")

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..protocol import NodeIds
 from . import between, counts, hops, levels
 from .labels import Labels
 from .layout import Arrays
-from .names import NodeIds
 from .scratch import ScratchPool
 from .sharing import share_out
 

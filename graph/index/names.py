@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answers import is_uri
-
-NodeIds = NDArray[np.int32]
-
+from ..protocol import NodeIds
 
 _REMEMBERED = 65_536
 

@@ -20,9 +20,9 @@ from ..chains import best_chains
 from ..errors import GraphError, InputError
 from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
 from ..names import concept_uri, normalise_term, text_of
-from ..protocol import MAX_HOPS, KnowledgeGraph
+from ..protocol import MAX_HOPS, Count, KnowledgeGraph, NodeIds, Sets
 from .layout import NAMES, open_arrays
-from .names import Names, NodeIds, TextGiven
+from .names import Names, TextGiven
 from .records import Records
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class IndexGraph:
         return answers.resolve(texts, language, self._names.known)
 
     def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
-        """Return the first ``limit`` concepts, in URI order, whose text (or URI, for a ``/c/…``) begins so."""
+        """See :meth:`tacit.graph.protocol.ConceptIndex.complete`."""
         answers.check_limit(limit)
         if not prefix.startswith("/c/"):
             try:
@@ -93,14 +93,7 @@ class IndexGraph:
         return self._names.complete(prefix, limit)
 
     def ids(self, concepts: Sequence[str], *, language: str = "en") -> NodeIds:
-        """Return this index's number of each concept, shape ``(len(concepts),)``, for the ``*_of_ids`` queries.
-
-        -1 where a URI is unknown.
-
-        Raises:
-            UnknownName: a text names no concept.
-            InputError: ``concepts`` is one text instead of a list.
-        """
+        """See :meth:`tacit.graph.protocol.ConceptIndex.ids`."""
         try:
             return self._names.ids(concepts)
         except TextGiven:
@@ -111,7 +104,7 @@ class IndexGraph:
             return self._names.ids(answers.concept_uris(concepts, language, self._names.known, refuse))
 
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
-        """Return at most ``limit`` texts of concepts that are spelt like ``text`` and begin with the same letters."""
+        """See :meth:`tacit.graph.protocol.ConceptIndex.near`."""
         term = normalise_term(text)
         if len(term) < 3:
             return []
@@ -120,11 +113,11 @@ class IndexGraph:
         return get_close_matches(term.replace("_", " "), candidates, limit, 0.8)
 
     def uri(self, node: int) -> str:
-        """Return the URI of the node with this number."""
+        """See :meth:`tacit.graph.protocol.ConceptIndex.uri`."""
         return self._names.uri(node)
 
     def uris(self) -> list[str]:
-        """Return the URI of every concept, in the order of their numbers; what vectors of this index are aligned with."""
+        """See :meth:`tacit.graph.protocol.ConceptIndex.uris`."""
         return self._names.all()
 
     # distances
@@ -136,20 +129,15 @@ class IndexGraph:
         return self.hop_distances_of_ids(self.ids(sources, language=language), self.ids(targets, language=language), max_hops)
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """As :meth:`hop_distances`, on numbers from :meth:`ids`."""
+        """See :meth:`tacit.graph.protocol.ConceptIndex.hop_distances_of_ids`."""
         return self._kernels.matrix(sources, targets, answers.check_hops(max_hops, 0))
 
     def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """Return the distance from each source to the target at the same place, shape ``(len(sources),)``; values as
-        :meth:`hop_distances` has them.
-
-        Raises:
-            InputError: the two lengths differ, or ``max_hops`` is not in 0..6.
-        """
+        """See :meth:`tacit.graph.protocol.ConceptIndex.hop_pairs`."""
         return self.hop_pairs_of_ids(self.ids(sources), self.ids(targets), max_hops)
 
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """As :meth:`hop_pairs`, on numbers from :meth:`ids`."""
+        """See :meth:`tacit.graph.protocol.ConceptIndex.hop_pairs_of_ids`."""
         if len(sources) != len(targets):
             raise InputError(f"{len(sources)} sources and {len(targets)} targets do not pair up; give as many of each")
         return self._kernels.pairs(sources, targets, answers.check_hops(max_hops, 0))
@@ -180,14 +168,7 @@ class IndexGraph:
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
     def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
-        """Return the nodes that :meth:`neighbours` has for each node, in its order, as numbers from :meth:`ids`.
-
-        Returns:
-            Shape ``(len(nodes), limit)``, -1 where there are no more; a node of -1 has none.
-
-        Raises:
-            InputError: ``hop`` is not in 1..6, or ``limit`` below 0.
-        """
+        """See :meth:`tacit.graph.protocol.ConceptIndex.neighbours_of_ids`."""
         answers.check_hops(hop)
         answers.check_limit(limit)
         return self._names.nodes_of_ranks(self._kernels.ranks_at_hop(nodes, hop, limit))
@@ -210,10 +191,8 @@ class IndexGraph:
         (counts,) = self._kernels.count(ones, twos, starts, hops).tolist()
         return TripleCounts(*counts)
 
-    def count_triples_many(
-        self, sets: Sequence[tuple[Sequence[str], Sequence[str]]], hops: Literal[1, 2] = 1
-    ) -> NDArray[np.int64]:
-        """Return :meth:`count_triples` of each ``(sources, targets)`` in one call, shape ``(len(sets), 2)``: pairs, triples."""
+    def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
+        """See :meth:`tacit.graph.protocol.CountsInBulk.count_triples_many`."""
         answers.check_hops(hops, most=2)
         sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
@@ -221,13 +200,9 @@ class IndexGraph:
         return self._kernels.count(sources, targets, starts, hops)
 
     def counted_chains(
-        self,
-        sources: Sequence[str],
-        targets: Sequence[str],
-        hops: Literal[1, 2] = 1,
-        count: Literal["pairs", "triples"] = "pairs",
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """Yield what :meth:`count_triples` counts, one chain each, best first; as :func:`tacit.graph.counting.counted_chains`."""
+        """See :meth:`tacit.graph.protocol.CountsInBulk.counted_chains`."""
         answers.check_hops(hops, most=2)
         relation = self._arrays["relation"]
         seen: set[tuple[int, ...]] = set()

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from ...graph.counting import COUNTS, Count
 from ...graph.errors import InputError, ModelError
 from ...graph.item import Item
-from ...graph.protocol import KnowledgeGraph
+from ...graph.protocol import COUNTS, Count, KnowledgeGraph
 from ..cache import LruCache
 from ..language import Analyser, open_analyser
 from ..words import count_words

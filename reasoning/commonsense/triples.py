@@ -27,10 +27,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.counting import COUNTS, Count, count_triples_many, counted_chains
+from ...graph.counting import count_triples_many, counted_chains
 from ...graph.errors import InputError
 from ...graph.item import Item
-from ...graph.protocol import KnowledgeGraph
+from ...graph.protocol import COUNTS, Count, KnowledgeGraph
 from ..cache import LruCache
 from ..grounding import first_mentions, latest_mentions
 from ..language import Analyser

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.opening import index_of
-from ...graph.protocol import KnowledgeGraph
+from ...graph.protocol import ConceptIndex, KnowledgeGraph
 from ..cache import LruCache
 from .vectors import ConceptVectors, NodeVectors
-
-if TYPE_CHECKING:
-    from ...graph.index import IndexGraph
 
 Floats = NDArray[np.float32]
 
@@ -92,7 +88,7 @@ class Neighbourhood:
             rows[concept] = row
         return rows
 
-    def _of_nodes(self, index: IndexGraph, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
+    def _of_nodes(self, index: ConceptIndex, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
         """Rows of an index's nodes, without a URI made for any neighbour."""
         around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
         wanted = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))

@@ -6,6 +6,8 @@ import os
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from neo4j.exceptions import DriverError, ServiceUnavailable, SessionExpired
@@ -20,11 +22,14 @@ from tacit.graph import (
     open_graph,
 )
 from tacit.graph.check import check_graph
-from tacit.graph.counting import Counting, count_triples_many, counted_chains
+from tacit.graph.counting import count_triples_many, counted_chains
 from tacit.graph.embedded import integrity
+from tacit.graph.embedded.graph import EmbeddedGraph
 from tacit.graph.index import IndexGraph
+from tacit.graph.neo4j import Neo4jGraph
 from tacit.graph.neo4j.server import Server
-from tacit.graph.opening import _parts, index_of, store_of
+from tacit.graph.opening import Graph, _parts, index_of, store_of
+from tacit.graph.protocol import ConceptIndex, CountsInBulk, LimitsQueries, StreamsRecords
 
 from .worlds import BONE, DOG, FOOD, SMALL
 
@@ -217,7 +222,6 @@ def test_metrics_count_with_the_index(tmp_path: Path) -> None:
     with open_graph(tmp_path, create=True) as graph, open_graph(tmp_path, engine="store") as store:
         graph.load(SMALL)
         sets = [([DOG], [BONE]), ([DOG, BONE], [FOOD])]
-        assert isinstance(graph, Counting)
         assert index_of(store) is None
         assert index_of(graph) is graph.index
         assert store_of(graph) is graph.store
@@ -226,6 +230,22 @@ def test_metrics_count_with_the_index(tmp_path: Path) -> None:
         assert counted_chains(graph, [DOG], [FOOD, BONE]) == counted_chains(store, [DOG], [FOOD, BONE])
         assert graph.triples_between([DOG], [BONE]) == store.triples_between([DOG], [BONE])
         assert graph.counts() == store.counts()
+
+
+def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> None:
+    offers: dict[type, tuple[type, ...]] = {
+        Graph: (KnowledgeGraph, WritableGraph, LimitsQueries, CountsInBulk),
+        EmbeddedGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords),
+        Neo4jGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords),
+        IndexGraph: (KnowledgeGraph, CountsInBulk, ConceptIndex),
+    }
+    protocols = (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, ConceptIndex)
+    with open_graph(tmp_path, create=True) as graph:
+        graph.load(SMALL)
+        server: Any = SimpleNamespace(url="neo4j://localhost")
+        graphs: list[object] = [graph, graph.store, graph.index, Neo4jGraph(server)]
+        found = {type(one): tuple(protocol for protocol in protocols if isinstance(one, protocol)) for one in graphs}
+    assert found == offers
 
 
 def test_an_index_that_cannot_lie_beside_the_graph_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

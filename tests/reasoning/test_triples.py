@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.graph.counting import COUNTS, Count, count_triples_many
+from tacit.graph.counting import count_triples_many
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
-from tacit.graph.protocol import KnowledgeGraph
+from tacit.graph.protocol import COUNTS, Count, KnowledgeGraph
 from tacit.reasoning.commonsense.triples import TripleFeatures
 from tacit.reasoning.language import SpacyAnalyser, Token
 

@@ -10,9 +10,8 @@ import hashlib
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import cast
 
-from ....graph.errors import GraphError
+from ....graph.errors import GraphError, InputError
 from ....graph.model import Assertion
 from ....graph.names import event_uri, text_of
 from ....graph.opening import store_of
@@ -100,7 +99,10 @@ class Memory:
 
 def writable(graph: KnowledgeGraph) -> WritableGraph:
     """Return the store that assertions about ``graph`` are loaded into; an index of its concepts stays as it is."""
-    return cast(WritableGraph, store_of(graph))
+    store = store_of(graph)
+    if not isinstance(store, WritableGraph):
+        raise InputError(f"nothing can be loaded into {store.url}; open the graph by its path or URL")
+    return store
 
 
 def _key(query: Query) -> Query:
