@@ -28,7 +28,7 @@ def metrics(
     Agreement is Pearson's and Spearman's correlation with people's ratings, the mean over several sets with its 95% interval.
     """
     from ...reasoning.describing import describe_metrics, describe_options
-    from ...reasoning.registry import METRIC_REGISTRY, metric_kind
+    from ...reasoning.registry import METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
     from ..terminal.screen import note, print_json
 
     if name is not None:
@@ -44,7 +44,7 @@ def metrics(
             print_json(row.to_dict() for row in rows)
         else:
             _show_all(rows, graph)
-        for fault in METRIC_REGISTRY.faults():
+        for fault in (*METRIC_REGISTRY.faults(), *SCORER_REGISTRY.faults()):
             note(fault)
         return
     [row] = [row for row in rows if row.name == name]

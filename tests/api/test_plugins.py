@@ -165,6 +165,9 @@ def test_tacits_own_names_cannot_be_taken(install: Install, tacit: Tacit) -> Non
     install("tacit-thief", {"tacit.metrics": {"length": "thief:KIND"}}, {"thief.py": KIND.format("print")})
     assert load_metric("length").score([], "one two").value == 2
     assert METRIC_REGISTRY.kinds() == dict(KINDS)
+    install("tacit-cosine", {"tacit.tuple_scorers": {"cosine": "thief:KIND"}}, {})
+    assert SCORER_REGISTRY.kind("cosine").plugin == ""
+    assert "the tuple scorer cosine of tacit-cosine 0.1 is ignored" in tacit("metrics").err
     assert "the metric length of tacit-thief 0.1 is ignored, since tacit has one of that name" in tacit("metrics").err
 
 

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tacit.graph.errors import GraphUnavailable, InputError
+from tacit.graph.item import Item
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric, score_items
 from tacit.reasoning.chance import Talk
 from tacit.reasoning.grounding import Grounding
 from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.score import Item, Metric, Score
+from tacit.reasoning.score import ItemLike, Metric, Score
 
 from ..oracle import OracleGraph
 from .conftest import WORLD
@@ -91,7 +92,7 @@ def test_the_most_careful_metric_says_how_many_are_taken(metric: Metric, asked: 
             if together is not None:
                 self.together = together
 
-        def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+        def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
             sizes.append(len(items))
             return metric.score_batch(items, explain=explain)
 
@@ -103,7 +104,7 @@ def test_the_most_careful_metric_says_how_many_are_taken(metric: Metric, asked: 
 
 
 def test_wrong_settings_are_refused(metric: Metric) -> None:
-    with pytest.raises(InputError, match="batch of 0"):
+    with pytest.raises(InputError, match="batch size must be >= 1, not 0"):
         score_items([], [metric], batch_size=0)
     with pytest.raises(InputError, match="at least one"):
         score_items([], [])
@@ -146,9 +147,10 @@ class Length:
     def score(self, history: Sequence[str], response: str, *, explain: bool = False) -> Score:
         return self.score_batch([(history, response)], explain=explain)[0]
 
-    def score_batch(self, items: Sequence[Item], *, explain: bool = False) -> list[Score]:
+    def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
         found = self.like.score_batch(items, explain=explain)
-        return [Score(float(len(item[1])), score.evidence, self.signature) for item, score in zip(items, found, strict=True)]
+        responses = [item.response if isinstance(item, Item) else item[1] for item in items]
+        return [Score(float(len(text)), score.evidence, self.signature) for text, score in zip(responses, found, strict=True)]
 
 
 def test_several_metrics_share_a_row(metric: Metric) -> None:
