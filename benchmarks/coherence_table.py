@@ -28,7 +28,7 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, SHIPPED, open_checkpoint
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.training.coherence_card import card
+from tacit.reasoning.training.card import coherence_card as card
 
 KINDS = ("pearson", "spearman")
 Groups = dict[str, list[int]]

@@ -31,8 +31,8 @@ from tacit.reasoning.commonsense.regressor import FEATURES, VARIANTS, Matrix, Re
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.training.card import commonsense_card as card
 from tacit.reasoning.training.commonsense import Plan, out_of_fold
-from tacit.reasoning.training.commonsense_card import card
 from tacit.reasoning.training.fitting import Recipe
 
 FOLDS = 10

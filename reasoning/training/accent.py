@@ -23,35 +23,12 @@ from ..accent.tuples import RELATIONS
 from ..extras import need
 from ..modelfile import check_folder, new_folder
 from ..models import find_model, open_model
+from .card import render
 from .loop import Plan, checkpoints_of, digest_of, fit, forget
 
 RECORD = "accent.json"
 
 Progress = Callable[[int, int, float], object]
-
-_CARD = """\
-# An extractor of event tuples for ACCENT
-
-Answers "Extract event1 and event2 from the text where …" with `event1: …; event2: …` or `None`, for twelve relations of
-ATOMIC-2020 (Ghazarian et al., ACL 2023). `tacit evaluate-tuples … --extractor t5 --option model=FOLDER` measures it.
-
-| | |
-|---|---|
-| fine-tuned from | {model} |
-| command | `{command}` |
-| examples | {tuples} tuples and {nones} answers `None` ({per_relation} a relation), of {dialogues} dialogues |
-| passes, batch, learning rate | {epochs}, {batch_size}, {learning_rate:g}, decaying linearly to 0 |
-| seed | {seed} |
-| mean loss a token, last pass | {loss:.4f} |
-
-Nothing was held out: these numbers say that training worked, not how well it extracts.
-
-## Data
-
-{data}
-
-The model can be used as far as the licences of {model} and of the data allow.
-"""
 
 
 class Row(Protocol):
@@ -225,7 +202,7 @@ def _save(
         values = trained.to_dict() | {"digest": find_model(fresh).digest}
         (fresh / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
-        card = _CARD.format(**values, per_relation=per_relation, data=lines, command=command)
+        card = render("accent", **values, per_relation=per_relation, data=lines, command=command)
         (fresh / "README.md").write_text(card, encoding="utf-8")
     forget(output)
     return Trained(**values)

@@ -1,14 +1,24 @@
-"""The model card that travels with a trained pipeline, and its licence; its numbers were measured at the end of training."""
+"""The model cards that travel with trained models: templates in ``cards/``, filled with what training measured."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from .evaluation import Evaluation, Scores
+if TYPE_CHECKING:
+    from ..accent.scorers.compact import Compact
+    from ..accent.scorers.probe import Probe
+    from ..commonsense.regressor import Regressor
+    from ..grade.checkpoint import Checkpoint
+    from .evaluation import Evaluation
+
+_KINDS = ("pearson", "spearman")
+_TEMPLATES = Path(__file__).parent / "cards"
 
 _LABELS = {
     "token": "tokens", "tag": "treebank tags (XPOS)", "pos": "parts of speech (UPOS)", "morph": "features", "lemma": "lemmas",
@@ -16,56 +26,66 @@ _LABELS = {
     "uas": "unlabelled attachment", "las": "labelled attachment", "sentence": "sentence boundaries (F)",
 }  # fmt: skip
 
-_CARD = """\
-# ewt_dialogue_sm
+_UTTERANCE = {"frozen": "frozen encoder, every turn by itself", "tuned": "encoder trained along (in `encoder/`)"}
+_NEGATIVES = {
+    "hard": "one like the true one in words (BM25), one like it in meaning (embeddings)",
+    "random": "two at random",
+}
+_RETRIEVER_FACTS = ("triples", "heads", "tails", "data", "steps", "batch_size", "seed", "held_out", "graph")
+_PROBE_FACTS = ("layers", "tuples", "heads", "plausible", "data", "penalty", "auc", "best", "seed", "variants")
+_WORDS = {
+    "one_hop": "one-hop {count} between history and response, `log1p`",
+    "two_hop": "two-hop {count} between history and response, `log1p`",
+    "length": "words of the response, `log1p`",
+    "response_loss": "loss of the response alone, nats per token",
+    "dialogue_loss": "loss of history and response, nats per token",
+}
 
-A small English spaCy pipeline for dialogue text: token vectors, treebank tags, parts of speech with features, dependencies and
-lemmas. tacit uses it to find concepts in utterances; it loads with `spacy.load` alone.
 
-| | |
-|---|---|
-| trained on | UD English-EWT, train split; half of the text in lower case with a space between all words |
-| chosen on | the dev split (mean of tags, parts of speech, lemmas and labelled attachment) |
-| command | `tacit train pipeline TREEBANK_DIR --output DIR --seed {seed} --max-steps {max_steps}` |
-| seed | {seed} |
-| spaCy | {spacy} |
-| size | {size:.1f} MB |
-| licence | CC BY-SA 4.0, as the treebank's (see LICENSE) |
+_RATED = """\
+A regressor for the metric `commonsense` of tacit: it was fitted to ratings of dialogue responses, and says how a response would
+be rated."""
 
-## Scores
+_CONTRASTED = """\
+A regressor for the metric `commonsense` of tacit: it was fitted to dialogues that nobody rated. After each history stands the
+response that was given there (1), and then one from another conversation (0), so a score says how far the triples between the
+two, for a response of this length, look like those of a response in its own place. No opinion of people was learnt from."""
 
-Measured on the whole test split, {sentences:,} sentences and {words:,} words, from raw text, in percent.
 
-| | as written | as dialogue |
-|---|---|---|
-{rows}
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-"As dialogue" is the same text in lower case with its words apart, as DailyDialog and its kin are written. In the
-row "lemmas" a lower-case "london" whose gold lemma is "London" counts as wrong.
+    # Cards are Markdown, not HTML, so nothing is escaped.
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    made.filters["fmt"] = format
+    made.filters["named"] = lambda versions: ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+    return made
 
-## Data
 
-{files}
+def render(name: str, /, **values: Any) -> str:
+    """Return the template ``cards/NAME.md`` filled with ``values``.
 
-Silveira, Dozat, de Marneffe, Bowman, Connor, Bauer and Manning (2014): *A Gold Standard Dependency Corpus for English*, LREC.
-The text comes from weblogs, newsgroups, emails, reviews and answers; other kinds of text will fare worse, and what these sites
-say about people is in the data that was learnt from.
-"""
+    Raises:
+        jinja2.UndefinedError: a value is missing.
+    """
+    text: str = _environment().get_template(f"{name}.md").render(values)
+    return text
 
-_LICENSE = """\
-ewt_dialogue_sm is licensed under the Creative Commons Attribution-ShareAlike 4.0 International Licence (CC BY-SA 4.0).
-The text of the licence: https://creativecommons.org/licenses/by-sa/4.0/legalcode
 
-It was trained on Universal Dependencies English-EWT, which is available under CC BY-SA 4.0:
-https://github.com/UniversalDependencies/UD_English-EWT (Natalia Silveira, Timothy Dozat, Christopher Manning,
-Sebastian Schuster, Ethan Chi, John Bauer, Miriam Connor, Marie-Catherine de Marneffe, Nathan Schneider, Sam Bowman,
-Hanzhi Zhu, Daniel Galbraith and the other contributors named there).
-"""
+def licence_text(name: str) -> str:
+    """Return the licence that travels with a model."""
+    return (_TEMPLATES / f"{name}.LICENSE").read_text(encoding="utf-8")
 
 
 def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, files: Sequence[Path]) -> None:
     """Write ``README.md``, ``LICENSE`` and ``scores.json`` into the pipeline's ``folder``."""
     from spacy.about import __version__
+
+    from .evaluation import Scores
 
     rows = []
     for name in (field.name for field in fields(Scores)):
@@ -73,10 +93,131 @@ def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, f
         rows.append(f"| {_LABELS[name]} | {written:.1f} | {dialogue:.1f} |")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     sums = [f"- `{path.name}`, sha256 `{hashlib.sha256(path.read_bytes()).hexdigest()}`" for path in files]
-    card = _CARD.format(
-        seed=seed, max_steps=max_steps, spacy=__version__, size=size, sentences=result.sentences, words=result.words,
+    card = render(
+        "pipeline", seed=seed, max_steps=max_steps, spacy=__version__, size=size, sentences=result.sentences, words=result.words,
         rows="\n".join(rows), files="\n".join(sums),
     )  # fmt: skip
     (folder / "README.md").write_text(card, encoding="utf-8")
-    (folder / "LICENSE").write_text(_LICENSE, encoding="utf-8")
+    (folder / "LICENSE").write_text(licence_text("pipeline"), encoding="utf-8")
     (folder / "scores.json").write_text(json.dumps(result.to_dict(), indent=2) + "\n", encoding="utf-8")
+
+
+def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:
+    """Return the card of a trained model as Markdown.
+
+    Args:
+        model: with the facts that training gave it and the digest of its file.
+        path: what the card calls the model's file or folder; empty for the one that ships.
+        extra: Markdown that follows the scores.
+    """
+    from ..evaluation import Correlation
+    from ..evaluation.correlation import spelt
+
+    facts = model.facts
+    count, contrast = facts.get("count") or "", facts.get("contrast")
+    hidden = [weights.shape[2] for weights in model.weights[:-1]]
+    language_model = facts.get("language_model")
+    return render(
+        "commonsense", title=f"commonsense, {model.variant}",
+        what=_CONTRASTED if contrast else _RATED,
+        features="; ".join(f"`{name}`: {_WORDS[name].format(count=count)}" for name in model.features),
+        members=len(model.weights[0]),
+        hidden=f"{' and '.join(str(width) for width in hidden)} hidden neurons" if hidden else "no hidden neurons",
+        activation=model.activation, lowest=model.lowest, highest=model.highest,
+        judgements=facts["judgements"], kind="responses, half of them in their own place," if contrast else "ratings",
+        conversations=facts["conversations"], licence=facts.get("licence") or "not stated", graph=facts.get("graph") or "none",
+        pipeline=facts.get("pipeline") or "none", language_model=f"`{language_model['signature']}`" if language_model else "none",
+        command=facts.get("command", "tacit train commonsense"), seed=facts["seed"],
+        versions=facts["versions"], digest=model.digest,
+        path=f', model="{path}"' if path else "",
+        more=', language_model="…"' if language_model and not language_model["id"] else "", background=len(model.background),
+        plan=plan_in_words(facts["plan"]), resamples=facts["resamples"], extra=extra, data=facts.get("data", []),
+        scores=[row | {kind: spelt(Correlation(**row[kind])) or "–" for kind in _KINDS} for row in facts["scores"]],
+        remarks=facts.get("remarks"),
+    )  # fmt: skip
+
+
+def plan_in_words(plan: Mapping[str, Any]) -> str:
+    """Return how a model was measured, e.g. ``10-fold cross-validation, conversations kept together``."""
+    if "folds" in plan:
+        how = f"{plan['folds']}-fold cross-validation"
+    else:
+        shares = "/".join(f"{share:g}" for share in plan["shares"])
+        how = f"{plan['rounds']} random splits into {shares}, predictions of a response averaged"
+    return f"{how}, conversations kept together"
+
+
+def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
+    """Return the card of a checkpoint.
+
+    Args:
+        header: what its ``coherence.json`` says.
+        digest: its digest; path: what the folder is called, None for the one that ships.
+    """
+    from ..coherence.checkpoint import parts_of
+
+    facts = header["facts"]
+    parts = parts_of(header)
+    weights = header["weights"]["+".join(parts)]
+    left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
+    return render(
+        "coherence", path=path, digest=digest, encoder=header["encoder"]["id"] or "all-MiniLM-L6-v2",
+        signature=header["encoder"]["signature"], model=header.get("language_model"), left=", ".join(left) or "none",
+        edges=facts["edges"], terms=facts["terms"], seed=facts["seed"], command=facts.get("command", "tacit train coherence"),
+        licence=facts.get("licence") or "that of its data", contrasts=facts["contrasts"], parts=parts, weights=weights,
+        areas=facts["areas"], elsewhere=facts["areas of parts trained without the corpus"], files=facts.get("data", ()),
+        corpora=facts["corpora"],
+    )  # fmt: skip
+
+
+def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
+    """Return the card of a checkpoint as Markdown, with ``{digest}`` where that goes; ``path`` is what it calls its folder."""
+    facts, config = checkpoint.facts, checkpoint.model.config
+    limits = ", ".join(str(limit) for limit in config.limits)
+    around = f"{limits} neighbours by weight" if config.limits else "no neighbours"
+    attention = "hop attention" if config.hop_attention else "plain attention"
+    branch = (
+        f"{config.layers} layers, {config.heads} heads, {attention}, width {config.hidden}; {around}; edges: {config.profile}"
+    )
+    return render(
+        "grade", pairs=facts["pairs"], dialogues=facts["dialogues"], dev_pairs=facts["dev_pairs"],
+        negatives=_NEGATIVES[facts["negatives"]],
+        licence=facts.get("licence") or "not stated", branch=branch if config.graph else "none",
+        utterance=_UTTERANCE[config.utterance],
+        graph=facts["graph"], encoder=", ".join(f"`{name}`" for name in (checkpoint.encoder_id, checkpoint.encoder) if name),
+        vectors=checkpoint.vectors, pipeline=facts["pipeline"],
+        keywords=facts["keywords"],
+        recipe=", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in facts["recipe"].items()),
+        best_step=facts["best_step"], command=facts.get("command", "tacit train grade"),
+        versions=facts["versions"], path=path, dev=facts["dev"], blind=facts["blind"], data=facts.get("data", []),
+    )  # fmt: skip
+
+
+def retriever_card(model: Compact, size: int) -> str:
+    """Return the card of a model whose file has ``size`` bytes."""
+    facts = dict(model.facts)
+    measured = facts["mean_reciprocal_rank"]
+    return render(
+        "retriever", **{name: facts[name] for name in _RETRIEVER_FACTS},
+        sources=", ".join(facts["sources"]), relations=", ".join(model.relations), parts=len(model.kept.books),
+        texts=len(model.texts), kept=sum(map(len, model.triples)),
+        encoder=model.encoder[0], signature=model.encoder[1], size=size / 1e6, digest=model.digest,
+        rank_text="not measured, since there are too few" if measured is None else f"{measured:.3f}",
+    )  # fmt: skip
+
+
+def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
+    """Return the card of a probe.
+
+    Args:
+        path: what its folder is called, None for the one that ships; remarks: Markdown that follows the data.
+    """
+    facts = probe.facts
+    return render(
+        "probe", **{name: facts[name] for name in _PROBE_FACTS},
+        name=probe.model.rpartition("@")[0], model=probe.model, layer=probe.layer, width=probe.weights.size, digest=probe.digest,
+        interval=facts["interval"], path=path, command=facts.get("command", "not stated"),
+        left_out=facts["left_out"],
+        licence=facts.get("licence") or "not stated", files=facts.get("files", ()),
+        remarks=f"\n{remarks}\n" if remarks else "",
+    )  # fmt: skip

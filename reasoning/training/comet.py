@@ -19,30 +19,12 @@ from ..accent.tails.writers import CausalWriter, Seq2SeqWriter, open_writer
 from ..extras import need
 from ..layers import learn_on_top
 from ..models import find_model, quiet
+from .card import render
 from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 
 _ANY_EVENT = 0.1  # of the heads give way
-
-_CARD = """\
-# {name}
-
-A COMET: it writes tails of event commonsense for `{{head}} {{relation}} [GEN]`. Made by
-`tacit train comet GRAPH --model {base} --steps {steps} --batch-size {batch} --rate {rate:g} --seed {seed}{more}`.
-
-| | |
-|---|---|
-| began as | {base}, a {kind} model |
-| learnt from | {triples:,} triples of {heads:,} heads, graph `{graph}`, digest of the triples `{digest}` |
-| relations | {relations} |
-| learnt | {learnt} |
-| loss | {first:.3f} over the first tenth of the steps, {last:.3f} over the last; nats per token, on what it learnt from |
-| licence | that of the model it began as, and of the graph's data (ATOMIC-2020: CC BY 4.0, Hwang et al., AAAI 2021) |
-
-Use: `load_metric("accent", graph, comet="FOLDER")`, or `tacit score ... --option accent.comet=FOLDER`.
-It says what crowd workers thought typical, stereotypes among it.
-"""
 
 
 def train_comet(
@@ -94,7 +76,8 @@ def train_comet(
     state = fit(writer.model, _loss(writer, rows, half), len(rows), plan, checkpoints_of(output), data=data, progress=watch)
     base = Path(model).name if Path(model).exists() else str(model)
     more = (f" --layers {layers}" if layers else "") + (" --dtype bfloat16" if half else "")
-    card = _CARD.format(
+    card = render(
+        "comet",
         name=output.name, base=base, kind="causal" if isinstance(writer, CausalWriter) else "sequence-to-sequence", more=more,
         learnt=f"its top {layers} layers" if layers else "all of it", steps=plan.steps, batch=plan.batch_size, rate=plan.rate,
         seed=plan.seed, triples=len(rows), heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest,

@@ -16,27 +16,12 @@ from ...graph.errors import InputError
 from ..accent.scorers.kgbert import MAX_LENGTH, reading
 from ..extras import need
 from ..models import find_model, open_config, open_model
+from .card import render
 from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
 
 Triple = tuple[str, str, str]
 
 _TRIES = 5
-
-_CARD = """\
-# {name}
-
-A KG-BERT (Yao et al., 2019): it reads `head [SEP] relation [SEP] tail` and says how likely the triple is true (label 1). Made by
-`tacit train kg-bert GRAPH --model {base} --steps {steps} --batch-size {batch} --rate {rate:g} --seed {seed}`.
-
-| | |
-|---|---|
-| began as | {base} |
-| learnt from | {triples:,} triples, graph `{graph}`, digest of the triples `{digest}`; one made-up triple for each |
-| loss | {first:.3f} over the first tenth of the steps, {last:.3f} over the last; on what it learnt from |
-| licence | that of the model it began as, and of the graph's data (ATOMIC-2020: CC BY 4.0, Hwang et al., AAAI 2021) |
-
-Use: `tacit score-tuples FILE.jsonl --graph GRAPH --scorer kg-bert --model FOLDER`.
-"""
 
 
 def train_kgbert(
@@ -65,7 +50,8 @@ def train_kgbert(
     digest = digest_of(rows)
     state = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, checkpoints_of(output), data=digest, progress=watch)
     base = Path(model).name if Path(model).is_dir() else str(model)
-    card = _CARD.format(
+    card = render(
+        "kgbert",
         name=output.name, base=base, steps=plan.steps, batch=plan.batch_size, rate=plan.rate, seed=plan.seed, triples=len(rows),
         graph=graph or "not named", digest=digest, first=watch.first, last=watch.last,
     )  # fmt: skip

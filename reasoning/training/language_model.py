@@ -22,6 +22,7 @@ from ..coherence.expectation import RECENT, one_line, transcript
 from ..extras import need
 from ..layers import count_layers, learn_on_top
 from ..likelihood import CausalModel, open_causal
+from .card import render
 from .corpora import Dialogue, hold_out
 from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model
 
@@ -35,26 +36,6 @@ _CHARACTERS = 8  # a token has fewer, in the mean, so there are windows enough
 #: Told the name of the stage at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
 Batch = list[list[int]]
-
-_CARD = """\
-# {name}
-
-A causal language model that has read dialogues: for the metrics `expectation` and `coherence`. Made by
-`{command}`.
-
-| | |
-|---|---|
-| began as | {base} |
-| learnt | its top {layers} layers, the others are as they were; kept in half precision |
-| learnt from | {dialogues:,} dialogues of {corpora}; {steps:,} steps of about {tokens:,} tokens, seed {seed} |
-| digest of the dialogues | `{digest}` |
-| nats per token | {before:.3f} before, {after:.3f} after, on {asked} turns of held-out dialogues after up to {recent} turns |
-| licence | {licence} |
-
-Use: `tacit train coherence DIALOGUES... --output FOLDER --language-model {name}`, with the same files in the same order,
-`--exclude` and `--seed`, so that what one holds out the other has not read; and for itself,
-`tacit score FILE --metrics expectation -O expectation.language_model={name}`.
-"""
 
 
 @dataclass(frozen=True)
@@ -131,8 +112,8 @@ def train_language_model(
         weight.data = weight.data.half().float()
     after = _nats(opened, asked, lambda done: progress("asking after", done, len(asked)))
     told = facts or {}
-    card = _CARD.format(
-        name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
+    card = render(
+        "language_model", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
         dialogues=len(learnt), corpora=", ".join(splits), steps=reading.steps, tokens=reading.tokens, seed=reading.seed,
         digest=digest, before=before,
         after=after, asked=len(asked), recent=RECENT, command=told.get("command", "tacit train language-model"),

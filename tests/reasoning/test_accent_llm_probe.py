@@ -21,8 +21,8 @@ from tacit.reasoning.accent.scorers.asking import Asking
 from tacit.reasoning.accent.scorers.llmprobe import LlmProbe, open_llm_probe
 from tacit.reasoning.layers import cut_above, watched
 from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.training.card import probe_card as card
 from tacit.reasoning.training.probe import FOLDS, Labelled, agreement, train_probe
-from tacit.reasoning.training.probe_card import card
 
 TUPLES = [
     ("PersonX buys a dog", "xWant", "to feed the dog"),

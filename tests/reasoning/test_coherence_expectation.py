@@ -19,8 +19,8 @@ pytest.importorskip("transformers")
 from tacit.reasoning.cache import forget
 from tacit.reasoning.coherence.expectation import Expectation, open_language_model
 from tacit.reasoning.encoder import open_encoder
+from tacit.reasoning.training.card import coherence_card as card
 from tacit.reasoning.training.coherence import train_coherence
-from tacit.reasoning.training.coherence_card import card
 from tacit.reasoning.training.coherence_settings import Settings
 from tacit.reasoning.training.towers import HeadSettings
 

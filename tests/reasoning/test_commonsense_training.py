@@ -15,8 +15,8 @@ from tacit.graph.item import Item
 from tacit.reasoning.commonsense.features import FeatureExtractor
 from tacit.reasoning.commonsense.modelfile import from_bytes, to_bytes
 from tacit.reasoning.commonsense.regressor import Matrix
+from tacit.reasoning.training.card import commonsense_card as card
 from tacit.reasoning.training.commonsense import Plan, contrast, out_of_fold, train_commonsense
-from tacit.reasoning.training.commonsense_card import card
 from tacit.reasoning.training.fitting import Recipe
 from tacit.reasoning.training.folds import Round
 

@@ -24,7 +24,7 @@ from tacit.reasoning.grade.model import GradeConfig
 from tacit.reasoning.grade.vectors import EncodedVectors
 from tacit.reasoning.language import SpacyAnalyser
 from tacit.reasoning.training import grade as training
-from tacit.reasoning.training.grade_card import card
+from tacit.reasoning.training.card import grade_card as card
 from tacit.reasoning.training.grade_negatives import embedding_negatives, lexical_negatives, random_negatives
 from tacit.reasoning.training.grade_pairs import Pairs, make_pairs, plain, without_judged
 from tacit.reasoning.training.grade_run import Sources, Trained, train_grade

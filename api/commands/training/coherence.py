@@ -75,7 +75,7 @@ def coherence(
     from ....reasoning.coherence.checkpoint import open_checkpoint
     from ....reasoning.coherence.expectation import open_language_model
     from ....reasoning.encoder import open_encoder
-    from ....reasoning.training.coherence_card import card
+    from ....reasoning.training.card import coherence_card as card
     from ...terminal.screen import facts, print_json, show
 
     opened = open_encoder(encoder, device=device)

@@ -155,7 +155,7 @@ def _report(model: Regressor, trained: Trained, output: Path, card: Path, json: 
         )
         return
     from ....reasoning.evaluation.correlation import spelt
-    from ....reasoning.training.commonsense_card import plan_in_words
+    from ....reasoning.training.card import plan_in_words
 
     show(table(
         ("data set", ">n", "Pearson", "Spearman", "remark"),

@@ -118,8 +118,8 @@ def grade(
     read, files = _read(dialogues, exclude or (), strict)
     torch = need("torch", "neural")
     from ....reasoning.grade.model import GradeConfig
+    from ....reasoning.training.card import grade_card as card
     from ....reasoning.training.grade import Recipe
-    from ....reasoning.training.grade_card import card
     from ....reasoning.training.grade_run import train_grade
     from ....reasoning.training.grade_turns import forget
 

@@ -49,8 +49,8 @@ def llm_probe(
     check_folder(output, FILE, "a probe")
     rows, files = _read(judged, strict)
     from ....reasoning.likelihood import open_causal
+    from ....reasoning.training.card import probe_card as card
     from ....reasoning.training.probe import train_probe
-    from ....reasoning.training.probe_card import card
 
     with waiting("opening the model", quiet=quiet):
         causal = open_causal(model, device=device, dtype=dtype.value)

@@ -48,7 +48,7 @@ def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
     """Write the model and its card to ``output``; return the model with its digest, and the card's path."""
     from ....reasoning.commonsense.modelfile import FILE, from_bytes, to_bytes
     from ....reasoning.modelfile import new_folder, write_file
-    from ....reasoning.training.commonsense_card import card
+    from ....reasoning.training.card import commonsense_card as card
 
     data = to_bytes(model)
     model = replace(model, digest=from_bytes(data, str(output)).digest)

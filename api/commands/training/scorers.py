@@ -54,9 +54,9 @@ def retriever(
     from ....reasoning.accent.tuples import RELATIONS
     from ....reasoning.encoder import DEFAULT_ENCODER
     from ....reasoning.modelfile import check_folder, new_folder
+    from ....reasoning.training.card import licence_text, retriever_card
     from ....reasoning.training.loop import checkpoints_of, forget
     from ....reasoning.training.retriever import Recipe, train_retriever
-    from ....reasoning.training.retriever_card import LICENSE, card
 
     recipe = Recipe(steps, batch_size, rate, parts, pool, seed)
     recipe.check()
@@ -79,8 +79,8 @@ def retriever(
             )  # fmt: skip
     data = to_bytes(model)
     with new_folder(output) as fresh:
-        (fresh / "README.md").write_bytes(card(model, len(data)).encode())
-        (fresh / "LICENSE").write_bytes(LICENSE.encode())
+        (fresh / "README.md").write_bytes(retriever_card(model, len(data)).encode())
+        (fresh / "LICENSE").write_bytes(licence_text("retriever").encode())
         (fresh / FILE).write_bytes(data)
     forget(output)
     say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
