@@ -15,14 +15,14 @@ from .protocol import MAX_HOPS
 def check_hops(hops: int, least: int = 1, most: int = MAX_HOPS) -> int:
     """Return ``hops`` when it lies in ``least..most``, else raise :class:`InputError`."""
     if not least <= hops <= most:
-        raise InputError(f"{hops} hops cannot be asked for; give a number from {least} to {most}")
+        raise InputError(f"{hops} hops is out of range; give a number from {least} to {most}")
     return hops
 
 
 def check_limit(limit: int | None) -> int | None:
     """Return ``limit`` when it is None or not negative, else raise :class:`InputError`."""
     if limit is not None and limit < 0:
-        raise InputError(f"a limit of {limit} makes no sense; give 0 or more")
+        raise InputError(f"the limit must be >= 0, not {limit}")
     return limit
 
 

@@ -47,12 +47,7 @@ class Connections(ABC):
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        """Return the chains between two sets; as :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`.
-
-        Raises:
-            UnknownName: a text names no concept.
-            InputError: ``hops`` is neither 1 nor 2.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`."""
         answers.check_hops(hops, most=2)
         ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
         if not ones or not others:
@@ -80,12 +75,7 @@ class Connections(ABC):
     def count_triples(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> TripleCounts:
-        """Return how two sets are connected; as :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`.
-
-        Raises:
-            UnknownName: a text names no concept.
-            InputError: ``hops`` is neither 1 nor 2.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
         answers.check_hops(hops, most=2)
         ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
         if not ones or not others:
@@ -108,12 +98,7 @@ class Connections(ABC):
         return TripleCounts(len(pairs), len(triples))
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        """Return the best shortest paths; as :meth:`tacit.graph.protocol.KnowledgeGraph.paths`.
-
-        Raises:
-            UnknownName: a text names no concept.
-            InputError: ``max_hops`` is not in 0..6 or ``limit`` is negative.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.paths`."""
         answers.check_hops(max_hops, least=0)
         answers.check_limit(limit)
         source, target = self._uris([source, target], language)

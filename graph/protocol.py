@@ -108,6 +108,10 @@ class KnowledgeGraph(Protocol):
         """Return every chain of exactly ``hops`` assertions from a source to a target, in either direction, in ``Path.order``.
 
         Source, middle and target differ; parallel assertions give a chain each; a pair at distance 1 also has its two-hop chains.
+
+        Raises:
+            UnknownName: a text names no concept.
+            InputError: ``hops`` is neither 1 nor 2.
         """
 
     def count_triples(
@@ -116,12 +120,20 @@ class KnowledgeGraph(Protocol):
         """Return the numbers of connected pairs and of distinct triples (``hops=2``: pairs of triples) between two sets.
 
         As :meth:`triples_between`, counted by (head, relation, tail) whatever the provenance, without building the chains.
+
+        Raises:
+            UnknownName: a text names no concept.
+            InputError: ``hops`` is neither 1 nor 2.
         """
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
         """Return shortest paths, best first: strongest (weakest assertion's weight), then nodes in URI order.
 
         One path a sequence of nodes; between two nodes the strongest assertion stands for all. Same node: one path of no hop.
+
+        Raises:
+            UnknownName: a text names no concept.
+            InputError: ``max_hops`` is not in 0..6, or ``limit`` is negative.
         """
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
@@ -132,7 +144,11 @@ class KnowledgeGraph(Protocol):
         """
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        """Return URIs of events that have tails and whose text holds the normalised ``text``: exact, shorter, then by URI."""
+        """Return URIs of events that have tails and whose text holds the normalised ``text``: exact, shorter, then by URI.
+
+        Raises:
+            InputError: ``limit`` is negative.
+        """
 
     def assertions(self) -> Iterator[Assertion]:
         """Stream every assertion, in no particular order."""

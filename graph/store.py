@@ -96,7 +96,7 @@ class Store(Connections):
         return GraphCounts(int(concepts), int(events), sum(ordered.values()), ordered)
 
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
-        """Return the concept that each text names, or None; as :meth:`tacit.graph.protocol.KnowledgeGraph.resolve`."""
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.resolve`."""
         return answers.resolve(texts, language, self._known)
 
     def _uris(self, texts: Sequence[str], language: str) -> list[str]:
@@ -114,12 +114,7 @@ class Store(Connections):
         *,
         language: str = "en",
     ) -> list[Neighbour]:
-        """Return concepts at exactly ``hop`` hops, best first; as :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`.
-
-        Raises:
-            UnknownName: the text names no concept.
-            InputError: ``hop`` is not in 1..6, ``limit`` is negative, or a relation's name is malformed.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`."""
         answers.check_hops(hop)
         answers.check_limit(limit)
         names = answers.check_relations(relations)
@@ -144,12 +139,7 @@ class Store(Connections):
     def hop_distances(
         self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
     ) -> NDArray[np.int8]:
-        """Return shortest-path lengths; as :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`.
-
-        Raises:
-            UnknownName: a text names no concept.
-            InputError: ``max_hops`` is not in 0..6, or ``sources`` or ``targets`` is one text instead of a list.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`."""
         answers.check_hops(max_hops, least=0)
         sources, targets = self._uris(sources, language), self._uris(targets, language)
         known = self._known({*sources, *targets})
@@ -162,22 +152,14 @@ class Store(Connections):
         return np.array(table, dtype=np.int8).reshape(len(sources), len(targets))
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Return assertions about an event; as :meth:`tacit.graph.protocol.KnowledgeGraph.tails`.
-
-        Raises:
-            InputError: nothing is left of ``head`` after normalisation, ``relation`` is malformed, or ``limit`` is negative.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
         answers.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
         rows = self._ask("tails", head=uri, relation="" if relation is None else check_relation(relation))
         return sorted(map(assertion_of, rows), key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        """Return URIs of events that hold a text; as :meth:`tacit.graph.protocol.KnowledgeGraph.heads`.
-
-        Raises:
-            InputError: ``limit`` is negative.
-        """
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.heads`."""
         answers.check_limit(limit)
         wanted = normalise_event(text).lower()
         rows = self._ask("heads", text=wanted)
