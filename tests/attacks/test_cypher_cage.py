@@ -217,6 +217,7 @@ def test_a_query_that_has_ended_without_an_answer_holds_neither_connection_nor_s
     monkeypatch.setattr(engine, "_listed", lambda *given: (False, listed(*given)[1]))
     run_stuck(server, monkeypatch)
     wait_for(lambda: not threads("tacit-query"))
+    assert running(server) == [STUCK]  # this one has not ended, which shows that the driver's call was not waited for
     wait_for(lambda: not busy(server))
     monkeypatch.undo()
     wait_for(lambda: not running(server))
