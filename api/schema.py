@@ -1,24 +1,27 @@
-"""Answers as rows: the keys that ``--json`` prints, one function a kind of answer, so that scripts can rely on them."""
+"""Answers about the graph as JSON, the same from ``--json``, the service and the evidence of scores; the client reads them back.
+
+``head``, ``tail`` and ``nodes`` are URIs, as in the library; their texts stand in ``head_text``, ``tail_text`` and ``node_texts``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from ..graph.model import Assertion, GraphCounts, LoadEntry, Neighbour, Path
 from ..graph.names import text_of
-
-if TYPE_CHECKING:
-    from ..graph.model import Assertion, GraphCounts, LoadEntry, Neighbour, Path
+from ..reasoning.score import path_to_dict
 
 
 def assertion_row(assertion: Assertion) -> dict[str, Any]:
-    """One assertion: texts and URIs of its ends, the relation, weight and provenance; what is empty is left out."""
+    """One assertion: URIs and texts of its ends, the relation, weight and provenance; what is empty is left out."""
     row: dict[str, Any] = {
-        "head": text_of(assertion.head),
+        "head": assertion.head,
         "relation": assertion.relation,
-        "tail": text_of(assertion.tail),
+        "tail": assertion.tail,
+        "head_text": text_of(assertion.head),
+        "tail_text": text_of(assertion.tail),
         "weight": assertion.weight,
-        "head_uri": assertion.head,
-        "tail_uri": assertion.tail,
     }
     for name in ("source", "dataset", "license", "contributors", "head_sense", "tail_sense", "rank", "score"):
         value = getattr(assertion, name)
@@ -27,22 +30,28 @@ def assertion_row(assertion: Assertion) -> dict[str, Any]:
     return row
 
 
+def read_assertion(row: Mapping[str, Any]) -> Assertion:
+    """Take back what :func:`assertion_row` gave."""
+    return Assertion(**{name: row[name] for name in Assertion._fields if name in row})
+
+
 def neighbour_row(neighbour: Neighbour) -> dict[str, Any]:
     """One neighbour: ``{"text", "uri", "hop", "weight"}``."""
     return {"text": neighbour.text, "uri": neighbour.uri, "hop": neighbour.hop, "weight": neighbour.weight}
 
 
+def read_neighbour(row: Mapping[str, Any]) -> Neighbour:
+    """Take back what :func:`neighbour_row` gave."""
+    return Neighbour(row["uri"], row["hop"], row["weight"])
+
+
 def path_row(path: Path) -> dict[str, Any]:
-    """One chain: its ends, length and strength (None for no hop), a line of text, nodes as texts and URIs, assertions."""
+    """One path as the evidence of a score has it, with its length, its strength (None for no hop) and the texts of its nodes."""
     return {
-        "source": text_of(path.nodes[0]),
-        "target": text_of(path.nodes[-1]),
         "hops": path.hops,
         "strength": path.strength if path.assertions else None,
-        "text": path.text(),
-        "nodes": [text_of(uri) for uri in path.nodes],
-        "node_uris": list(path.nodes),
-        "assertions": [assertion_row(assertion) for assertion in path.assertions],
+        "node_texts": [text_of(uri) for uri in path.nodes],
+        **path_to_dict(path),
     }
 
 

@@ -11,8 +11,9 @@ from ...cypher import Query
 from ...graph.item import Item
 from ...graph.model import Assertion, GraphCounts, Neighbour, Path, QueryResult
 from ...reasoning.explanation import Explanation
-from ...reasoning.score import Score
+from ...reasoning.score import Score, path_from_dict
 from ...reasoning.scoring import ItemScores
+from ..schema import read_assertion, read_neighbour
 from .batches import Pace, body_of
 from .details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 
@@ -73,7 +74,7 @@ def concept(text: str, language: str) -> Call[ConceptDetails]:
     """One concept with what is around it."""
 
     def read(answer: Any) -> ConceptDetails:
-        return ConceptDetails(answer["text"], answer["uri"], tuple(map(_neighbour, answer["neighbours"])))
+        return ConceptDetails(answer["text"], answer["uri"], tuple(map(read_neighbour, answer["neighbours"])))
 
     return Call(f"/v1/concepts/{quote(text, safe='')}", read, parameters={"language": language})
 
@@ -92,20 +93,20 @@ def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | 
     parameters: dict[str, Any] = {"concept": concept, "hop": hop, "limit": limit, "language": language}
     if relations is not None:
         parameters["relation"] = list(relations) or [""]
-    return Call("/v1/neighbours", lambda answer: [_neighbour(row) for row in answer["neighbours"]], parameters=parameters)
+    return Call("/v1/neighbours", lambda answer: [read_neighbour(row) for row in answer["neighbours"]], parameters=parameters)
 
 
 def paths(source: str, target: str, max_hops: int, limit: int, language: str) -> Call[list[Path]]:
     """The shortest paths between two concepts."""
     parameters = {"source": source, "target": target, "max_hops": max_hops, "limit": limit, "language": language}
-    return Call("/v1/paths", lambda answer: [_path(row) for row in answer["paths"]], parameters=parameters)
+    return Call("/v1/paths", lambda answer: [path_from_dict(row) for row in answer["paths"]], parameters=parameters)
 
 
 def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Assertion]]:
     """What is known about an event."""
     given = {"head": head, "relation": relation, "limit": limit}
     parameters = {name: value for name, value in given.items() if value is not None}
-    return Call("/v1/tails", lambda answer: [_assertion(row) for row in answer["tails"]], parameters=parameters)
+    return Call("/v1/tails", lambda answer: [read_assertion(row) for row in answer["tails"]], parameters=parameters)
 
 
 def cypher(query: str, parameters: Mapping[str, Any] | None, limit: int, timeout: float) -> Call[QueryResult]:
@@ -148,16 +149,3 @@ def _explanation(told: Mapping[str, Any]) -> Explanation:
     told_of_it = {name: told.get(name) for name in ("value", "percentile", "signature")}
     score = Score.from_dict({**told_of_it, "evidence": evidence})
     return Explanation(tuple(told["history"]), told["response"], score)
-
-
-def _neighbour(row: Mapping[str, Any]) -> Neighbour:
-    return Neighbour(row["uri"], row["hop"], row["weight"])
-
-
-def _path(row: Mapping[str, Any]) -> Path:
-    return Path(tuple(row["node_uris"]), tuple(map(_assertion, row["assertions"])))
-
-
-def _assertion(row: Mapping[str, Any]) -> Assertion:
-    known = {name: row[name] for name in Assertion._fields if name in row}
-    return Assertion(**{**known, "head": row["head_uri"], "tail": row["tail_uri"]})

@@ -182,7 +182,7 @@ def tails(
         found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
         if not found and limit != 0 and not store.tails(head, None, 1):
             raise UnknownName(f"{head!r} names no event in {store.url} that has tails; tacit heads finds events by their words")
-    _answer(found, ("relation", "tail", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
+    _answer(found, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
 
 
 def heads(
@@ -213,6 +213,11 @@ def _answer(rows: Sequence[dict[str, Any]], columns: Sequence[str], json: bool, 
     if json:
         print_json(rows)
     elif rows:
-        show(table(columns, ([row.get(column.removeprefix(">")) for column in columns] for row in rows)))
+        show(
+            table(
+                [column.removesuffix("_text") for column in columns],
+                ([row.get(column.removeprefix(">")) for column in columns] for row in rows),
+            )
+        )
     else:
         note(nothing)

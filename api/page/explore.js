@@ -129,14 +129,14 @@ async function paths(from, to, signal) {
 }
 
 function path(row) {
-  return h("li", {}, h("p", { class: "chain" }, row.node_uris.map((uri, place) => [
-    place ? edge(row.assertions[place - 1], row.node_uris[place - 1]) : null,
-    h("a", { class: "concept", href: address(uri) }, row.nodes[place])])),
-  row.assertions.length ? h("p", { class: "hint" }, `as strong as its weakest edge, ${decimal(row.strength)}`) : null);
+  return h("li", {}, h("p", { class: "chain" }, row.nodes.map((uri, place) => [
+    place ? edge(row.steps[place - 1]) : null,
+    h("a", { class: "concept", href: address(uri) }, row.node_texts[place])])),
+  row.steps.length ? h("p", { class: "hint" }, `as strong as its weakest edge, ${decimal(row.strength)}`) : null);
 }
 
-function edge(assertion, from) {
-  const forward = assertion.head_uri === from;
+function edge(assertion) {
+  const forward = assertion.direction === "forward";
   return h("span", { class: "step" },
     h("span", { class: "arrow", "aria-hidden": "true" }, forward ? "–" : "←"), h("span", { class: "away" }, forward ? " " : " is what "),
     h("span", { class: "relation" }, assertion.relation),

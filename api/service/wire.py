@@ -6,7 +6,7 @@ Checking stops at the first wrong element of a list, and at an object of too man
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, model_validator
 
@@ -132,16 +132,61 @@ class NeighboursAnswer(BaseModel):
     neighbours: list[NeighbourRow]
 
 
+class Provenance(BaseModel):
+    """What is known about an assertion beside itself; what is empty is left out."""
+
+    source: str = Field("", description="Which loader or model wrote it.")
+    dataset: str = ""
+    license: str = ""
+    contributors: str = ""
+    head_sense: str = ""
+    tail_sense: str = ""
+    rank: int | None = Field(None, description="Of a generated tail: its place in the beam, from 0.")
+    score: float | None = Field(None, description="Of a generated tail: its log-probability.")
+
+
+class AssertionRow(Provenance):
+    """One assertion; its ends are URIs and texts."""
+
+    head: str
+    relation: str
+    tail: str
+    head_text: str
+    tail_text: str
+    weight: float
+
+
+class Step(Provenance):
+    """One assertion of a path; its ends are URIs."""
+
+    head: str
+    relation: str
+    tail: str
+    direction: Literal["forward", "backward"] = Field(description="Forward where the path goes from its head to its tail.")
+    weight: float
+
+
+class PathRow(BaseModel):
+    """A path, as the evidence of a score has it too."""
+
+    hops: int
+    strength: float | None = Field(description="Weight of the weakest assertion; null for no hop.")
+    nodes: list[str] = Field(description="URIs, source first.")
+    node_texts: list[str]
+    text: str
+    steps: list[Step]
+
+
 class PathsAnswer(BaseModel):
     """The shortest paths between two concepts, strongest first."""
 
-    paths: list[dict[str, Any]]
+    paths: list[PathRow]
 
 
 class TailsAnswer(BaseModel):
     """What is known about an event."""
 
-    tails: list[dict[str, Any]]
+    tails: list[AssertionRow]
 
 
 class CypherAnswer(BaseModel):

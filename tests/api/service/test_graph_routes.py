@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.schema import assertion_row, neighbour_row, path_row
+from tacit.api.schema import assertion_row, neighbour_row, path_row, read_assertion
 from tacit.api.service.service import Service
 from tacit.api.service.settings import Settings
 from tacit.cypher import cookbook
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.store import Store
 from tacit.reasoning import Reasoner
+from tacit.reasoning.score import Piece, path_from_dict
 
 from .conftest import Asked
 
@@ -42,14 +43,14 @@ def test_prefixes_are_completed_in_order(ask: Asked) -> None:
 def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
     found = index.paths("/c/en/dog", "/c/en/doctor", 6, 2)
-    assert [(row["text"], row["hops"], row["strength"], tuple(row["node_uris"])) for row in answer] == [
+    assert [(row["text"], row["hops"], row["strength"], tuple(row["nodes"])) for row in answer] == [
         (path.text(), path.hops, path.strength, path.nodes) for path in found
     ]
     assert answer == [path_row(path) for path in found]  # as the command line prints it
-    assert answer[0]["nodes"] == ["dog", "pet", "vet", "doctor"]
-    assert [len(row["assertions"]) for row in answer] == [path.hops for path in found]
+    assert answer[0]["node_texts"] == ["dog", "pet", "vet", "doctor"]
+    assert [len(row["steps"]) for row in answer] == [path.hops for path in found]
     [same] = ask("GET", "/v1/paths", params={"source": "dog", "target": "dogs"}).json()["paths"]
-    assert (same["hops"], same["strength"], same["assertions"]) == (0, None, [])
+    assert (same["hops"], same["strength"], same["steps"]) == (0, None, [])
 
 
 def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
@@ -173,3 +174,14 @@ def test_the_examples_of_the_document_work(ask: Asked) -> None:
             tried += 1
     assert tried >= 15
     assert json.loads(json.dumps(document)) == document
+
+
+def test_paths_have_one_form_everywhere(ask: Asked, index: KnowledgeGraph) -> None:
+    """What the service gives holds what the evidence of a score holds, and the client reads both."""
+    [path, *_] = index.paths("/c/en/dog", "/c/en/doctor", 6, 1)
+    [row] = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 1}).json()["paths"]
+    evidence = Piece("concept", 1.0, 1.0, path=path).to_dict()["path"]
+    assert {name: row[name] for name in evidence} == evidence
+    assert path_from_dict(row) == path_from_dict(evidence) == path
+    [tail, *_] = ask("GET", "/v1/tails", params={"head": EVENT}).json()["tails"]
+    assert read_assertion(tail) == index.tails(EVENT, None, 1)[0]
