@@ -1,6 +1,6 @@
 """Answers about the graph as JSON, the same from ``--json``, the service and the evidence of scores; the client reads them back.
 
-``head``, ``tail`` and ``nodes`` are URIs, as in the library; their texts stand in ``head_text``, ``tail_text`` and ``node_texts``.
+``head``, ``tail`` and ``nodes`` are URIs, as in the library; ``head_text``, ``tail_text`` and ``node_texts`` are texts.
 """
 
 from __future__ import annotations

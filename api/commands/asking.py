@@ -213,11 +213,7 @@ def _answer(rows: Sequence[dict[str, Any]], columns: Sequence[str], json: bool, 
     if json:
         print_json(rows)
     elif rows:
-        show(
-            table(
-                [column.removesuffix("_text") for column in columns],
-                ([row.get(column.removeprefix(">")) for column in columns] for row in rows),
-            )
-        )
+        headings = [column.removesuffix("_text") for column in columns]
+        show(table(headings, ([row.get(column.removeprefix(">")) for column in columns] for row in rows)))
     else:
         note(nothing)

@@ -181,13 +181,9 @@ def match_row(match: Match) -> dict[str, Any]:
     """One triple: the two turns, the assertion, and what the earlier and the later turn say for its two ends."""
     texts = {"source_text": match.earlier.text, "target_text": match.later.text}
     row = assertion_row(match.assertion)
-    ends = {
-        "head": row.pop("head_text"),
-        "relation": row.pop("relation"),
-        "tail": row.pop("tail_text"),
-        "weight": row.pop("weight"),
-    }
-    uris = {"head_uri": row.pop("head"), "tail_uri": row.pop("tail")}  # files of kept dialogues have texts as head and tail
+    head, tail = row.pop("head"), row.pop("tail")  # in these files the texts have the short names
+    ends = {"head": row.pop("head_text"), "relation": row.pop("relation"), "tail": row.pop("tail_text")}
+    uris = {"weight": row.pop("weight"), "head_uri": head, "tail_uri": tail}
     return {"turns": [match.turn, match.turn + 1], **ends, **uris, **row, **texts}
 
 
