@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...cypher import cookbook
 from ...graph.errors import InputError
 from ..opening import Address, open_store
 from ..terminal.options import Database, Json, Param, Password, User
@@ -76,6 +75,8 @@ def find_query(query: str) -> tuple[str, Query | None]:
     Raises:
         InputError: it looks like a name or a file, and there is none.
     """
+    from ...cypher import cookbook
+
     known = cookbook()
     name = query.removeprefix("explore/")
     if name in known:
@@ -120,6 +121,7 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 def _list_cookbook(json: bool, csv: bool) -> None:
     """Print the cookbook: names, parameters, and what each query answers."""
+    from ...cypher import cookbook
     from ..terminal.screen import print_csv, print_json, show, table
 
     queries = cookbook().items()

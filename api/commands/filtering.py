@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import DamagedInput, InputError
-from ...graph.relations import check_known
 from ..metrics import Pipeline
 from ..opening import Address, open_engine, readable
-from ..schema import assertion_row
 from ..terminal.options import Database, Engine, EngineOption, GraphNeeded, Password, Quiet, Relations, Strict, User
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
@@ -75,6 +73,7 @@ def filter_dialogues(
     readable(dialogues)
     if output is not None:
         check_output(output, dialogues)
+    from ...graph.relations import check_known
     from ...reasoning.filtering import TripleFilter
     from ...reasoning.language import open_analyser
 
@@ -179,6 +178,8 @@ def _kept(batch: list[Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator
 
 def match_row(match: Match) -> dict[str, Any]:
     """One triple: the two turns, the assertion, and what the earlier and the later turn say for its two ends."""
+    from ..schema import assertion_row
+
     texts = {"source_text": match.earlier.text, "target_text": match.later.text}
     row = assertion_row(match.assertion)
     head, tail = row.pop("head"), row.pop("tail")  # in these files the texts have the short names

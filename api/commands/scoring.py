@@ -17,13 +17,12 @@ from ...graph.errors import DamagedInput, InputError
 from ..metrics import BatchSize, GraphOption, Metrics, OptionOption, Pipeline, address_of, metric_names, metric_options
 from ..opening import readable
 from ..scale import LINES
-from ..scale.plan import Plan
-from ..scale.rows import Form
 from ..terminal.options import Database, Engine, Password, Quiet, User
 from ..terminal.output import check_output, lines_to
 
 if TYPE_CHECKING:
-    from ..scale.plan import Observe
+    from ..scale.plan import Observe, Plan
+    from ..scale.rows import Form
     from ..scale.running import Done
 
 
@@ -101,6 +100,8 @@ def score(
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
     from ..report.making import Reporting
+    from ..scale.plan import Plan
+    from ..scale.rows import Form
     from ..scale.running import Cluster, score_file
     from ..terminal.screen import note
 
@@ -200,6 +201,8 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
     Raises:
         InputError: Parquet is asked for without a file, or with what is for printing.
     """
+    from ..scale.rows import Form
+
     if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
         if output is None or printed or (output.exists() and not output.is_file()):
             raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
