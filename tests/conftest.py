@@ -38,6 +38,11 @@ HOW_TO_GET_A_SERVER = (
 SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"}
 
 OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
+# Groups that take longest, the longest first; see group_of.
+LONGEST = (
+    "neo4j", "test_pages", "own server", "test_conformance", "test_scale_ray", "test_socket", "test_page_access", "test_page_use",
+    "test_service_doors", "test_load", "test_loaders_real_data", "test_explanation_claims", "test_process",
+)  # fmt: skip
 ON_SERVER = ("test_bridge", "test_cookbook", "test_routing")
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
@@ -240,7 +245,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         groups = Counter(group_of(item.nodeid) for item in items)
         slow = Counter(group_of(item.nodeid) for item in items if item.get_closest_marker("slow"))
-        items.sort(key=lambda item: (-slow[group_of(item.nodeid)], -groups[group_of(item.nodeid)]))
+        place = {group: LONGEST.index(group) if group in LONGEST else len(LONGEST) for group in groups}
+        order = {group: (place[group], -slow[group], -groups[group], group) for group in groups}
+        items.sort(key=lambda item: order[group_of(item.nodeid)])
     for item in items:
         if "neo4j_url" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != "neo4j":
             raise pytest.UsageError(f"{item.nodeid} asks for the server; put neo4j into its name, or its file into ON_SERVER")

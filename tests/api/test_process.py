@@ -100,7 +100,8 @@ def test_an_interrupt_is_quiet(sample_graph: str) -> None:
     words = [*program(), "cypher", sample_graph, ENDLESS, "--timeout", "60"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_interrupts) as process:
-        time.sleep(2.5)
+        while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text():  # until the query has its worker
+            time.sleep(0.05)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         started = time.monotonic()

@@ -89,12 +89,14 @@ def test_both_stores_refuse_what_one_of_them_cannot_hold(new_store: NewStore, ro
     assert list(store.assertions()) == [longest]
 
 
-def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore) -> None:
+def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", 1_000)
+    monkeypatch.setattr("tacit.graph.embedded.load._BATCH", 1_000)
     store = new_store()
-    rows = random_rows(12_000, 4000, 2)
+    rows = random_rows(1_200, 400, 2)
 
     def broken() -> Iterator[Assertion]:
-        yield from rows[:11_000]
+        yield from rows[:1_100]
         raise RuntimeError("the file ends here")
 
     with pytest.raises(RuntimeError, match="ends here"):
@@ -110,7 +112,7 @@ def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewS
 
 @pytest.mark.neo4j
 def test_both_stores_agree_with_the_rows_neo4j(neo4j_url: str, tmp_path: Path) -> None:
-    rows = [*SMALL, *NASTY_ROWS, *{row.fingerprint()[0]: row for row in random_rows(6_000, 3000, 3)}.values()]
+    rows = [*SMALL, *NASTY_ROWS, *{row.fingerprint()[0]: row for row in random_rows(1_500, 750, 3)}.values()]
     with open_graph(tmp_path / "g", create=True) as embedded, open_graph(neo4j_url) as server:
         assert embedded.load(rows, entry("a")) == server.load(reversed(rows), entry("a")) == (len(rows), 0)
         assert embedded.manifest() == server.manifest()

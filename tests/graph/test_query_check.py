@@ -129,10 +129,10 @@ def test_regular_expression_in_a_parameter_is_checked_where_it_is_known() -> Non
 def test_regular_expression_never_takes_long_to_judge() -> None:
     query = "MATCH (n) WHERE n.text =~ $pattern RETURN n"
     for pattern in ("[" * 1_000_000, "{1" * 500_000, "\\\\" * 500_000, "(" * 1_000_000):
-        started = time.monotonic()
+        started = time.process_time()
         with pytest.raises(QueryRefused, match="more than 1,000 characters"):
             check(query, "neo4j", {"pattern": pattern})
-        assert time.monotonic() - started < 1
+        assert time.process_time() - started < 1
 
 
 def test_repeats_meet_no_long_text() -> None:

@@ -53,12 +53,15 @@ def test_worker_is_kept_and_replaced_after_a_crash(graph: Path) -> None:
     first.process.wait()
     assert run_embedded(graph, "RETURN 2 AS x").rows == ((2,),)
 
+    pool = embedded._pools[(graph / embedded.DATABASE).resolve()]
+
     def crash() -> None:
-        time.sleep(0.5)
+        while pool.idle:  # until the query has the worker
+            time.sleep(0.01)
         (worker,) = [w for w in workers if w.process.poll() is None]
         os.kill(worker.process.pid, signal.SIGSEGV)
 
-    workers = list(embedded._pools[(graph / embedded.DATABASE).resolve()].idle)
+    workers = list(pool.idle)
     killer = threading.Thread(target=crash)
     killer.start()
     with pytest.raises(GraphError, match="broke down"):

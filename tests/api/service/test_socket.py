@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from .conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
+from .test_guard import until
 
 Tacit = Callable[..., Any]
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
@@ -116,10 +117,11 @@ def test_large_bodies_and_many_slow_ones_do_not_pile_up(running: Running) -> Non
 
 
 def test_the_log_is_json_without_texts(running: Running) -> None:
+    before = sum(event["event"] == "request" for event in running.events())
     httpx.post(f"{running.url}/v1/score", json={"items": [{"history": ["marmalade"], "response": "x"}]})
-    time.sleep(0.5)
-    events = running.events()
-    assert {"listening", "request"} <= {event["event"] for event in events}
+    until(lambda: {"listening", "request"} <= {event["event"] for event in running.events()})
+    httpx.get(f"{running.url}/healthz?last=marked")
+    until(lambda: sum(event["event"] == "request" for event in running.events()) >= before + 2)
     assert not any("marmalade" in line for line in running.lines)
 
 
@@ -144,43 +146,37 @@ def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
     assert told == [("warning", "request", 504)]
 
 
-def test_sigterm_finishes_what_runs_and_ends_with_0(sample_graph: str) -> None:
-    slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
-    with serving(sample_graph) as service:
-        answers: list[httpx.Response] = []
-
-        def ask() -> None:
-            body = {"query": slow, "timeout": 2}
-            answers.append(httpx.post(f"{service.url}/v1/cypher", json=body, timeout=30))
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        time.sleep(1)
-        assert service.stop() == 0
-        thread.join(10)
-        assert [answer.status_code for answer in answers] == [504]
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{service.url}/healthz")
-        stopping, stopped = [event for event in service.events() if event["event"] in ("stopping", "stopped")]
-        assert stopping["running"] == 1
-        assert stopping["detail"] == "SIGTERM: no new connections; finishing 1 request within 30 seconds"
-        assert (stopped["unfinished"], stopped["detail"]) == (0, "all requests are answered")
-
-
-def test_keys_from_the_command_line_open_the_service(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_keys_from_the_command_line_open_the_service_and_sigterm_finishes_what_runs(
+    tacit: Tacit, sample_graph: str, tmp_path: Path
+) -> None:
     keys = tmp_path / "keys"
     made = tacit("keys", "add", keys, "alice")
     key = made.out.strip()
     assert made.status == 0
     assert key not in made.err
     assert tacit("keys", "list", keys, "--json").json == [{"id": key.split("_")[1], "name": "alice"}]
-    with serving(sample_graph, "--keys", str(keys)) as service:
-        for headers, status in (({}, 401), ({"X-API-Key": key}, 200)):
-            assert httpx.post(f"{service.url}/v1/score", json=ITEM, headers=headers).status_code == status
+    slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
+    with serving(sample_graph, "--keys", str(keys)) as service, httpx.Client(base_url=service.url, timeout=60) as client:
+        assert client.post("/v1/score", json=ITEM).status_code == 401
+        client.headers["X-API-Key"] = key
+        assert client.post("/v1/score", json=ITEM).status_code == 200
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: answers.append(client.post("/v1/cypher", json={"query": slow, "timeout": 3})))
+        thread.start()
+        until(lambda: "tacit_cypher_open 1.0" in client.get("/metrics").text)
         assert service.stop() == 0
+        thread.join(10)
+        assert [answer.status_code for answer in answers] == [504]
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{service.url}/healthz")
         assert not any(key in line for line in service.lines)
-        [scored] = [event for event in service.events() if event["event"] == "request" and event["status"] == 200]
+        events = service.events()
+        [scored] = [event for event in events if (event.get("route"), event.get("status")) == ("/v1/score", 200)]
         assert scored["key"] == key.split("_")[1]
+        stopping, stopped = [event for event in events if event["event"] in ("stopping", "stopped")]
+        assert stopping["running"] == 1
+        assert stopping["detail"] == "SIGTERM: no new connections; finishing 1 request within 30 seconds"
+        assert (stopped["unfinished"], stopped["detail"]) == (0, "all requests are answered")
     assert tacit("keys", "remove", keys, "bob").status == 2
     assert tacit("keys", "remove", keys, "alice").status == 0
     assert tacit("keys", "list", keys, "--json").json == []
