@@ -114,8 +114,8 @@ def test_claims_of_real_dialogues_stand_in_the_real_graph(
     new_store: Callable[[], WritableGraph], analyser: SpacyAnalyser, data_dir: Path, tmp_path: Path
 ) -> None:
     store = new_store()
-    store.load(read_conceptnet(data_dir / "conceptnet" / "assertions-en.csv.gz", min_weight=2.0))
-    items = islice(read_items(data_dir / "dialogues" / "dailydialog-test.jsonl.gz"), 30)
+    store.load(read_conceptnet(data_dir / "conceptnet" / "assertions-en.csv.gz", min_weight=3.0))
+    items = islice(read_items(data_dir / "dialogues" / "dailydialog-test.jsonl.gz"), 90)
     with open_index(store, directory=tmp_path / "index") as index:
         reasoner = Reasoner(index, ["grounding", "commonsense"], pipeline=analyser)
         told = [

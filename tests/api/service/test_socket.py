@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +132,14 @@ def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
     words = ["serve", sample_graph, "--port", str(port), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True) as process:
         try:
-            with httpx.Client(
-                base_url=f"http://127.0.0.1:{port}", transport=httpx.HTTPTransport(retries=8), timeout=60
-            ) as client:
-                assert client.get("/healthz").status_code == 200
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+
+                def answers() -> bool:
+                    with suppress(httpx.ConnectError):
+                        return client.get("/healthz").status_code == 200
+                    return False
+
+                until(answers)
                 assert client.get("/nowhere").status_code == 404
                 slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
                 assert client.post("/v1/cypher", json={"query": slow, "timeout": 0.5}).status_code == 504
