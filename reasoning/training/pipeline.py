@@ -141,8 +141,10 @@ def train_pipeline(
             raise LoadError(f"{path} holds no sentence; give the {name} split of a Universal Dependencies treebank")
     nlp = _build(splits["train"], seed)
     _fit(nlp, splits["train"], splits["dev"], seed, max_steps, progress)
-    result = evaluate(_save(nlp, output), splits["test"])
-    write_card(output, result, seed=seed, max_steps=max_steps, files=[Path(train), Path(dev), Path(test)])
+    output.resolve().parent.mkdir(parents=True, exist_ok=True)
+    with new_folder(output) as fresh:
+        result = evaluate(_save(nlp, fresh), splits["test"])
+        write_card(fresh, result, seed=seed, max_steps=max_steps, files=[Path(train), Path(dev), Path(test)])
     return result
 
 
@@ -222,8 +224,8 @@ def _batches(sentences: Sequence[Sentence], rng: random.Random) -> Iterator[list
             yield batch
 
 
-def _save(nlp: Language, output: Path) -> Language:
-    """Write ``nlp`` to a folder beside ``output``, swap it in, and return it as it opens from there.
+def _save(nlp: Language, folder: Path) -> Language:
+    """Write ``nlp`` to ``folder``, and return it as it opens from there.
 
     The vocabulary keeps the strings that the components need; the treebank's own words, web and mail addresses among them,
     stay out of it.
@@ -237,8 +239,6 @@ def _save(nlp: Language, output: Path) -> Language:
     })  # fmt: skip
     strings = set(English().vocab.strings)
     strings.update(label for labels in nlp.pipe_labels.values() for label in labels)
-    output.resolve().parent.mkdir(parents=True, exist_ok=True)
-    with new_folder(output) as fresh:
-        nlp.to_disk(fresh)
-        (fresh / "vocab" / "strings.json").write_text(json.dumps(sorted(strings), indent=0) + "\n", encoding="utf-8")
-    return spacy.load(output)
+    nlp.to_disk(folder)
+    (folder / "vocab" / "strings.json").write_text(json.dumps(sorted(strings), indent=0) + "\n", encoding="utf-8")
+    return spacy.load(folder)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tacit.graph.errors import InputError, LoadError
 from tacit.reasoning.language import folder_digest, load_pipeline
+from tacit.reasoning.training import pipeline as pipeline_training
 from tacit.reasoning.training.evaluation import evaluate
 from tacit.reasoning.training.lemmas import apply_rules, is_base_form, lemma_tables, suffix_rules
 from tacit.reasoning.training.pipeline import train_pipeline
@@ -128,6 +129,21 @@ def test_training_is_repeatable_and_writes_a_whole_pipeline(treebank: Path, tmp_
     analyser = load_pipeline(tmp_path / "first")
     assert analyser.signature.startswith(digests.pop())
     assert [token.text for token in analyser.analyse(["Dogs bark."])[0]] == ["Dogs", "bark", "."]
+
+
+def test_an_interrupt_before_the_card_is_written_leaves_the_old_pipeline(
+    treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "meta.json").write_text("{}")
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline_training, "write_card", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train_pipeline(treebank, treebank, treebank, tmp_path / "old", max_steps=1)
+    assert [path.name for path in (tmp_path / "old").iterdir()] == ["meta.json"]
 
 
 def test_training_overwrites_pipelines_and_nothing_else(treebank: Path, tmp_path: Path) -> None:
