@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
     from .opening import Address
-    from .scale.running import Cluster, score_file
+    from .scoring.running import Cluster, score_file
 
 _HOMES = {
     "Address": ".opening",
     "AsyncClient": ".client",
     "Client": ".client",
-    "Cluster": ".scale.running",
-    "score_file": ".scale.running",
+    "Cluster": ".scoring.running",
+    "score_file": ".scoring.running",
 }
 
 __all__ = ["Address", "AsyncClient", "Client", "Cluster", "score_file"]

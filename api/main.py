@@ -9,8 +9,57 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
+
+import typer
+
+from ..graph.errors import TacitError
+from .terminal.output import FULL
+from .terminal.text import visible
+
+# Errors as people see them: one sentence on stderr and an exit status; the traceback only when ``TACIT_DEBUG`` is set.
+
+_WRONG_INPUT = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def describe(error: Exception) -> tuple[str, int]:
+    """Return the sentence and the exit status for ``error``."""
+    if isinstance(error, TacitError):
+        return str(error), error.exit_status
+    if isinstance(error, typer.TyperException):
+        return _usage(error), 2
+    if isinstance(error, typer.Abort):
+        return "stopped", 130
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = f"{error.filename} cannot be written" if error.filename else "the output cannot be written"
+        return f"{where}: {os.strerror(error.errno or 0)}; free some space, or write elsewhere", 2
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}", 2 if isinstance(error, _WRONG_INPUT) else 1
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; try a smaller --limit or --batch-size", 1
+    detail = f": {error}" if str(error) else ""
+    return f"unexpected {type(error).__name__}{detail} (a fault in tacit; TACIT_DEBUG=1 shows where)", 1
+
+
+def report(error: Exception) -> int:
+    """Write ``error`` to stderr as one sentence and return the exit status."""
+    if os.environ.get("TACIT_DEBUG", "0") not in ("", "0"):
+        traceback.print_exception(error)
+    sentence, status = describe(error)
+    if status != 130:
+        print("tacit:", visible(" ".join(sentence.split())), file=sys.stderr)
+    return status
+
+
+def _usage(error: typer.TyperException) -> str:
+    """A usage error of the argument parser: its message, in our own form, with the command whose help to read."""
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    message = message.strip().rstrip(".").replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "tacit"
+    return f"{message[:1].lower()}{message[1:]}; see: {path} --help"
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -20,7 +69,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             if hasattr(stream, "reconfigure"):  # a character that the terminal lacks must not end a command
                 stream.reconfigure(errors="backslashreplace")
         _warn_of_other_tacit()
-        from .commands.table import command
+        from .cli.table import command
 
         arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
         status = command().main(args=arguments, prog_name="tacit", standalone_mode=False)
@@ -33,8 +82,6 @@ def run(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # the argument parser's own answer to a broken pipe
         return leaving.code if isinstance(leaving.code, int) else 1
     except Exception as error:
-        from .terminal.failure import report
-
         status = report(error)
         try:
             sys.stdout.flush()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..graph.index import IndexGraph
     from ..graph.protocol import KnowledgeGraph, WritableGraph
     from ..reasoning import Reasoner
-    from ..reasoning.score import Metric
+    from ..reasoning.base import Metric
 
 Options = dict[str, dict[str, Any]]
 """Options of metrics, by metric and by name."""
@@ -171,7 +171,7 @@ def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[
         UnknownName: one of them names no concept in the graph.
     """
     from ..graph.answers import refuse_unknown
-    from ..graph.opening import index_of
+    from ..graph.open import index_of
 
     uris = graph.resolve(texts, language)
     unknown = sorted({text for text, uri in zip(texts, uris, strict=True) if uri is None}, key=texts.index)

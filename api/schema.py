@@ -10,7 +10,7 @@ from typing import Any
 
 from ..graph.model import Assertion, GraphCounts, LoadEntry, Neighbour, Path
 from ..graph.names import text_of
-from ..reasoning.score import path_to_dict
+from ..reasoning.base import path_to_dict
 
 
 def assertion_row(assertion: Assertion) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tacit.reasoning.accent.tails.nearest import NearestVectors
+from tacit.reasoning.metrics.accent.tails.lookup import NearestVectors
 
 WIDTH = 384
 LIMIT = 80
@@ -76,8 +76,8 @@ def responses(graph: str, dialogues: str, count: int, stretches: int) -> dict[st
     from tacit.graph.item import Item
     from tacit.loaders import read_items
     from tacit.reasoning import load_metric
-    from tacit.reasoning.accent.rules import RuleExtractor
-    from tacit.reasoning.parsing import Parser, open_parser
+    from tacit.reasoning.metrics.accent.extractors.rules import RuleExtractor
+    from tacit.reasoning.text.parsing import Parser, open_parser
 
     rows = (row for row in read_items(dialogues) if isinstance(row, Item))
     items = [(row.history, row.response) for row in islice(rows, count)]

@@ -29,17 +29,16 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 from tacit.graph import open_graph
 from tacit.reasoning import load_metric
-from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
-from tacit.reasoning.accent.scorers.compatibility import Compatibility
-from tacit.reasoning.accent.scorers.likelihood import CometLoss
-from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.retriever import Match
-from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
-from tacit.reasoning.accent.statements import statement
-from tacit.reasoning.accent.tails.comet import Generated, as_known, open_comet
-from tacit.reasoning.accent.tails.lookup import GraphTails, NearestTails
-from tacit.reasoning.accent.tails.source import Found, Query
-from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.metrics.accent.events import RELATIONS
+from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
+from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part, exchanged, scales_of
+from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
+from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.retriever import Match
+from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
+from tacit.reasoning.metrics.accent.tails.source import Found, Query
+from tacit.reasoning.metrics.accent.verbalise import statement
 from tacit.reasoning.training.probe import agreement
 
 Floats = NDArray[np.float64]
@@ -125,7 +124,7 @@ def _within(relations: NDArray[Any], resamples: int) -> list[NDArray[np.int64]]:
 
 def written(one: Triple) -> Triple:
     """A triple in the one wording of heads and tails, so that triples of two sets can be compared."""
-    from tacit.reasoning.accent.events import head_form
+    from tacit.reasoning.metrics.accent.events import head_form
 
     return head_form(one[0]), one[1], statement(one[2], one[1])
 

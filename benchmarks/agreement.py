@@ -25,20 +25,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tacit.api.metrics import metric_options, open_reasoner
+from tacit.api.cli.options import Engine, metric_options, open_reasoner
 from tacit.api.opening import Address
-from tacit.api.terminal.options import Engine
 from tacit.api.terminal.progress import Meter
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.describing import choice_table, describe_metrics, scorer_table
-from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt, undefined, with_intervals
-from tacit.reasoning.evaluation.figures import FILE, Figures, SetFigures, shipped_figures
+from tacit.reasoning.evaluation.correlation import (
+    FILE,
+    Correlation,
+    Figures,
+    SetFigures,
+    correlate,
+    interval,
+    shipped_figures,
+    spelt,
+    undefined,
+    with_intervals,
+)
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
-from tacit.reasoning.training.folds import conversations
+from tacit.reasoning.training.corpora import conversations
 from tacit.reasoning.training.reference import without_reference
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz", ".csv", ".csv.gz")

@@ -25,9 +25,9 @@ import numpy as np
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning import load_metric
-from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, SHIPPED, open_checkpoint
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, SHIPPED, open_checkpoint
 from tacit.reasoning.training.card import coherence_card as card
 
 KINDS = ("pearson", "spearman")

@@ -24,16 +24,14 @@ from tacit.graph import KnowledgeGraph, open_graph, open_index
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.loaders.judgements import dataset_name
-from tacit.reasoning.commonsense.features import open_features
-from tacit.reasoning.commonsense.metric import SHIPPED
-from tacit.reasoning.commonsense.modelfile import load_regressor
-from tacit.reasoning.commonsense.regressor import FEATURES, VARIANTS, Matrix, Regressor, transform
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.metrics.commonsense.features import open_features
+from tacit.reasoning.metrics.commonsense.metric import SHIPPED
+from tacit.reasoning.metrics.commonsense.regressor import FEATURES, VARIANTS, Matrix, Regressor, load_regressor, transform
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.training.card import commonsense_card as card
-from tacit.reasoning.training.commonsense import Plan, out_of_fold
-from tacit.reasoning.training.fitting import Recipe
+from tacit.reasoning.training.commonsense import Plan, Recipe, out_of_fold
 
 FOLDS = 10
 COUNTS = ("pairs", "triples")

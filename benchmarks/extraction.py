@@ -24,12 +24,11 @@ from typing import Any
 import spacy
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.item import Item
-from tacit.reasoning.accent.events import head_forms
-from tacit.reasoning.accent.keywords import make as make_keywords
-from tacit.reasoning.accent.rules import RuleExtractor
-from tacit.reasoning.accent.tuples import EventTuple, Extractor
-from tacit.reasoning.language import SHIPPED
-from tacit.reasoning.parsing import Parser, open_parser
+from tacit.reasoning.metrics.accent.events import EventTuple, Extractor, head_forms
+from tacit.reasoning.metrics.accent.extractors.keywords import make as make_keywords
+from tacit.reasoning.metrics.accent.extractors.rules import RuleExtractor
+from tacit.reasoning.text.language import SHIPPED
+from tacit.reasoning.text.parsing import Parser, open_parser
 from threadpoolctl import threadpool_limits
 
 BATCH = 256

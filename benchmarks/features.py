@@ -27,11 +27,11 @@ import networkx as nx
 import spacy
 from support.engines import links
 from tacit.graph import KnowledgeGraph, open_graph, open_index
-from tacit.graph.counting import count_triples_many
+from tacit.graph.answers import count_triples_many
 from tacit.graph.index import IndexGraph
 from tacit.graph.item import Item
-from tacit.reasoning.commonsense.triples import TripleFeatures
-from tacit.reasoning.language import SHIPPED, load_pipeline
+from tacit.reasoning.metrics.commonsense.features import TripleFeatures
+from tacit.reasoning.text.language import SHIPPED, load_pipeline
 from threadpoolctl import threadpool_limits
 
 BATCH = 256

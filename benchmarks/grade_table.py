@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
-from tacit.reasoning.encoder import TextEncoder, open_encoder
 from tacit.reasoning.evaluation import Agreement, Judged, evaluate
 from tacit.reasoning.evaluation.correlation import spelt
-from tacit.reasoning.grade.metric import make
+from tacit.reasoning.metrics.grade.metric import make
+from tacit.reasoning.models.encoder import TextEncoder, open_encoder
 
 
 def similarity(encoder: TextEncoder, rows: list[Judgement]) -> list[float]:

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
+from tacit.reasoning.base import Score
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.grounding import Grounding
-from tacit.reasoning.language import load_pipeline
-from tacit.reasoning.score import Score
-from tacit.reasoning.training.folds import conversations
+from tacit.reasoning.metrics.grounding import Grounding
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.training.corpora import conversations
 
 Values = NDArray[np.float64]
 FARTHEST = 6

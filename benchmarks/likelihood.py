@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 
 WORDS = 20_000
 VOCABULARY = 8_000

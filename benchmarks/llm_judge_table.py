@@ -21,12 +21,11 @@ import numpy as np
 from accent_table import SEED, Rows, at_random, cskb, deco, judged, show, summed, written
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
-from tacit.reasoning.accent.scorers.llmjudge import SAVED, YES, open_llm_judge
-from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.readout import ReadOut
-from tacit.reasoning.accent.scorers.retriever import Match
-from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
-from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.metrics.accent.events import RELATIONS
+from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
+from tacit.reasoning.metrics.accent.scorers.language_models import SAVED, YES, ReadOut, open_llm_judge
+from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.retriever import Match
 
 _TOGETHER = 16
 

@@ -22,11 +22,10 @@ from llm_judge_table import Watched
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
 from tacit.reasoning import load_metric
-from tacit.reasoning.accent.metric import Accent
-from tacit.reasoning.accent.scorers.llmjudge import open_llm_judge
-from tacit.reasoning.accent.scorers.llmprobe import open_llm_probe
-from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScorer
+from tacit.reasoning.metrics.accent.metric import Accent
+from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
+from tacit.reasoning.metrics.accent.scorers.language_models import open_llm_judge, open_llm_probe
+from tacit.reasoning.metrics.accent.scorers.registry import Opener
 
 _TIMED = 64
 

@@ -31,16 +31,14 @@ from tacit.graph import open_graph, open_index
 from tacit.graph.item import Item
 from tacit.loaders import ItemError, read_items
 from tacit.reasoning import cache, load_metric
-from tacit.reasoning.batching import padded
-from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint, open_encoder_of
-from tacit.reasoning.coherence.expectation import RECENT, one_line, open_language_model, transcript
-from tacit.reasoning.coherence.parts import said
-from tacit.reasoning.encoder import CACHE_SIZE, TextEncoder, open_encoder
-from tacit.reasoning.grade.metric import Grade
-from tacit.reasoning.grade.tensors import graph_tensors
-from tacit.reasoning.likelihood import CausalModel
-from tacit.reasoning.score import Metric
-from tacit.reasoning.scoring import score_items
+from tacit.reasoning.base import Metric
+from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint, open_encoder_of
+from tacit.reasoning.metrics.coherence.parts import RECENT, one_line, open_language_model, said, transcript
+from tacit.reasoning.metrics.grade.metric import Grade
+from tacit.reasoning.metrics.grade.network import graph_tensors
+from tacit.reasoning.models.causal_lm import CausalModel
+from tacit.reasoning.models.encoder import CACHE_SIZE, TextEncoder, open_encoder, padded
+from tacit.reasoning.scorer import score_items
 from threadpoolctl import threadpool_limits
 
 DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))

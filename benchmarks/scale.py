@@ -25,9 +25,8 @@ from pathlib import Path
 
 from support.graphs import REPOSITORY, graph_at, named_graph, say
 from tacit.api.opening import Address
-from tacit.api.scale.cluster import score_on_cluster
-from tacit.api.scale.plan import Part, Plan, score_shard
-from tacit.api.scale.shards import Shard, read_shards
+from tacit.api.scoring.cluster import score_on_cluster
+from tacit.api.scoring.plan import Part, Plan, Shard, read_shards, score_shard
 from tacit.graph import open_index
 from tacit.loaders import read_conceptnet
 from tacit.reasoning import Reasoner

@@ -19,9 +19,9 @@ from typing import Any
 
 from tacit.graph import open_graph, open_index
 from tacit.reasoning import score_items
-from tacit.reasoning.grounding import Grounding
-from tacit.reasoning.language import load_pipeline
-from tacit.reasoning.linking import Linker
+from tacit.reasoning.metrics.grounding import Grounding
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.linking import Linker
 
 
 def items(path: Path, limit: int | None) -> Iterator[tuple[str, list[str], str]]:

@@ -1,6 +1,6 @@
 """Count in how many turns of talk each word stands: writes the table that ``grounding`` corrects for chance with.
 
-    python benchmarks/talk_counts.py DIALOGUES.jsonl[.gz]... [--output reasoning/talk.json] [--least 3]
+    python benchmarks/talk_counts.py DIALOGUES.jsonl[.gz]... [--output reasoning/metrics/talk.json] [--least 3]
 
 The table that ships was counted in the valid and test parts of Topical-Chat (CDLA-Sharing 1.0). Words are the lemmas of content
 words (nouns, proper nouns, verbs, adjectives and adverbs that are no stop words), each counted once a turn; those that stand in
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.loaders import Dialogue, read_dialogues
-from tacit.reasoning.language import load_pipeline
-from tacit.reasoning.linking import CONTENT_POS
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.linking import CONTENT_POS
 
 BATCH = 2048
 
@@ -27,7 +27,7 @@ def main() -> None:
     """Count and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dialogues", nargs="+", type=Path)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "reasoning" / "talk.json")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "reasoning" / "metrics" / "talk.json")
     parser.add_argument("--least", type=int, default=3)
     arguments = parser.parse_args()
 

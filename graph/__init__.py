@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         TripleCounts,
         checksum,
     )
-    from .opening import Graph, open_graph
+    from .open import Graph, open_graph
     from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
 
 _ROOMS = {
@@ -55,7 +55,7 @@ _ROOMS = {
         "Assertion", "GraphCounts", "LoadCounts", "LoadEntry", "Manifest", "Neighbour", "Path", "QueryResult", "TripleCounts",
         "checksum",
     ),
-    "opening": ("Graph", "open_graph"),
+    "open": ("Graph", "open_graph"),
     "protocol": ("MAX_HOPS", "KnowledgeGraph", "WritableGraph"),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from itertools import chain
-from typing import NoReturn
+import heapq
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .errors import InputError, UnknownName
-from .lemma import forms
-from .names import check_relation
-from .protocol import MAX_HOPS
+from .model import Path
+from .names import check_relation, forms
+from .protocol import MAX_HOPS, Count, CountsInBulk, KnowledgeGraph, Sets
 
 
 def check_hops(hops: int, least: int = 1, most: int = MAX_HOPS) -> int:
@@ -32,7 +36,7 @@ def check_relations(relations: Collection[str] | None) -> list[str] | None:
 
 
 def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]) -> list[str | None]:
-    """Return the first known form of each text (see :func:`tacit.graph.lemma.forms`), asking ``known`` once for all of them."""
+    """Return the first known form of each text (see :func:`tacit.graph.names.forms`), asking ``known`` once for all of them."""
     candidates = [forms(text, language) for text in texts]
     vocabulary = set(known(set(chain.from_iterable(candidates))))
     return [next((uri for uri in uris if uri in vocabulary), None) for uris in candidates]
@@ -79,3 +83,126 @@ def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = (), oth
     names = ", ".join(repr(text) for text in texts)
     advice = f"did you mean {' or '.join(near)}?" if near else f"try another word, {other}, or a concept URI such as /c/en/dog"
     raise UnknownName(f"{names} {'names' if len(texts) == 1 else 'name'} no concept in {url}; {advice}")
+
+
+# The best chains of a shortest-path graph, in order, at a cost bounded by how many are wanted.
+#
+# A chain is as strong as its weakest step. Two nodes six hops apart may have millions of shortest chains; this module opens
+# only beginnings of chains that end up among the best. It knows nothing of stores: a store says which nodes come next, with the
+# strength of the strongest completion through each.
+
+
+class _Ordered(Protocol):
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+Node = TypeVar("Node", bound=_Ordered)
+
+Successors = Callable[[Node, int, float], Iterable[tuple[float, Node]]]
+
+
+def best_chains(source: Node, hops: int, strongest: float, successors: Successors[Node], limit: int) -> list[tuple[Node, ...]]:
+    """Return the first ``limit`` chains of ``hops`` steps from ``source``: strongest first, then nodes in their own order.
+
+    Args:
+        hops: steps from source to target, >= 0.
+        strongest: a strength that no chain passes.
+        successors: ``successors(node, remaining, bound)`` gives ``(strength, next)`` for each node that comes after ``node``
+            on a shortest path with ``remaining`` steps to go; ``strength`` is that of the strongest completion through ``next``,
+            ``bound`` at most. It may keep to the best ``limit``, by strength and then ``next``.
+        limit: how many chains, >= 0.
+    """
+    if limit < 1:
+        return []
+    found: list[tuple[Node, ...]] = []
+    order = count()
+    open_: list[tuple[float, tuple[Node, ...], int]] = [(-strongest, (source,), next(order))]
+    while open_:
+        strength, chain, _ = heapq.heappop(open_)
+        remaining = hops + 1 - len(chain)
+        if not remaining:
+            found.append(chain)
+            if len(found) == limit:
+                break
+            continue
+        for reached, node in successors(chain[-1], remaining, -strength):
+            heapq.heappush(open_, (-reached, (*chain, node), next(order)))
+    return found
+
+
+def chains_of_links(
+    links: Mapping[Node, Mapping[Node, float]], source: Node, target: Node, hops: int, limit: int
+) -> list[tuple[Node, ...]]:
+    """Return the first ``limit`` chains from ``source`` to ``target``, as :func:`best_chains`, over links held in memory.
+
+    ``links[a][b]`` is the strength of the step from ``a`` to ``b``, for every step of every shortest path between the two
+    (steps that lead elsewhere do no harm).
+    """
+    reach: dict[tuple[Node, int], float] = {(target, 0): float("inf")}
+
+    def settle(node: Node, remaining: int) -> float:
+        known = reach.get((node, remaining))
+        if known is None:
+            after = links.get(node, {}) if remaining else {}
+            best = max((min(strength, settle(other, remaining - 1)) for other, strength in after.items()), default=-1.0)
+            known = reach[node, remaining] = best
+        return known
+
+    def successors(node: Node, remaining: int, bound: float) -> list[tuple[float, Node]]:
+        steps = ((min(bound, strength, settle(other, remaining - 1)), other) for other, strength in links.get(node, {}).items())
+        return heapq.nsmallest(limit, (step for step in steps if step[0] >= 0), key=lambda step: (-step[0], step[1]))
+
+    return best_chains(source, hops, float("inf"), successors, limit) if settle(source, hops) >= 0 else []
+
+
+# Counting the triples between sets of concepts, and naming what was counted: as fast as the backend at hand can.
+
+
+def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
+    """Return ``(pairs, triples)`` for each ``(sources, targets)``, shape ``(len(sets), 2)``.
+
+    Each row is what :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples` gives.
+
+    Raises:
+        InputError: ``hops`` is neither 1 nor 2.
+    """
+    if isinstance(graph, CountsInBulk):
+        return graph.count_triples_many(sets, hops)
+    rows = [graph.count_triples(sources, targets, hops) for sources, targets in sets]
+    return np.array(rows, dtype=np.int64).reshape(len(sets), 2)
+
+
+def counted_chains(
+    graph: KnowledgeGraph,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    hops: Literal[1, 2] = 1,
+    count: Count = "pairs",
+    limit: int | None = None,
+) -> list[Path]:
+    """Return what :meth:`~tacit.graph.protocol.KnowledgeGraph.count_triples` counts between two sets, one chain each.
+
+    Args:
+        count: ``pairs``: the best chain of each connected pair; ``triples``: the best of the chains that differ in provenance,
+            or in the end they are walked from, alone.
+        limit: how many chains at most; None gives all.
+
+    Returns:
+        The chains in ``Path.order``.
+
+    Raises:
+        InputError: ``hops`` is neither 1 nor 2.
+    """
+    if isinstance(graph, CountsInBulk):
+        return list(islice(graph.counted_chains(sources, targets, hops, count), limit))
+    return list(islice(_distinct(graph.triples_between(sources, targets, hops), count), limit))
+
+
+def _distinct(chains: Sequence[Path], count: Count) -> Iterator[Path]:
+    seen: set[object] = set()
+    for path in chains:
+        triples = frozenset(assertion[:3] for assertion in path.assertions)
+        key = (path.nodes[0], path.nodes[-1]) if count == "pairs" else triples
+        if key not in seen:
+            seen.add(key)
+            yield path

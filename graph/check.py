@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .checksums import HEADER, read_checked, unseal
 from .errors import GraphError, GraphUnavailable
 from .model import Contents, Manifest
 from .protocol import KnowledgeGraph
+from .storage import HEADER, read_checked, unseal
 
 Progress = Callable[[int], None]
 
@@ -64,7 +64,7 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
         GraphUnavailable: the server does not answer.
         InputError: ``url`` is of no known kind.
     """
-    from .opening import open_graph
+    from .open import open_graph
 
     parts: list[Part] = []
     if "://" not in url:

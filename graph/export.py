@@ -14,8 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import GraphError
-from .intake import Known
-from .ledger import properties
+from .loading import Known, properties
 from .model import Assertion, Manifest
 from .names import Label, label_of, language_of, text_of
 from .protocol import KnowledgeGraph

@@ -12,7 +12,7 @@ protocol                    what                                                
 ==========================  =====================================================  ===================================
 
 ``Graph``, which :func:`tacit.graph.open_graph` returns, has the embedded engine or Neo4j as its ``store`` and the index as its
-``index``; :func:`tacit.graph.opening.index_of` and :func:`~tacit.graph.opening.store_of` give them for any graph. Code that works
+``index``; :func:`tacit.graph.open.index_of` and :func:`~tacit.graph.open.store_of` give them for any graph. Code that works
 better with one of these asks ``isinstance(graph, CountsInBulk)`` and the like, and never for an attribute by its name.
 
 Concept queries (``resolve`` to ``paths``) see the concept graph, undirected, without self-loops; ``tails`` and ``heads`` see
@@ -69,7 +69,7 @@ class KnowledgeGraph(Protocol):
         """Return, for each text, the URI of the first of its forms that is a concept here, or None.
 
         Forms, in order: as written (lower case), without a leading article, and those again lemmatised
-        (:func:`tacit.graph.lemma.forms`). A concept URI resolves to itself.
+        (:func:`tacit.graph.names.forms`). A concept URI resolves to itself.
         """
 
     def neighbours(
@@ -237,7 +237,7 @@ class CountsInBulk(Protocol):
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """Yield what is counted, one chain each, in ``Path.order``; see :func:`tacit.graph.counting.counted_chains`."""
+        """Yield what is counted, one chain each, in ``Path.order``; see :func:`tacit.graph.answers.counted_chains`."""
 
 
 @runtime_checkable

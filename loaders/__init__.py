@@ -13,32 +13,66 @@ if TYPE_CHECKING:
     from .atomic import Query, read_atomic, read_queries
     from .conceptnet import read_conceptnet
     from .dialogues import Dialogue, read_dialogues, read_items
-    from .download import fetch
-    from .event_tuples import HumanTuple, TupleRow, read_event_tuples
-    from .judged_tuples import JudgedTuple, JudgedTupleError, read_judged_tuples
+    from .download import Source, all_sources, fetch, find_source
     from .judgements import Judgement, JudgementError, read_judgements
-    from .numberbatch import Vector, read_numberbatch
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
-    from .sources import Source, all_sources, find_source
-    from .vectors import Vectors, build_vectors, open_vectors
+    from .tuples import HumanTuple, JudgedTuple, JudgedTupleError, TupleRow, read_event_tuples, read_judged_tuples
+    from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
 
 _NAMES = {
-    "..graph.item": ("Item", "ItemError"),
-    ".atomic": ("Query", "read_atomic", "read_queries"),
+    "..graph.item": (
+        "Item",
+        "ItemError",
+    ),
+    ".atomic": (
+        "Query",
+        "read_atomic",
+        "read_queries",
+    ),
     ".conceptnet": ("read_conceptnet",),
-    ".dialogues": ("Dialogue", "read_dialogues", "read_items"),
-    ".download": ("fetch",),
-    ".event_tuples": ("HumanTuple", "TupleRow", "read_event_tuples"),
-    ".judged_tuples": ("JudgedTuple", "JudgedTupleError", "read_judged_tuples"),
-    ".judgements": ("Judgement", "JudgementError", "read_judgements"),
-    ".numberbatch": ("Vector", "read_numberbatch"),
+    ".dialogues": (
+        "Dialogue",
+        "read_dialogues",
+        "read_items",
+    ),
+    ".download": (
+        "Source",
+        "all_sources",
+        "fetch",
+        "find_source",
+    ),
+    ".tuples": (
+        "HumanTuple",
+        "JudgedTuple",
+        "JudgedTupleError",
+        "TupleRow",
+        "read_event_tuples",
+        "read_judged_tuples",
+    ),
+    ".judgements": (
+        "Judgement",
+        "JudgementError",
+        "read_judgements",
+    ),
+    ".vectors": (
+        "Vector",
+        "Vectors",
+        "build_vectors",
+        "open_vectors",
+        "read_numberbatch",
+    ),
     ".rdf": ("read_rdf",),
-    ".rdf_export": ("write_rdf", "write_result_rdf"),
-    ".reader": ("Reader", "Reject", "Report"),
-    ".sources": ("Source", "all_sources", "find_source"),
-    ".vectors": ("Vectors", "build_vectors", "open_vectors"),
+    ".rdf_export": (
+        "write_rdf",
+        "write_result_rdf",
+    ),
+    ".reader": (
+        "Reader",
+        "Reject",
+        "Report",
+    ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 

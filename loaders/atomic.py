@@ -17,9 +17,8 @@ from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, event_uri, is_too_long, normalise_event
 from ..graph.relations import ATOMIC_RELATIONS
-from .hashes import HashSet, hash64
-from .lines import decode, lines
-from .reader import OnReject, Reader
+from .io import decode, lines
+from .reader import HashSet, OnReject, Reader, hash64
 
 LICENSE = "cc:by/4.0"
 NONE_TAIL = "none tail"

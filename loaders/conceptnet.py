@@ -19,10 +19,9 @@ import orjson
 from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
-from .classify import Classified, classify_blocks
-from .lines import NUL_BYTE, blocks
+from .conceptnet_scan import Classified, classify_blocks
+from .io import GZIP_MAGIC, NUL_BYTE, blocks, in_background
 from .reader import OnReject, Reader
-from .source import GZIP_MAGIC, in_background
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
 _COMPILED_FROM = 16 << 20  # where the compiled scanner makes up for the second that importing it takes
@@ -87,7 +86,7 @@ class ConceptNetReader(Reader[Assertion]):
             compiled = self.bytes_total is None or self.bytes_total >= self._compiled_from()  # what is piped is often large
         if not compiled:
             return classify_blocks(blocks(self.source), self._languages)
-        from .scanner import scan_blocks
+        from .conceptnet_scan import scan_blocks
 
         return in_background(scan_blocks(blocks(self.source), self._languages))
 

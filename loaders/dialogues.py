@@ -25,9 +25,8 @@ import orjson
 
 from ..graph.errors import DamagedInput, InputError
 from ..graph.item import Item, ItemError
-from .lines import Line, decode
+from .io import ByteSource, Line, decode
 from .records import Columns, Damage, read_records
-from .source import ByteSource
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ wherever the file comes from; any file must be whole as far as its own checksums
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
 import os
 import shutil
@@ -15,14 +16,16 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 import httpx
+import orjson
 
-from ..graph.errors import FetchError, LoadError
+from ..graph.errors import FetchError, InputError, LoadError
 from .guess import guess
-from .source import HEAD_BYTES, ByteSource
-from .sources import Source, find_source
+from .io import HEAD_BYTES, ByteSource
 
 #: Called with bytes on disk so far and the total, None when the server does not say.
 Progress = Callable[[int, int | None], None]
@@ -49,7 +52,7 @@ def fetch(
     A file that is there and passes its checks is not downloaded again.
 
     Args:
-        name: a key of :func:`tacit.loaders.sources.all_sources`.
+        name: a key of :func:`tacit.loaders.download.all_sources`.
         directory: where to; made when it does not exist.
         progress: called after each piece.
         base_url: where to look instead of the official place (a mirror): ``<base_url>/<file>``.
@@ -85,7 +88,7 @@ def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
     """Return whether a checksum is known for the official file ``name``, so that :func:`fetch` compared them, and its sha256.
 
     Args:
-        name: a key of :func:`tacit.loaders.sources.all_sources`; path: the folder that it was downloaded into.
+        name: a key of :func:`tacit.loaders.download.all_sources`; path: the folder that it was downloaded into.
     """
     wanted = find_source(name)
     return wanted.sha256 is not None, wanted.sha256 or _sha256(Path(path) / wanted.file)
@@ -240,3 +243,53 @@ def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise FetchError(f"{archive} cannot be unpacked: {error}; delete it and run the command again") from None
     return tuple(files)
+
+
+# The official files as data: where they are, how large, under which licence, and how to cite them.
+#
+# ``size`` and ``sha256`` are None where nobody published them; nothing is made up. The facts stand in ``sources.json``.
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One official download.
+
+    Attributes:
+        name: what ``tacit fetch`` calls it; title: what it is, in a line.
+        url: where it is; file: its name on disk.
+        size: bytes, None when unknown; sha256: hex digest, None when unknown; checksum_origin: who says so.
+        rows: lines in it, None when unknown.
+        members: files to take out of it, when it is a zip archive.
+        licence, homepage, citation: as its authors give them.
+    """
+
+    name: str
+    title: str
+    url: str
+    file: str
+    size: int | None
+    sha256: str | None
+    checksum_origin: str | None
+    rows: int | None
+    members: tuple[str, ...]
+    licence: str
+    homepage: str
+    citation: str
+
+
+@functools.cache
+def all_sources() -> dict[str, Source]:
+    """Return every official file by name."""
+    table = orjson.loads((resources.files(__package__) / "sources.json").read_bytes())
+    return {name: Source(name=name, **(facts | {"members": tuple(facts["members"])})) for name, facts in table.items()}
+
+
+def find_source(name: str) -> Source:
+    """Return the official file called ``name``.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if name not in all_sources():
+        raise InputError(f"{name!r} is not one of the official files; choose {', '.join(all_sources())}")
+    return all_sources()[name]

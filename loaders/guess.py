@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from ..graph.relations import ATOMIC_RELATIONS
-from .source import HEAD_BYTES
+from .io import HEAD_BYTES
 
 if TYPE_CHECKING:
     from .reader import Report

@@ -25,9 +25,8 @@ from .dialogues import (
     texts_of,
     turns_of,
 )
-from .lines import decode
+from .io import ByteSource, decode
 from .records import Columns, Damage, read_records
-from .source import ByteSource
 
 DECO_RATINGS = ("event_cs", "general_cs")
 

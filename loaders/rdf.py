@@ -8,22 +8,21 @@ score that is no such number, a concept joined to an event, a URI that is too lo
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
-from .hashes import HashSet, hash64
-from .lines import decode, lines
-from .rdf_labels import LABEL_PREDICATES, Labels
-from .rdf_mapping import read_mapping
-from .rdf_parse import LineParser, Triple, is_blank, is_literal, quiet_rdflib, syntax_problem
-from .reader import OnReject, Reader
+from .io import ByteSource, decode, lines
+from .rdf_terms import read_mapping
+from .reader import HashSet, OnReject, Reader, hash64
 
 BLANK = "blank line or comment"
 BLANK_NODE = "blank node"
@@ -334,3 +333,122 @@ _NUMBERS: dict[str, tuple[Callable[[str], float | None], str]] = {
     "score": (_finite, "score is not a finite number"),
     "rank": (_rank, "rank is not a whole number >= 0"),
 }
+
+
+# The names that an RDF file gives to its IRIs: one label a node, chosen by language, whatever the order of the file.
+
+LABEL_PREDICATES = (terms.LABEL, terms.PREF_LABEL)
+
+_Preference = tuple[int, int, str]
+
+
+class Labels:
+    """Labels by IRI, leaving out IRIs that carry their own name (:func:`tacit.loaders.rdf_terms.node_of`).
+
+    The best is kept: in the wanted language, then without a language, then in others; ``skos:prefLabel`` before
+    ``rdfs:label``; then the first in alphabetical order.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._nodes: dict[str, tuple[_Preference, str]] = {}
+
+    def node(self, iri: str) -> str | None:
+        """Return the concept that the label of ``iri`` names, None when it has no usable label."""
+        found = self._nodes.get(iri)
+        return None if found is None else found[1]
+
+    def remember(self, head: Any, predicate: Any, label: Any) -> None:
+        """Take one triple of a label predicate into account."""
+        iri = str(head)
+        if not is_literal(label) or is_blank(head) or terms.node_of(iri) is not None:
+            return
+        language = label.language or ""
+        nearness = 0 if language.split("-")[0] == self._language else 1 if not language else 2
+        preference = (nearness, 0 if str(predicate) == terms.PREF_LABEL else 1, f"{language} {label}")
+        node = terms.text_node(str(label), language or self._language)
+        if node is not None and (iri not in self._nodes or preference < self._nodes[iri][0]):
+            self._nodes[iri] = (preference, node)
+
+    def collect(self, path: str, parse: LineParser) -> None:
+        """Take all labels of an N-Triples file into account."""
+        source = ByteSource(path)
+        try:
+            for line in lines(source):
+                if b"abel>" not in line.data:  # label or prefLabel
+                    continue
+                text, flaw = decode(line)
+                triple = parse(text) if flaw is None else None
+                if triple is not None and str(triple[1]) in LABEL_PREDICATES:
+                    self.remember(*triple)
+        finally:
+            source.close()
+
+
+# The parts of rdflib that the RDF reader stands on: its N-Triples grammar one line at a time, and where its parsers stopped.
+
+Triple = tuple[Any, Any, Any]
+
+
+class LineParser:
+    """rdflib's N-Triples grammar, one line a call; blank nodes keep their own labels, so nothing is remembered between lines."""
+
+    def __init__(self) -> None:
+        import rdflib
+        from rdflib.plugins.parsers.ntriples import W3CNTriplesParser
+
+        class SameNames(dict[str, Any]):
+            def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002
+                return rdflib.BNode(key)
+
+        self._names = SameNames()
+        self._parser: Any = W3CNTriplesParser(sink=self)  # type: ignore[arg-type]
+        self._found: Triple | None = None
+
+    def triple(self, head: Any, predicate: Any, tail: Any) -> None:
+        """Take what the parser found (the method that rdflib calls)."""
+        self._found = (head, predicate, tail)
+
+    def __call__(self, text: str) -> Triple | None:
+        self._found = None
+        self._parser.line = text
+        try:
+            self._parser.parseline(self._names)
+        except Exception:  # ParseError, and ValueError or OverflowError from escapes
+            return None
+        return self._found
+
+
+def syntax_problem(error: Exception) -> tuple[int, str]:
+    """Return line and reason of a parser's error."""
+    line = getattr(error, "lines", None)
+    if line is not None:
+        return int(line) + 1, "syntax error"
+    get_line = getattr(error, "getLineNumber", None)
+    return (int(get_line() or 1) if get_line is not None else 1), "syntax error"
+
+
+@contextmanager
+def quiet_rdflib() -> Iterator[None]:
+    """Keep rdflib from logging tracebacks about literals that do not fit their datatype; they are texts to us."""
+    logger = logging.getLogger("rdflib.term")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def is_blank(term: Any) -> bool:
+    """Whether ``term`` is a blank node."""
+    import rdflib
+
+    return isinstance(term, rdflib.BNode)
+
+
+def is_literal(term: Any) -> bool:
+    """Whether ``term`` is a literal."""
+    import rdflib
+
+    return isinstance(term, rdflib.Literal)

@@ -20,7 +20,7 @@ from ..graph.errors import InputError
 from ..graph.model import Assertion, QueryResult
 from ..graph.names import check_relation, language_of, text_of
 from . import rdf_terms as terms
-from .hashes import HashSet, hash64
+from .reader import HashSet, hash64
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f]')

@@ -1,6 +1,6 @@
 """Files of records as a stream of JSON objects: JSON lines, a JSON list, CSV and Parquet, in constant memory.
 
-The form is recognised by the content, not by the name. Every record comes out as a :class:`~tacit.loaders.lines.Line` whose bytes
+The form is recognised by the content, not by the name. Every record comes out as a :class:`~tacit.loaders.io.Line` whose bytes
 are one JSON object, so that code which stores or sends records handles a single form. A record is numbered by its line (JSON
 lines, CSV), its element (JSON list) or its row (Parquet), from 1. A record that cannot be used has a flaw. Where a file ends
 early (a truncated or corrupt gzip stream, a JSON list without its end) the last flaw is a :class:`Damage`.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -18,8 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..graph.errors import InputError
-from .lines import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, Line, blocks, split
-from .source import ByteSource
+from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Line, blocks, decode, lines, split
 
 _HEAD_BYTES = 1 << 16
 _PARQUET = b"PAR1"
@@ -280,3 +280,42 @@ def _row(number: int, row: dict[str, Any]) -> Line:
     except TypeError as error:
         return Line(number, b"", f"a value that JSON does not know ({error})")
     return Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_HEAD_BYTES], TOO_LONG)
+
+
+# JSON lines as numbered objects, in constant memory; a line that holds none comes out with the reason in its place.
+
+
+class JsonRow(NamedTuple):
+    """A line: its number from 1, its object, and why there is none (empty when there is)."""
+
+    number: int
+    data: dict[str, Any]
+    fault: str = ""
+
+
+def json_rows(path: str | os.PathLike[str]) -> Iterator[JsonRow]:
+    """Yield the objects of a file of JSON lines (gzip or plain; ``-`` is standard input) in its order, without blank lines.
+
+    Raises:
+        InputError: the file cannot be opened; this is raised at once.
+    """
+    return _rows(ByteSource(path))
+
+
+def _rows(source: ByteSource) -> Iterator[JsonRow]:
+    try:
+        for line in lines(source):
+            text, flaw = decode(line)
+            if flaw is None and not text.strip():
+                continue
+            yield JsonRow(line.number, {}, flaw) if flaw is not None else _line_row(line.number, text)
+    finally:
+        source.close()
+
+
+def _line_row(number: int, text: str) -> JsonRow:
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        return JsonRow(number, {}, f"not JSON ({error.msg})")
+    return JsonRow(number, data) if isinstance(data, dict) else JsonRow(number, {}, "not a JSON object")

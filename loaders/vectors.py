@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..graph.errors import InputError, LoadError
 from .guess import nothing_kept
-from .hashes import hash64
-from .numberbatch import NumberbatchReader, masked, read_numberbatch
+from .io import Line, decode, lines
+from .reader import OnReject, Reader, hash64
 
 Progress = Callable[[int, int, int | None], object]
 
@@ -216,3 +217,119 @@ class _Rows:
         while end < len(self._hashes) and self._hashes[end] == value:
             end += 1
         return [int(row) for row in self._order[begin:end]]
+
+
+# ConceptNet Numberbatch text vectors as a stream of rows.
+#
+# The official files write ``term v1 … v300`` under a header of two counts; the English one leaves ``/c/en/`` away. Terms with
+# two or more digits in a row have every digit written as ``#``, so ``/c/en/10_years`` finds the vector of ``##_years``.
+
+MAX_DIMENSIONS = 10_000
+
+_HEADER = re.compile(rb"\d+ +\d+ *")
+_TWO_DIGITS = re.compile(r"[0-9][0-9]")
+_DIGIT = re.compile(r"[0-9]")
+_LARGEST = float(np.finfo(np.float16).max)
+
+
+class Vector(NamedTuple):
+    """One term's vector: the URI as the file means it (``#`` for digits), and its values, float32, shape ``(dimensions,)``."""
+
+    uri: str
+    values: NDArray[np.float32]
+
+
+def masked(uri: str) -> str | None:
+    """Return ``uri`` with all digits as ``#``, as Numberbatch writes it when two stand side by side; None when none do."""
+    return _DIGIT.sub("#", uri) if _TWO_DIGITS.search(uri) else None
+
+
+class NumberbatchReader(Reader[Vector]):
+    """Iterator of the vectors in one file; see :func:`read_numberbatch`.
+
+    Attributes:
+        dimensions: length of the vectors, None before the first line has been read.
+    """
+
+    loader = "numberbatch"
+    version = 1
+    dimensions: int | None = None
+
+    def candidates(self) -> Iterator[tuple[Line, str]]:
+        """Yield the lines that have a term and the right number of values, with the term's URI; count the others.
+
+        Raises:
+            LoadError: the file is damaged, or its first line says how long the vectors are and cannot be right.
+        """
+        self.source.check()
+        for line in lines(self.source):
+            if line.number == 1 and line.flaw is None and _HEADER.fullmatch(line.data):
+                self.dimensions = self._header(line.data.split()[1])
+                self.drop("header")
+                continue
+            if not line.data.strip():
+                self.drop("blank line")
+                continue
+            term, _, rest = line.data.strip().partition(b" ")
+            text, flaw = decode(Line(line.number, term, line.flaw))
+            count = len(rest.split()) if self.dimensions is None else rest.count(b" ") + 1
+            if flaw is not None:
+                self.reject(line.number, flaw, line.data)
+            elif not rest:
+                self.reject(line.number, "no values", line.data)
+            elif self.dimensions is None and count > MAX_DIMENSIONS:
+                self.reject(line.number, f"more than {MAX_DIMENSIONS:,} values", line.data)
+            elif self.dimensions is not None and count != self.dimensions:
+                self.reject(line.number, f"not {self.dimensions} values", line.data)
+            else:
+                self.dimensions = count
+                yield Line(line.number, rest), text if text.startswith("/c/") else f"/c/en/{text}"
+        self.source.fail_if_damaged()
+
+    def _header(self, digits: bytes) -> int:
+        """Return the length of the vectors that the first line gives."""
+        digits = digits.lstrip(b"0") or b"0"
+        if len(digits) > len(str(MAX_DIMENSIONS)) or not 0 < int(digits) <= MAX_DIMENSIONS:
+            told = digits.decode() if len(digits) <= 20 else f"a number of {len(digits):,} digits"
+            raise LoadError(
+                f"{self.source.name} is no Numberbatch file: its first line says that a vector has {told} values "
+                f"(1 to {MAX_DIMENSIONS:,} are read); check the file"
+            )
+        return int(digits)
+
+    def values(self, line: Line) -> NDArray[np.float32] | None:
+        """Return the numbers in ``line``, or None after rejecting it."""
+        try:
+            if b"_" in line.data:  # which Python's numbers may hold
+                raise ValueError
+            values = np.array([float(text) for text in line.data.split()], np.float64)
+        except ValueError:
+            self.reject(line.number, "a value is not a number", line.data)
+            return None
+        if not bool(np.all(np.abs(values) <= _LARGEST)):
+            self.reject(line.number, f"a value is beyond ±{_LARGEST:.0f}", line.data)
+            return None
+        if len(values) != self.dimensions:
+            self.reject(line.number, f"not {self.dimensions} values", line.data)
+            return None
+        return values.astype(np.float32)
+
+    def _rows(self) -> Iterator[Vector]:
+        for line, uri in self.candidates():
+            values = self.values(line)
+            if values is not None:
+                self.report.read += 1
+                self.report.kept += 1
+                yield Vector(uri, values)
+
+
+def read_numberbatch(
+    path: str | os.PathLike[str], *, strict: bool = False, on_reject: OnReject | None = None
+) -> NumberbatchReader:
+    """Read the vectors of a Numberbatch file: gzip or plain, header or none, ``/c/en/`` prefix or none.
+
+    Raises:
+        InputError: the file cannot be opened.
+        LoadError: while iterating, under ``strict``.
+    """
+    return NumberbatchReader(path, strict=strict, on_reject=on_reject)

@@ -10,45 +10,44 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..graph.item import Item as Item
+    from .base import BatchScoring as BatchScoring
+    from .base import Evidence as Evidence
+    from .base import Metric as Metric
+    from .base import Piece as Piece
+    from .base import Score as Score
+    from .base import Signature as Signature
     from .describing import MetricDescription as MetricDescription
     from .describing import MetricOption as MetricOption
     from .describing import describe_metrics as describe_metrics
     from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
-    from .grounding import Grounding as Grounding
-    from .language import Analyser as Analyser
-    from .language import Token as Token
-    from .language import load_pipeline as load_pipeline
-    from .linking import Linker as Linker
-    from .linking import Mention as Mention
-    from .reasoner import Reasoner as Reasoner
+    from .metrics.grounding import Grounding as Grounding
     from .registry import METRICS as METRICS
     from .registry import MetricKind as MetricKind
     from .registry import ScorerKind as ScorerKind
     from .registry import load_metric as load_metric
     from .registry import metric_kind as metric_kind
     from .registry import metric_options as metric_options
-    from .score import BatchScoring as BatchScoring
-    from .score import Evidence as Evidence
-    from .score import Metric as Metric
-    from .score import Piece as Piece
-    from .score import Score as Score
-    from .score import Signature as Signature
-    from .scoring import ItemScores as ItemScores
-    from .scoring import score_items as score_items
+    from .scorer import ItemScores as ItemScores
+    from .scorer import Reasoner as Reasoner
+    from .scorer import score_items as score_items
+    from .text.language import Analyser as Analyser
+    from .text.language import Token as Token
+    from .text.language import load_pipeline as load_pipeline
+    from .text.linking import Linker as Linker
+    from .text.linking import Mention as Mention
 
 _HOMES = {
     "..graph.item": ("Item",),
     ".describing": ("MetricDescription", "MetricOption", "describe_metrics", "describe_options"),
     ".explanation": ("Explanation", "explain"),
-    ".grounding": ("Grounding",),
-    ".language": ("Analyser", "Token", "load_pipeline"),
-    ".linking": ("Linker", "Mention"),
-    ".reasoner": ("Reasoner",),
+    ".metrics.grounding": ("Grounding",),
+    ".text.language": ("Analyser", "Token", "load_pipeline"),
+    ".text.linking": ("Linker", "Mention"),
     ".registry": ("METRICS", "MetricKind", "ScorerKind", "load_metric", "metric_kind", "metric_options"),
-    ".score": ("BatchScoring", "Evidence", "Metric", "Piece", "Score", "Signature"),
-    ".scoring": ("ItemScores", "score_items"),
+    ".base": ("BatchScoring", "Evidence", "Metric", "Piece", "Score", "Signature"),
+    ".scorer": ("ItemScores", "Reasoner", "score_items"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -13,11 +13,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import MissingExtra
-from .evaluation.correlation import spelt
-from .evaluation.figures import Figures, shipped_figures
-from .options import FOR_PROGRAMS, annotation
+from .evaluation.correlation import Figures, shipped_figures, spelt
 from .reference import SHIPPED, Reference, references_of
-from .registry import KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, metric_kind
+from .registry import FOR_PROGRAMS, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, annotation, metric_kind
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph

@@ -2,7 +2,7 @@
 
 After Zhou et al., "Commonsense-Focused Dialogues for Response Generation" (SIGDIAL 2021), section 3.1: a dialogue is kept when a
 concept of one turn and a concept of the next are the two ends of at least one triple, in either direction. Concepts are those of
-the regressor's features (:mod:`tacit.reasoning.commonsense.triples`): single words that are nouns, verbs or adjectives and no
+the features of :mod:`tacit.reasoning.metrics.commonsense`: single words that are nouns, verbs or adjectives and no
 stop words, as written or as their lemma. A concept that both turns mention makes no triple by itself.
 """
 
@@ -14,17 +14,17 @@ from itertools import chain, pairwise
 from math import sqrt
 from typing import Any
 
-from ..graph.counting import count_triples_many, counted_chains
+from ..graph.answers import count_triples_many, counted_chains
 from ..graph.errors import InputError
 from ..graph.item import Item
 from ..graph.model import Assertion
 from ..graph.names import check_relation
 from ..graph.protocol import COUNTS, Count, KnowledgeGraph
-from .commonsense.triples import concept_linker
-from .grounding import first_mentions
-from .language import Analyser
-from .linking import Mention
-from .score import Signature
+from .base import Signature
+from .metrics.commonsense.features import concept_linker
+from .metrics.grounding import first_mentions
+from .text.language import Analyser
+from .text.linking import Mention
 
 VERSION = 1
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..graph.errors import ModelError
-from .modelfile import write_file
+from .models.modelfile import write_file
 
 QUANTILES = 201
 SHIPPED = Path(__file__).parent / "references"

@@ -8,7 +8,9 @@ is not one of tacit's own or when all are listed.
 
 from __future__ import annotations
 
+import ast
 import importlib
+import math
 import os
 import re
 import sys
@@ -16,19 +18,19 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from numbers import Integral, Real
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..graph.errors import InputError, PluginError, TacitError
-from .options import Range, check_option
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from ..graph.opening import GraphLike
-    from .accent.scorers.opening import Opener
-    from .accent.scorers.tuplescore import Triple, TupleScore, TupleScorer
-    from .score import Metric
-
+    from ..graph.open import GraphLike
+    from .base import Metric
+    from .metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
+    from .metrics.accent.scorers.registry import Opener
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 AT_LEAST_0: Range = (0, None)
@@ -102,7 +104,7 @@ class MetricKind(Kind):
             return True
         if self.find_model:
             return bool(_function(self.find_model)())
-        from .models import is_cached
+        from .models.hub import is_cached
 
         return is_cached(self.model)
 
@@ -111,7 +113,7 @@ class MetricKind(Kind):
 class ScorerKind(Kind):
     """What is known of a tuple scorer before it is opened; ``home`` is ``function(opener, *, option=default, …)``.
 
-    ``opener`` is the :class:`~tacit.reasoning.accent.scorers.opening.Opener` over the graph. Of the options ``tails`` (the known
+    ``opener`` is the :class:`.metrics.accent.scorers.registry.Opener` over the graph. Of the options ``tails`` (the known
     tails to compare with), ``model``, ``probe`` and ``comet`` the function is given those that it has.
 
     Attributes:
@@ -250,7 +252,7 @@ def _function(place: str | Callable[..., Any]) -> Any:
 
 _NEURAL = ("torch", "transformers")
 _OF_ENCODER: dict[str, Any] = {
-    "extra": "minilm", "packages": _NEURAL, "model": ENCODER, "find_model": "encoder:has_default",
+    "extra": "minilm", "packages": _NEURAL, "model": ENCODER, "find_model": "models.encoder:has_default",
 }  # fmt: skip
 
 METRIC_REGISTRY = Registry(
@@ -259,96 +261,97 @@ METRIC_REGISTRY = Registry(
     MetricKind,
     {
         "grounding": MetricKind(
-            home="grounding:make", graph=True, range="0 to 1", better="higher",
+            home="metrics.grounding:make", graph=True, range="0 to 1", better="higher",
             summary="How much nearer the response's concepts are to the history's than chance brings them.",
             chosen_on=("dailydialog-gupta", "persona-zhao", "dailydialog-zhao", "fed-turn"), learnt_from=_TOPICAL,
             ranges={"max_hops": (0, 6), "cache_size": AT_LEAST_0},
         ),
         "commonsense": MetricKind(
-            home="commonsense.metric:make", graph=True, range="0 to 1", better="higher",
+            home="metrics.commonsense.metric:make", graph=True, range="0 to 1", better="higher",
             summary="How far the graph's triples between history and response look like those before true responses.",
             chosen_on=("fed-turn", "dailydialog-zhao"), learnt_from=_TOPICAL,
             ranges={"evidence": AT_LEAST_0, "cache_size": AT_LEAST_0},
         ),
         "grade": MetricKind(
-            home="grade.metric:make", graph=True, range="0 to 1", better="higher", extra="neural", packages=_NEURAL,
+            home="metrics.grade.metric:make", graph=True, range="0 to 1", better="higher", extra="neural", packages=_NEURAL,
             summary="How coherent the response is, by a trained network over the graph of the dialogue's topics (GRADE).",
             model="a GRADE checkpoint", get_model="tacit train grade DIALOGUES --graph GRAPH --output FOLDER",
             ranges={"cache_size": AT_LEAST_0},
         ),
         "accent": MetricKind(
-            home="accent.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER,
+            home="metrics.accent.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER,
             summary="How plausible the events in the response are, by what the graph knows of events (ACCENT).",
             chosen_on=("deco-train",),
             ranges={"nearest": AT_LEAST_0, "threshold": (-1, 1), "cache_size": AT_LEAST_0},
         ),
         "coherence": MetricKind(
-            home="coherence.metric:make", range="any number, log-odds; most between -8 and 8", better="higher", **_OF_ENCODER,
+            home="metrics.coherence.metric:make",
+            range="any number, log-odds; most between -8 and 8", better="higher", **_OF_ENCODER,
             summary="How likely the response is what people said next, and neither a random response nor a repetition.",
             chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
             ranges={"cache_size": AT_LEAST_0},
         ),
         "similarity": MetricKind(
-            home="coherence.similarity:make", range="-1 to 1", better="higher", **_OF_ENCODER,
+            home="metrics.coherence.parts:make_similarity", range="-1 to 1", better="higher", **_OF_ENCODER,
             summary="How like the last turn the response is, by the cosine of their sentence embeddings.",
             ranges={"cache_size": AT_LEAST_0},
         ),
         "association": MetricKind(
-            home="coherence.association:make", range="0 and more, in nats", better="higher",
+            home="metrics.coherence.learned:make_association", range="0 and more, in nats", better="higher",
             summary="How strongly the words of the last turn call for the words of the response.",
             chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
         ),
         "selection": MetricKind(
-            home="coherence.selection:make", range="-1 to 1", better="higher", **_OF_ENCODER,
+            home="metrics.coherence.learned:make_selection", range="-1 to 1", better="higher", **_OF_ENCODER,
             summary="Whether the response would be picked among others as what follows the last two turns.",
             chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
             ranges={"cache_size": AT_LEAST_0},
         ),
         "expectation": MetricKind(
-            home="coherence.expectation:make", range="at most 1; 0 for no more than by chance", better="higher",
+            home="metrics.coherence.parts:make_expectation", range="at most 1; 0 for no more than by chance", better="higher",
             extra="neural", packages=_NEURAL,
             summary="How much of the response a language model expected after the history.",
             model="HuggingFaceTB/SmolLM2-135M-Instruct", get_model="hf download HuggingFaceTB/SmolLM2-135M-Instruct",
             chosen_on=_COHERENCE_SETS,
         ),
         "repetition": MetricKind(
-            home="coherence.repetition:make", range="0 to 1", better="lower",
+            home="metrics.coherence.parts:make_repetition", range="0 to 1", better="lower",
             summary="How much the response repeats one of the last four turns.",
         ),
         "length": MetricKind(
-            home="baselines.length:make", range="0 and more, in words", better="",
+            home="metrics.baselines.references:make_length", range="0 and more, in words", better="",
             summary="How many words the response has.",
         ),
         "bleu": MetricKind(
-            home="baselines.overlap:make_bleu", range="0 to 100", better="higher", reference=True,
+            home="metrics.baselines.references:make_bleu", range="0 to 100", better="higher", reference=True,
             extra="baselines", packages=("sacrebleu",),
             summary="Which share of the response's runs of one to four words stands in a reference (BLEU).",
         ),
         "chrf": MetricKind(
-            home="baselines.overlap:make_chrf", range="0 to 100", better="higher", reference=True,
+            home="metrics.baselines.references:make_chrf", range="0 to 100", better="higher", reference=True,
             extra="baselines", packages=("sacrebleu",),
             summary="How many runs of characters the response shares with a reference (chrF).",
             ranges={"word_order": (0, 6)},
         ),
         "rouge_l": MetricKind(
-            home="baselines.rouge:make", range="0 to 1", better="higher", reference=True,
+            home="metrics.baselines.references:make_rouge", range="0 to 1", better="higher", reference=True,
             extra="baselines", packages=("rouge_score",),
             summary="How long the longest common subsequence of the response and a reference is (ROUGE-L).",
         ),
         "meteor": MetricKind(
-            home="baselines.meteor:make", range="0 to 1", better="higher", reference=True,
+            home="metrics.baselines.references:make_meteor", range="0 to 1", better="higher", reference=True,
             extra="baselines", packages=("nltk",),
             summary="How many words, stems and synonyms the response shares with a reference (METEOR).",
         ),
         "bertscore": MetricKind(
-            home="baselines.bertscore:make", range="-1 to 1, in practice 0 to 1", better="higher", reference=True,
+            home="metrics.baselines.bertscore:make", range="-1 to 1, in practice 0 to 1", better="higher", reference=True,
             extra="neural", packages=_NEURAL,
             summary="How near the response's tokens are to a reference's by their contextual embeddings (BERTScore).",
             model="roberta-large", get_model="hf download roberta-large",
             ranges={"layer": AT_LEAST_0, "batch_tokens": AT_LEAST_1},
         ),
         "fed": MetricKind(
-            home="baselines.fed:make", range="any number, difference of log-likelihoods", better="higher",
+            home="metrics.baselines.fed:make", range="any number, difference of log-likelihoods", better="higher",
             extra="neural", packages=_NEURAL,
             summary="How likely a language model takes good follow-ups to be, such as praise, beside bad ones (FED).",
             model="microsoft/DialoGPT-large", get_model="hf download microsoft/DialoGPT-large",
@@ -363,38 +366,39 @@ SCORER_REGISTRY = Registry(
     ScorerKind,
     {
         "compatibility": ScorerKind(
-            home="accent.scorers.compatibility:make",
+            home="metrics.accent.scorers.compatibility:make_compatibility",
             summary="Equation 1, as the paper has it: the largest cosine with a known tail; for unknown heads the retriever's.",
         ),
         "blend": ScorerKind(
-            home="accent.scorers.blend:make",
+            home="metrics.accent.scorers.compatibility:make_blend",
             summary="Mean of equation 1 where the graph knows the head, `support`, closeness and match, each on its own scale.",
         ),
         "retriever": ScorerKind(
-            home="accent.scorers.retriever:make",
+            home="metrics.accent.scorers.retriever:make_retriever",
             summary="The largest cosine with one of the 500 tails that the compact model expects (closeness).",
         ),
         "support": ScorerKind(
-            home="accent.scorers.support:make",
+            home="metrics.accent.scorers.retriever:make_support",
             summary="How much known triples speak for head and tail together, in nats.",
         ),
         "cosine": ScorerKind(
-            home="accent.scorers.plain:make", summary="The cosine of head and tail, to compare the others with.",
+            home="metrics.accent.scorers.compatibility:make_cosine",
+            summary="The cosine of head and tail, to compare the others with.",
         ),
         "comet-loss": ScorerKind(
-            home="accent.scorers.likelihood:make", together=64,
+            home="metrics.accent.scorers.language_models:make_comet_loss", together=64,
             summary="The likelihood that a COMET gives the tail (table 5 of the paper).",
         ),
         "kg-bert": ScorerKind(
-            home="accent.scorers.kgbert:make",
+            home="metrics.accent.scorers.kgbert:make_kgbert",
             summary="The probability that a classifier of your own gives the tuple (table 4 of the paper).",
         ),
         "llm-judge": ScorerKind(
-            home="accent.scorers.llmjudge:make", together=16,
+            home="metrics.accent.scorers.language_models:make_llm_judge", together=16,
             summary="What a language model answers when asked about the tuple, and how much the head lowers the tail's loss.",
         ),
         "llm-probe": ScorerKind(
-            home="accent.scorers.llmprobe:make", together=32,
+            home="metrics.accent.scorers.language_models:make_llm_probe", together=32,
             summary="What a probe fitted to judged tuples reads in a language model's states; agrees best with people.",
         ),
     },
@@ -430,7 +434,7 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
     ``graph`` is an open graph, or the path or URL of one: that is opened (:func:`tacit.graph.open_graph`) when the metric needs
     a graph, and closed when the metric is no longer referenced.
 
-    The options of a metric are the keyword arguments of the function that makes it, e.g. :func:`tacit.reasoning.grounding.make`;
+    The options of a metric are the keyword arguments of the function that makes it, e.g. :func:`.metrics.grounding.make`;
     :func:`metric_options` lists them. The signature of a plugin's metric names its distribution and version.
 
     Raises:
@@ -453,7 +457,7 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
         return _made(name, kind, graph, options)
     if not kind.graph:
         return _made(name, kind, None, options)
-    from ..graph.opening import open_graph
+    from ..graph.open import open_graph
 
     opened = open_graph(graph)
     try:
@@ -471,7 +475,7 @@ def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -
     if not kind.plugin:
         metric = kind.maker()(graph, **options)
         return metric
-    from .score import BatchScoring
+    from .base import BatchScoring
 
     made = _plugged(f"the metric {name}", kind, lambda: kind.maker()(graph, **options))
     usable = isinstance(made, BatchScoring) and type(made).signature is BatchScoring.signature
@@ -509,9 +513,7 @@ class _PluggedScorer:
         self._name, self._kind, self._scorer = f"the tuple scorer {name}", kind, scorer
         lacking = [part for part in ("signature", "relations", "score") if not hasattr(scorer, part)]
         if lacking:
-            raise PluginError(
-                f"{self._name} of {kind.plugin} has no {lacking[0]}; it must be a tacit.reasoning.accent.scorers TupleScorer"
-            )
+            raise PluginError(f"{self._name} of {kind.plugin} has no {lacking[0]}; it must be a TupleScorer of tacit")
         self.relations: frozenset[str] | None = scorer.relations
         self.signature = f"{scorer.signature}@{kind.plugin.replace(' ', '-')}"
 
@@ -541,3 +543,81 @@ def _plugged(what: str, kind: Kind, call: Callable[[], Any], fails: str = "canno
         raise PluginError(
             f"{what} of {kind.plugin} {fails} ({type(error).__name__}: {error}); tell its authors, or do without it"
         ) from error
+
+
+# Options of metrics: what type and range each has, and the check of a value before it reaches the metric.
+#
+# Types are read from the signature of the function that makes the metric, ranges stand in its entry in :mod:`.registry`.
+
+Range = tuple[float | None, float | None]
+"""Least and greatest value of a number; None where there is no limit that always holds."""
+
+FOR_PROGRAMS = frozenset(("progress",))  # callbacks, which only a program can give
+_WORDS = {
+    "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "Sequence[str]": "a list of texts",
+    "None": "null",
+}  # fmt: skip
+_TESTS: Mapping[str, Callable[[Any], bool]] = {
+    "int": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+    "float": lambda value: isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value),
+    "bool": lambda value: isinstance(value, bool),
+    "str": lambda value: isinstance(value, str | PurePath),
+    "Sequence[str]": lambda value: isinstance(value, list | tuple) and all(isinstance(one, str) for one in value),
+    "None": lambda value: value is None,
+}
+_PLAIN = (bool, int, float, str, list, tuple, dict)
+
+
+def annotation(make: Callable[..., Any], option: str) -> str:
+    """Return the type of ``option`` as the signature of ``make`` has it; ``Any`` where it has none, or none that can be read."""
+    found = make.__annotations__.get(option, "Any")
+    text = found.__name__ if isinstance(found, type) else str(found)
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return "Any"
+    return text
+
+
+def option_types(make: Callable[..., Any], option: str) -> list[str]:
+    """Return the types that ``option`` takes, as words of ``_WORDS``; ``object`` for what only a program can give."""
+    return list(dict.fromkeys(_named(annotation(make, option), option)))
+
+
+def check_option(metric: str, option: str, value: Any, make: Callable[..., Any], limits: Range | None = None) -> None:
+    """Check the value of an option of ``metric``, which ``make`` makes; a number must be within ``limits``.
+
+    Raises:
+        InputError: it has another type than the option takes, or is out of its range.
+    """
+    kinds = option_types(make, option)
+    if ("object" in kinds and not isinstance(value, _PLAIN)) or any(_TESTS[kind](value) for kind in kinds if kind in _TESTS):
+        low, high = limits or (None, None)
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if not number or ((low is None or value >= low) and (high is None or value <= high)):
+            return
+    wanted = [_WORDS[kind] + (_range(limits) if kind in ("int", "float") else "") for kind in kinds if kind in _WORDS]
+    raise InputError(f"the option {option} of {metric} must be {' or '.join(wanted) or 'set by a program'}, not {value!r}")
+
+
+def _range(limits: Range | None) -> str:
+    low, high = limits or (None, None)
+    if low is not None and high is not None:
+        return f" from {low:g} to {high:g}"
+    return f" of {low:g} or more" if low is not None else ""
+
+
+def _named(annotation: str, option: str) -> list[str]:
+    """The parts of a union, as words of ``_WORDS`` or ``object``."""
+
+    def parts(node: ast.expr) -> list[str]:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            return parts(node.left) + parts(node.right)
+        name = ast.unparse(node)
+        if name == "Any":
+            return ["object", "None"] if option in FOR_PROGRAMS else ["str", "object", "None"]
+        if name in ("Path", "FilePath"):
+            return ["str"]
+        return [name if name in _WORDS else "object"]
+
+    return parts(ast.parse(annotation, mode="eval").body)

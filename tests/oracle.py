@@ -11,9 +11,8 @@ from itertools import islice, pairwise, product
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from tacit.graph.lemma import forms
 from tacit.graph.model import Assertion, GraphCounts, Manifest, Neighbour, Path, TripleCounts, checksum
-from tacit.graph.names import label_of
+from tacit.graph.names import forms, label_of
 
 
 class OracleGraph:

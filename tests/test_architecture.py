@@ -47,7 +47,7 @@ def test_imports_follow_the_arrows(folder: str) -> None:
 
 
 def test_the_arrows_are_seen() -> None:
-    assert {"graph"} <= imported(ROOT / "loaders" / "conceptnet.py") | imported(ROOT / "reasoning" / "grounding.py")
+    assert {"graph"} <= imported(ROOT / "loaders" / "conceptnet.py") | imported(ROOT / "reasoning" / "metrics" / "grounding.py")
     assert "loaders" in {target for path in (ROOT / "api").glob("*.py") for target in imported(path)}
 
 
@@ -87,9 +87,9 @@ def test_importing_a_package_is_light(package: str) -> None:
 @pytest.mark.parametrize(
     ("program", "refused"),
     [
-        ("from tacit.api.service import app, service, listening", ("tacit.api.terminal", "tacit.api.commands", "typer", "rich")),
-        ("from tacit.api import Client, AsyncClient", ("tacit.api.terminal", "tacit.api.commands", "typer", "fastapi")),
-        ("from tacit.api import score_file", ("tacit.api.commands", "typer", "rich", "fastapi", "torch", "spacy", "ray")),
+        ("from tacit.api.server import app, service, listening", ("tacit.api.terminal", "tacit.api.cli", "typer", "rich")),
+        ("from tacit.api import Client, AsyncClient", ("tacit.api.terminal", "tacit.api.cli", "typer", "fastapi")),
+        ("from tacit.api import score_file", ("tacit.api.cli", "typer", "rich", "fastapi", "torch", "spacy", "ray")),
     ],
 )
 def test_programs_import_nothing_of_the_command_line(program: str, refused: tuple[str, ...]) -> None:
@@ -101,8 +101,8 @@ def test_programs_import_nothing_of_the_command_line(program: str, refused: tupl
 
 def test_no_module_of_the_service_or_the_client_names_the_command_line() -> None:
     """Imports within functions count too; rich itself may come with httpx, which has a command line of its own."""
-    wrong = {"terminal", "commands", "typer", "rich"}
-    for folder in ("service", "client"):
+    wrong = {"terminal", "cli", "typer", "rich"}
+    for folder in ("server", "client"):
         for path in (ROOT / "api" / folder).glob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom):

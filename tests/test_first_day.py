@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tacit.api.main import run
-from tacit.api.scale.work import Work
+from tacit.api.scoring.running import Work
 
 from .api.conftest import Outcome
 

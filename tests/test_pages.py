@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from tacit.api.commands.table import command
+from tacit.api.cli.table import command
 from tacit.api.main import run
 
 from .pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program
@@ -157,5 +157,7 @@ def test_the_site_is_built_without_a_broken_link(tmp_path: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
-    card = (tmp_path / "site" / "outside" / "reasoning" / "accent" / "model" / "index.html").read_text(encoding="utf-8")
+    card = (tmp_path / "site" / "outside" / "reasoning" / "metrics" / "accent" / "model" / "index.html").read_text(
+        encoding="utf-8"
+    )
     assert "Tail retriever" in card

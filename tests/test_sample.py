@@ -17,9 +17,9 @@ from tacit.graph.names import text_of
 from tacit.graph.relations import ATOMIC_RELATIONS, CONCEPTNET_RELATIONS, verbalise
 from tacit.loaders import read_atomic, read_conceptnet, read_items
 from tacit.reasoning import load_metric, score_items
-from tacit.reasoning.chance import shipped_talk
-from tacit.reasoning.language import load_pipeline
-from tacit.reasoning.linking import Linker
+from tacit.reasoning.metrics.grounding import shipped_talk
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.linking import Linker
 
 SAMPLE = Path(__file__).parents[1] / "api" / "sample"
 CONCEPTNET = SAMPLE / "conceptnet.csv"

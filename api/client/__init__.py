@@ -2,7 +2,7 @@
 
 from .asynchronous import AsyncClient
 from .blocking import Client
-from .details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
-from .retrying import Patience
+from .calls import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
+from .exchange import Patience
 
 __all__ = ["AsyncClient", "Client", "Completion", "ConceptDetails", "GraphDetails", "MetricDetails", "Patience", "ServiceDetails"]

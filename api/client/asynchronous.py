@@ -15,15 +15,13 @@ from ...graph.errors import InputError, TacitError
 from ...graph.item import Item
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...loaders import read_items
+from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
-from ...reasoning.score import Score
-from ...reasoning.scoring import ItemScores, StreamItem
+from ...reasoning.scorer import ItemScores, StreamItem
 from . import calls
 from .batches import Batch, Pace, at_least_one, batches, body_of
-from .details import Completion, ConceptDetails, ServiceDetails
-from .exchange import TIMEOUT, URL, Exchange, settings
-from .problems import TooMuch, TooSlow
-from .retrying import Patience
+from .calls import Completion, ConceptDetails, ServiceDetails
+from .exchange import TIMEOUT, URL, Exchange, Patience, TooMuch, TooSlow, settings
 
 T = TypeVar("T")
 

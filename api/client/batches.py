@@ -11,7 +11,7 @@ from typing import Any
 
 from ...graph.errors import InputError
 from ...graph.item import Item
-from ...reasoning.scoring import ItemScores, StreamItem, checked
+from ...reasoning.scorer import ItemScores, StreamItem, checked
 
 LARGEST_BATCH = 1_000
 LONGEST_BATCH = 500_000  # characters, about half a megabyte of JSON

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from ...cypher import Query
 from ...graph.item import Item
 from ...graph.model import Assertion, GraphCounts, Neighbour, Path, QueryResult
+from ...reasoning.base import Score, path_from_dict
 from ...reasoning.explanation import Explanation
-from ...reasoning.score import Score, path_from_dict
-from ...reasoning.scoring import ItemScores
+from ...reasoning.scorer import ItemScores
 from ..schema import read_assertion, read_neighbour
 from .batches import Pace, body_of
-from .details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 
 T = TypeVar("T")
 
@@ -149,3 +148,61 @@ def _explanation(told: Mapping[str, Any]) -> Explanation:
     told_of_it = {name: told.get(name) for name in ("value", "percentile", "signature")}
     score = Score.from_dict({**told_of_it, "evidence": evidence})
     return Explanation(tuple(told["history"]), told["response"], score)
+
+
+# What the service tells and the library has no type for: what it serves, a concept and its surroundings, completions.
+
+
+class Completion(NamedTuple):
+    """A concept whose text begins as asked: its URI and its text."""
+
+    uri: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptDetails:
+    """A concept and its surroundings: ``text`` and ``uri``, and its strongest ``neighbours`` at one hop, at most 10."""
+
+    text: str
+    uri: str
+    neighbours: tuple[Neighbour, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDetails:
+    """A metric that is served: what it measures in a few words, and the signature that its scores bear."""
+
+    summary: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDetails:
+    """The graph of a service.
+
+    Attributes:
+        url: where it is, without a password. digest: of its content. counts: its sizes.
+        changed: a sentence where its folder was loaded again or deleted since the service opened it, else None.
+    """
+
+    url: str
+    digest: str
+    counts: GraphCounts
+    changed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceDetails:
+    """What a service is made of.
+
+    Attributes:
+        version: of tacit. graph: what it asks, None where its metrics need none.
+        metrics: what can be asked for, by name, in the order in which scores come.
+        limits: what it takes at most, by name, as it says it.
+    """
+
+    version: str
+    graph: GraphDetails | None
+    metrics: dict[str, MetricDetails]
+    limits: dict[str, Any] = field(default_factory=dict)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import os
-from time import monotonic
+import random
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import monotonic, time
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-from ...graph.errors import InputError
+from ...graph.errors import (
+    GraphError,
+    GraphUnavailable,
+    InputError,
+    QueryInvalid,
+    QueryRefused,
+    QueryTimeout,
+    ServiceError,
+    ServiceUnavailable,
+    TacitError,
+    UnknownName,
+)
 from .calls import Call
-from .problems import error_of, unreachable, unreadable
-from .retrying import AGAIN, Patience
 
 T = TypeVar("T")
 
@@ -94,3 +106,122 @@ class Exchange(Generic[T]):
 
     def _wait(self, asked: str | None = None) -> float | None:
         return self.patience.wait(self.attempts, monotonic() - self._began, asked)
+
+
+# From the service's problem documents (RFC 9457) to the errors that the library would raise, with the request's id.
+
+
+class TooMuch(InputError):
+    """More in one request than the service takes: fewer items at a time may pass."""
+
+
+class TooSlow(ServiceError):
+    """The service ran out of time over a request: fewer items at a time may pass."""
+
+
+_BY_NAME: dict[str, type[TacitError]] = {
+    "unknown-concept": UnknownName,
+    "query-refused": QueryRefused,
+    "query-invalid": QueryInvalid,
+    "query-timeout": QueryTimeout,
+    "graph-unavailable": GraphUnavailable,
+    "query-failed": GraphError,
+    "timeout": TooSlow,
+    "too-large": TooMuch,
+    "too-many-items": TooMuch,
+    "too-many-values": TooMuch,
+}
+_BY_STATUS: dict[int, type[TacitError]] = {
+    413: TooMuch,
+    429: ServiceUnavailable,
+    502: ServiceUnavailable,
+    503: ServiceUnavailable,
+    504: ServiceUnavailable,
+}
+
+
+def error_of(response: httpx.Response) -> TacitError:
+    """Return the error that an answer other than success stands for."""
+    try:
+        problem = orjson.loads(response.content)
+    except orjson.JSONDecodeError:
+        problem = None
+    if not isinstance(problem, dict):
+        problem = {}
+    status = response.status_code
+    told = problem.get("detail") or problem.get("title") or f"the service answers {status} {response.reason_phrase}".strip()
+    name = str(problem.get("type", "")).replace(":", "/").rsplit("/", 1)[-1]
+    kind = _BY_NAME.get(name) or _BY_STATUS.get(status) or (InputError if 400 <= status < 500 else ServiceError)
+    return kind(f"{str(told).rstrip('.')}{_request(problem, response)}")
+
+
+def _request(problem: dict[str, Any], response: httpx.Response) -> str:
+    identity = problem.get("request_id") or response.headers.get("X-Request-ID")
+    return f" (request {identity})" if identity else ""
+
+
+def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceUnavailable:
+    """Return the error for a service that gave no answer."""
+    if isinstance(error, httpx.TimeoutException):
+        return ServiceUnavailable(f"the service at {_place(url)} did not answer in time; try again, or give a longer timeout")
+    reason = str(error) or type(error).__name__
+    return ServiceUnavailable(f"the service at {_place(url)} cannot be reached ({reason}); is tacit serve running there?")
+
+
+def unreadable(url: httpx.URL, error: Exception) -> ServiceError:
+    """Return the error for an answer that is not what the service gives."""
+    return ServiceError(f"the answer of {_place(url)} is not tacit's ({type(error).__name__}: {error}); check the address")
+
+
+def _place(url: httpx.URL) -> str:
+    return str(url.copy_with(username=None, password=None, query=None, fragment=None))
+
+
+# When to ask again, and after how long: full-jitter exponential back-off within a bound of time.
+#
+# Every request of the service is a question, so that asking it twice does no harm. See "Exponential Backoff And Jitter", AWS
+# Architecture Blog, 2015: a wait drawn evenly from zero to a bound that doubles spreads clients best.
+
+AGAIN = (429, 503)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a client goes on asking.
+
+    Attributes:
+        retries: asks again at most so often; 0 never.
+        seconds: gives up where the next wait would end later than this after the first request.
+        first, longest: bound of the first wait, doubled each time, and of any, in seconds. What the service asks for in
+            Retry-After comes on top of the drawn wait, so that clients sent away together do not come back together.
+    """
+
+    retries: int = 8
+    seconds: float = 60.0
+    first: float = 0.2
+    longest: float = 10.0
+
+    def wait(self, attempt: int, spent: float, asked: str | None = None) -> float | None:
+        """Return the seconds to wait before asking again, None to give up.
+
+        Args:
+            attempt: requests made so far, >= 1; spent: seconds since the first of them.
+            asked: the value of Retry-After, seconds or an HTTP date; None without one.
+        """
+        if attempt > self.retries:
+            return None
+        bound = min(self.longest, self.first * 2.0 ** min(attempt - 1, 60))
+        wait = random.uniform(0.0, bound) + retry_after(asked)
+        return wait if spent + wait <= self.seconds else None
+
+
+def retry_after(value: str | None) -> float:
+    """Return the seconds that a Retry-After header asks for, 0 where it asks for none or cannot be read."""
+    if value is None:
+        return 0.0
+    try:
+        return (
+            max(0.0, float(value)) if value.strip().isdecimal() else max(0.0, parsedate_to_datetime(value).timestamp() - time())
+        )
+    except ValueError:
+        return 0.0

@@ -12,8 +12,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from ..terminal.text import plural
-from .collected import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column
-from .histogram import histogram
+from .collecting import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column, histogram
 
 if TYPE_CHECKING:
     from ...graph.item import Item
@@ -84,7 +83,7 @@ def page(title: str, body: Sequence[str]) -> str:
 
 def _text(text: object) -> str:
     """A text that means itself in HTML, without characters that HTML cannot hold."""
-    from ...reasoning.explanation.typeset import plain
+    from ...reasoning.explanation.svg import plain
 
     return escape(plain(str(text)))
 

@@ -1,1 +1,3 @@
-"""What commands share: options, the screen, files that appear whole, progress, words for people and rows for programs."""
+"""What scoring and the command line show and write: the screen, progress, output files, text that is safe to print."""
+
+from __future__ import annotations

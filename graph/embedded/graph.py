@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...cypher import Dialect, Query, query
 from ..columns import record_batches
+from ..cypher_store import SCAN_ROWS, Store, refuse_closed
 from ..errors import GraphNotFound
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
-from ..store import SCAN_ROWS, Store, refuse_closed
-from . import integrity, load, schema
+from . import engine as schema
+from . import integrity, load
 from .engine import Engine
 
 if TYPE_CHECKING:

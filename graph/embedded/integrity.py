@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..checksums import WHOLE, Record, damage_of, read_checked, record_of, write_checked
 from ..errors import GraphError
+from ..storage import WHOLE, Record, damage_of, read_checked, record_of, write_checked
 
 FORMAT = 1
 SUMS = ".sums"
@@ -72,7 +72,7 @@ def verify(database: Path, *, whole: bool | None = None) -> bool:
     """Check ``database`` against its checksums; return False where it has none.
 
     Args:
-        whole: verify all of it (True) or a sample (False); None verifies files whole up to :data:`~tacit.graph.checksums.WHOLE`.
+        whole: verify all of it (True) or a sample (False); None verifies files whole up to :data:`~tacit.graph.storage.WHOLE`.
 
     Raises:
         GraphError: it is damaged, or its checksums are.

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .build import build_from_rows, build_index
-    from .keep import NoPlaceForIndex, index_home, index_homes, open_index, open_index_directory
+    from .open import NoPlaceForIndex, index_home, index_homes, open_index, open_index_directory
     from .reader import IndexGraph
 
 _HOMES = {
     "IndexGraph": "reader",
     "build_from_rows": "build",
     "build_index": "build",
-    "NoPlaceForIndex": "keep",
-    "index_home": "keep",
-    "index_homes": "keep",
-    "open_index": "keep",
-    "open_index_directory": "keep",
+    "NoPlaceForIndex": "open",
+    "index_home": "open",
+    "index_homes": "open",
+    "open_index": "open",
+    "open_index_directory": "open",
 }
 
 __all__ = [

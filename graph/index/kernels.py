@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..protocol import NodeIds
-from . import between, counts, hops, levels
+from . import distances, triples
 from .labels import Labels
 from .layout import Arrays
-from .scratch import ScratchPool
-from .sharing import share_out
+from .primitives import ScratchPool, share_out
 
 Chain = tuple[list[int], list[tuple[int, int]]]
 
@@ -37,7 +36,7 @@ class Kernels:
         """Distances of every pair, shape (ones, twos)."""
         out = np.empty((len(ones), len(twos)), dtype=np.int8)
         with self._pool.lend() as scratch:
-            hops.matrix_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
+            distances.matrix_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
         return out
 
     def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
@@ -46,7 +45,7 @@ class Kernels:
 
         def fill(part: slice) -> None:
             with self._pool.lend() as scratch:
-                hops.pair_distances(*self._graph, self._labels, ones[part], twos[part], most, scratch, out[part])
+                distances.pair_distances(*self._graph, self._labels, ones[part], twos[part], most, scratch, out[part])
 
         share_out(len(ones), fill)
         return out
@@ -57,7 +56,7 @@ class Kernels:
         """Weight codes and ranks of the best nodes at exactly ``hop``, best first; ``everything`` lets all relations count."""
         arrays = self._arrays
         with self._pool.lend() as scratch:
-            keys = levels.best_at_hop(
+            keys = distances.best_at_hop(
                 *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], allowed, everything,
                 self._strongest, node, hop, -1 if limit is None else limit, scratch,
             )  # fmt: skip
@@ -69,7 +68,7 @@ class Kernels:
         arrays, none = self._arrays, np.iinfo(np.int64).max
         keys = np.full((len(nodes), limit), none)
         with self._pool.lend() as scratch:
-            levels.best_of_each(
+            distances.best_of_each(
                 *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], self._strongest, nodes, hop, scratch, keys
             )
         keys.sort(axis=1)
@@ -79,13 +78,13 @@ class Kernels:
         """Connected pairs and distinct triples of each pair of sets, shape (sets, 2); see :func:`.counts.count_many`."""
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
         with self._pool.lend() as scratch:
-            counts.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
+            triples.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
         return out
 
     def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> Iterator[Chain]:
         """Yield every chain between two sets of different nodes as (nodes, [(owner, arc)]), in the order of ``Path.order``."""
         ones, twos, turned = self._lighter_first(ones, twos, hops_)
-        rows = between.spell(*self._graph, ones, twos, self._joints(ones, twos, hops_))
+        rows = triples.spell(*self._graph, ones, twos, self._joints(ones, twos, hops_))
         weight, rank = self._arrays["weight"], self._arrays["rank"]
         first, last, arcs = ones[rows[:, 0]], twos[rows[:, 1]], rows[:, 2]
         if hops_ == 1:
@@ -112,23 +111,23 @@ class Kernels:
 
     def _joints(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
         if hops_ == 1:
-            return between.touching(*self._graph, ones, twos)  # type: ignore[no-any-return]
+            return triples.touching(*self._graph, ones, twos)  # type: ignore[no-any-return]
         with self._pool.lend() as scratch:
-            return between.meeting(*self._graph, ones, twos, scratch)  # type: ignore[no-any-return]
+            return triples.meeting(*self._graph, ones, twos, scratch)  # type: ignore[no-any-return]
 
     @contextmanager
     def successors(
         self, source: int, target: int, hops_: int, limit: int
     ) -> Iterator[Callable[[int, int, float], list[tuple[float, int]]]]:
-        """Give, by rank, the nodes that follow on shortest paths of ``hops_``, as :func:`tacit.graph.chains.best_chains` asks."""
+        """Yield, by rank, the next nodes on shortest paths of ``hops_`` hops, for :func:`~tacit.graph.answers.best_chains`."""
         arrays, weight, rank, strongest = self._arrays, self._arrays["weight"], self._arrays["rank"], self._strongest
         nodes = arrays["node_of_key"], arrays["key_of_rank"]
         with self._pool.lend() as scratch:
-            base = levels.settle(*self._graph, weight, strongest, source, target, hops_, scratch)
+            base = distances.settle(*self._graph, weight, strongest, source, target, hops_, scratch)
 
             def after(place: int, remaining: int, bound: float) -> list[tuple[float, int]]:
                 node = int(nodes[0][nodes[1][place]])
-                keys = levels.steps(
+                keys = distances.steps(
                     *self._graph, weight, rank, strongest, node, base + remaining - 1, int(bound), limit, scratch
                 )  # fmt: skip
                 return [(strongest - (key >> 32), key & 0xFFFFFFFF) for key in keys.tolist()]
@@ -138,4 +137,4 @@ class Kernels:
     def strongest_arcs(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
         """Return, for each step along ``nodes``, (owner, place) of the first of the arcs that join the two."""
         steps = pairwise(nodes)
-        return [(node, int(between.first_arc(*self._graph, node, after))) for node, after in steps]
+        return [(node, int(triples.first_arc(*self._graph, node, after))) for node, after in steps]

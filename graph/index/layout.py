@@ -1,7 +1,7 @@
 """The files of an index: one header (JSON) that says what lies where, one file with every array, one trie of names.
 
 The arrays are memory-mapped read-only, so every process on a machine shares the same pages. The header, written last, holds
-checksums of the files and of itself (:mod:`tacit.graph.checksums`), and the whole folder is moved into place by one rename, so an
+checksums of the files and of itself (:mod:`tacit.graph.storage`), and the whole folder is moved into place by one rename, so an
 index either is there and whole, or is not there.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checksums import unseal, verified_whole
 from ..errors import GraphError
+from ..storage import unseal, verified_whole
 
 KIND = "index"
 FORMAT = 3
@@ -44,7 +44,7 @@ def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | Non
     """Return the header and the arrays of the index in ``directory`` after they are verified.
 
     Args:
-        digest, whole: as :func:`tacit.graph.checksums.unseal` has them; what is not verified whole has its bounds checked, so
+        digest, whole: as :func:`tacit.graph.storage.unseal` has them; what is not verified whole has its bounds checked, so
             that no search reads outside an array.
 
     Raises:

@@ -6,24 +6,25 @@ index does not hold (events, exploratory Cypher, the stream of all assertions) i
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
+import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import answers
-from ..chains import best_chains
+from ..answers import best_chains, is_uri
 from ..errors import GraphError, InputError
 from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
 from ..names import concept_uri, normalise_term, text_of
 from ..protocol import MAX_HOPS, Count, KnowledgeGraph, NodeIds, Sets
-from .layout import NAMES, open_arrays
-from .names import Names, TextGiven
-from .records import Records
+from .layout import NAMES, Arrays, open_arrays
 
 if TYPE_CHECKING:
     from .kernels import Kernels
@@ -297,3 +298,135 @@ class IndexGraph:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+# Names of an index: URIs to node numbers and back, over a static trie that is memory-mapped.
+#
+# Three numberings meet here: a *node* is numbered by connectedness, a *rank* by URI order, a *key* as the trie pleases.
+# Permutations translate. Keys come out in code point order, so the completions of a prefix need no sorting.
+
+_REMEMBERED = 65_536
+
+
+class TextGiven(LookupError):
+    """A name is no URI."""
+
+
+class _Nodes(dict[str, int]):
+    """The nodes of the URIs asked for of late, so that the words of a conversation are looked up in the trie once."""
+
+    def __init__(self, trie: Any, node_of_key: NodeIds) -> None:
+        self._key = trie.get
+        self._node_of_key = node_of_key
+
+    def __missing__(self, uri: str) -> int:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        key = self._key(uri, -1)
+        if key < 0 and not is_uri(uri):
+            raise TextGiven(uri)
+        self[uri] = node = -1 if key < 0 else int(self._node_of_key[key])
+        return node
+
+
+class Names:
+    """The URIs of an index.
+
+    Args:
+        path: the trie's file.
+        node_of_key, key_of_rank, rank: permutations, each of shape (nodes,); ``rank`` is the rank of each node.
+    """
+
+    def __init__(self, path: pathlib.Path, node_of_key: NodeIds, key_of_rank: NodeIds, rank: NodeIds) -> None:
+        self._trie = marisa_trie.Trie()
+        self._trie.mmap(str(path))
+        self._node_of_key = node_of_key
+        self._key_of_rank = key_of_rank
+        self._rank = rank
+        self._nodes = _Nodes(self._trie, node_of_key)
+
+    def __contains__(self, uri: str) -> bool:
+        return uri in self._trie
+
+    def known(self, uris: Collection[str]) -> list[str]:
+        """Return those of ``uris`` that are concepts here."""
+        return [uri for uri in uris if uri in self._trie]
+
+    def ids(self, uris: Sequence[str]) -> NodeIds:
+        """Return the node of each URI, shape (len(uris),), -1 where unknown.
+
+        Raises:
+            TextGiven: one is no URI.
+        """
+        return np.fromiter(map(self._nodes.__getitem__, uris), dtype=np.int32, count=len(uris))
+
+    def uri(self, node: int) -> str:
+        """Return the URI of ``node``."""
+        return str(self._trie.restore_key(int(self._key_of_rank[self._rank[node]])))
+
+    def uri_of_rank(self, rank: int) -> str:
+        """Return the URI that is number ``rank`` in URI order."""
+        return str(self._trie.restore_key(int(self._key_of_rank[rank])))
+
+    def node_of_rank(self, rank: int) -> int:
+        """Return the node whose URI is number ``rank`` in URI order."""
+        return int(self._node_of_key[self._key_of_rank[rank]])
+
+    def nodes_of_ranks(self, ranks: NDArray[np.int64]) -> NodeIds:
+        """Return :meth:`node_of_rank` of each rank, in their shape; -1 for those below 0."""
+        nodes: NodeIds = np.full(ranks.shape, -1, dtype=np.int32)
+        nodes[ranks >= 0] = self._node_of_key[self._key_of_rank[ranks[ranks >= 0]]]
+        return nodes
+
+    def all(self) -> list[str]:
+        """Return every URI, by node."""
+        in_order = list(self._trie.iterkeys())
+        return [in_order[rank] for rank in self._rank.tolist()]
+
+    def complete(self, prefix: str, limit: int) -> list[str]:
+        """Return the first ``limit`` URIs that begin with ``prefix``, in code point order."""
+        return list(islice(self._trie.iterkeys(prefix), limit))
+
+
+def write_names(path: pathlib.Path, uris: list[str], rank: NodeIds) -> tuple[NodeIds, NodeIds]:
+    """Write the trie of ``uris`` (sorted); return ``(node_of_key, key_of_rank)`` for nodes whose ranks are ``rank``."""
+    trie = marisa_trie.Trie(uris, order=marisa_trie.LABEL_ORDER)
+    trie.save(str(path))
+    key_of_rank = np.fromiter(map(trie.__getitem__, uris), dtype=np.int32, count=len(uris))
+    node_of_key = np.empty(len(uris), dtype=np.int32)
+    node_of_key[key_of_rank[rank]] = np.arange(len(uris), dtype=np.int32)
+    return node_of_key, key_of_rank
+
+
+# Arcs back into assertions, equal in every field to those that were indexed.
+
+
+class Records:
+    """The assertions of an index, by place in its arc lists."""
+
+    def __init__(self, arrays: Arrays, names: Names, relations: list[str]) -> None:
+        self._arrays = arrays
+        self._names = names
+        self._relations = relations
+        self._provenance = lru_cache(maxsize=65_536)(self._read_provenance)
+
+    def assertion(self, owner: int, arc: int) -> Assertion:
+        """Return the assertion at place ``arc``, which must lie in the list of the node ``owner``."""
+        arrays = self._arrays
+        ends = self._names.uri(owner), self._names.uri(int(arrays["neighbour"][arc]))
+        code = int(arrays["relation"][arc])
+        head, tail = reversed(ends) if code & 1 else ends
+        weight = float(arrays["weights"][arrays["weight"][arc]])
+        source, dataset, head_sense, tail_sense, license_, contributors, rank, score = self._provenance(
+            int(arrays["provenance"][arc])
+        )
+        relation = self._relations[code >> 1]
+        return Assertion(
+            head, relation, tail, weight, source, dataset, license_, contributors, head_sense, tail_sense, rank, score
+        )
+
+    def _read_provenance(self, code: int) -> tuple[Any, ...]:
+        start, text = self._arrays["text_start"], self._arrays["text"]
+        fields = [text[start[i] : start[i + 1]].tobytes().decode() for i in self._arrays["provenance_texts"][code].tolist()]
+        rank, score = fields[6:]
+        return (*fields[:6], int(rank) if rank else None, float(score) if score else None)

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...cypher import Dialect, Query, query
-from ..connections import assertion_of
+from ..cypher_store import SCAN_ROWS, Store, assertion_of, refuse_closed
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
-from ..store import SCAN_ROWS, Store, refuse_closed
 from . import load
 from .server import Server
 

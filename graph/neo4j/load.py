@@ -15,8 +15,7 @@ from typing import Any
 import neo4j
 
 from ...cypher import query
-from ..intake import Known, Numbered, new_assertions
-from ..ledger import from_row, properties, with_assertions, with_entry
+from ..loading import Known, Numbered, from_row, new_assertions, properties, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
 from ..names import Label, check_relation, label_of, language_of, text_of
 from .server import Server

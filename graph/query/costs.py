@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from .tokens import Token, matching, refused
-from .vocabulary import CLAUSES, SUBQUERIES
+from .tokens import CLAUSES, SUBQUERIES, Token, matching, refused
 
 MAX_RANGE = 100_000
 MAX_REPEATS = 3

@@ -30,8 +30,7 @@ import neo4j.time
 from ...cypher import query
 from ..errors import GraphBusy, GraphError, GraphUnavailable, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
-from .arguments import MAX_BYTES, check_limits, check_parameters
-from .validator import Checker
+from .validator import MAX_BYTES, Checker, check_limits, check_parameters
 
 logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # else hints about unknown labels go to stderr
 

@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..errors import QueryInvalid
-from .tokens import Token, invalid, matching, tokenize
-from .vocabulary import CLAUSES, OPERATORS, PATHS, PREFIXES
+from .tokens import CLAUSES, OPERATORS, PATHS, PREFIXES, Token, invalid, matching, tokenize
 
 LONGEST_PATH = 30
 """Hops of a shortest path without an upper bound, which is as far as the embedded engine goes by default."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from ..errors import QueryInvalid, QueryRefused
 
@@ -149,3 +149,127 @@ def _folds(word: str) -> str:
     """
     unusual = (letter for letter in word if not letter.isascii() and letter not in "ßẞ")
     return "".join(fold for letter in unusual for fold in (letter.upper(), letter.lower(), letter.casefold()))
+
+
+# What a user's query may hold: clauses, operators, functions and procedures, as data.
+#
+# Everything that is not named here is refused, so a statement that an engine learns in its next version is refused until
+# somebody has looked at it and written it down.
+
+Dialect = Literal["neo4j", "embedded"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CLAUSES: Final = _words("MATCH OPTIONAL WHERE WITH UNWIND RETURN ORDER SKIP OFFSET LIMIT UNION CALL YIELD")
+"""Words that begin a clause, or part of one, of a reading query."""
+
+ALLOWED: Final = (
+    "a query reads with MATCH, OPTIONAL MATCH, WHERE, WITH, UNWIND, RETURN, ORDER BY, SKIP, LIMIT, UNION, CASE, "
+    "EXISTS, COUNT and COLLECT, or explains one with EXPLAIN; put names that look like keywords in backticks"
+)
+
+HARD: Final = _words(
+    """
+        ALTER ANALYZE ASSERT ATTACH BEGIN CHECKPOINT COMMENT COMMIT COPY CREATE CYPHER DEALLOCATE DELETE DENY DETACH DROP
+        DRYRUN ENABLE EXECUTE EXPLAIN EXPORT EXTENSION FILTER FINISH FOR FOREACH FORCE GRANT IMPORT INSERT INSTALL LET
+        LOAD MERGE MACRO NEXT NODETACH PROFILE PROJECT RELOAD REMOVE RENAME REVOKE ROLLBACK SET SHOW START STOP TERMINATE
+        TRANSACTION UNINSTALL UPDATE USE USING VACUUM
+        """
+)
+"""Words that begin something other than reading; as a bare name one passes only where nothing but a name can stand."""
+
+OPERATORS: Final = _words("AND OR XOR IN CONTAINS WHEN THEN ELSE STARTS ENDS IS AS NOT")
+"""Words between two operands, or after one with another operand to come."""
+
+ENDINGS: Final = _words("END ASC ASCENDING DESC DESCENDING NORMALIZED")
+"""Words after an operand that leave it complete."""
+
+PREFIXES: Final = _words("NOT DISTINCT CASE WHEN WHERE ELSE")
+"""Words before an operand."""
+
+PATHS: Final = _words("ANY ALL SHORTEST WSHORTEST TRAIL ACYCLIC WALK GROUP GROUPS PATH PATHS")
+"""Words of path selectors, such as ``ALL SHORTEST``; all of them name ways of reading."""
+
+SUBQUERIES: Final = _words("EXISTS COUNT COLLECT")
+"""Words that a subquery in braces follows."""
+
+_SHARED: Final = _words(
+    """
+        abs acos all any asin atan atan2 avg ceil coalesce collect cos cot count date degrees duration exists floor id
+        keys labels left length log log10 lower ltrim max min nodes none nullif percentilecont percentiledisc pi
+        properties radians range relationships replace reverse right round rtrim shortest wshortest groups paths sign sin
+        single size sqrt substring sum tan timestamp tolower tostring toupper trim type upper
+        """
+)
+
+FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
+    "neo4j": _SHARED
+    | _words(
+        """
+        allshortestpaths btrim char_length character_length cosh coth date.realtime date.statement date.transaction
+        date.truncate datetime datetime.fromepoch datetime.fromepochmillis datetime.realtime datetime.statement
+        datetime.transaction datetime.truncate duration.between duration.indays duration.inmonths duration.inseconds e
+        elementid endnode exp haversin head isempty isnan last localdatetime localdatetime.realtime
+        localdatetime.statement localdatetime.transaction localdatetime.truncate localtime localtime.realtime
+        localtime.statement localtime.transaction localtime.truncate normalize point point.distance point.withinbbox rand
+        randomuuid reduce shortestpath sinh split startnode stdev stdevp tail tanh time time.realtime time.statement
+        time.transaction time.truncate toboolean tobooleanlist tobooleanornull tofloat tofloatlist tofloatornull tointeger
+        tointegerlist tointegerornull tostringlist tostringornull valuetype vector.similarity.cosine
+        vector.similarity.euclidean
+        """
+    ),
+    "embedded": _SHARED
+    | _words("allshortestpaths endnode head isempty last rand reduce shortestpath split startnode tail")  # see rewrite.py
+    | _words(
+        """
+        array_append array_cat array_concat array_contains array_cosine_similarity array_cross_product array_distance
+        array_dot_product array_extract array_has array_indexof array_inner_product array_position array_prepend
+        array_push_back array_push_front array_slice array_squared_distance array_value bitshift_left bitshift_right
+        bitwise_and bitwise_or bitwise_xor blob cardinality cast cbrt ceiling century concat concat_ws contains cost count_if
+        current_date current_timestamp date_part date_trunc datepart datetrunc dayname decode element_at encode end_node
+        ends_with epoch_ms even factorial gamma greatest hash histogram ifnull initcap interval is_acyclic is_trail label
+        last_day lcase least levenshtein lgamma list_any_value list_append list_cat list_concat list_contains
+        list_creation list_distinct list_element list_extract list_filter list_has list_has_all list_has_any list_indexof
+        list_max list_min list_position list_prepend list_product list_reduce list_reverse list_reverse_sort list_slice
+        list_sort list_sum list_to_string list_transform list_unique ln log2 lpad make_date map map_extract map_keys
+        map_values md5 monthname negate octet_length offset pow prefix random regexp_extract regexp_extract_all
+        regexp_full_match regexp_matches regexp_replace regexp_split_to_array rels repeat rpad sha256 split_part
+        start_node starts_with str_split string string_split string_to_array struct_extract struct_pack substr suffix
+        time_bucket to_bool to_date to_days to_double to_epoch_ms to_float to_hours to_int128 to_int16 to_int32 to_int64
+        to_int8 to_interval to_microseconds to_milliseconds to_minutes to_months to_seconds to_string to_timestamp
+        to_uint128 to_uint16 to_uint32 to_uint64 to_uint8 to_uuid to_years typeof ucase union_extract union_tag
+        union_value uuid
+        """
+    ),
+}
+"""Functions by dialect, in lower case: none of them reads a file, keeps state or talks to anything."""
+
+PROCEDURES: Final[dict[Dialect, frozenset[str]]] = {
+    "neo4j": _words(
+        """
+        db.labels db.relationshiptypes db.propertykeys db.schema.nodetypeproperties db.schema.reltypeproperties
+        db.schema.visualization
+        """
+    ),
+    "embedded": _words("show_tables show_connection table_info"),
+}
+"""Procedures by dialect, in lower case: all of them tell what kinds of things the graph holds."""
+
+INSTEAD: Final[dict[Dialect, dict[str, str]]] = {
+    "neo4j": {
+        "array_contains": "x IN list", "cast": "toInteger, toFloat or toString", "current_timestamp": "datetime()",
+        "end_node": "endNode", "label": "labels(n)[0] or type(r)", "list_contains": "x IN list",
+        "list_filter": "[x IN list WHERE …]", "list_reverse": "reverse", "list_slice": "list[from..to]",
+        "list_sum": "reduce(s = 0, x IN list | s + x)", "list_transform": "[x IN list | …]", "random": "rand()",
+        "rels": "relationships(path)", "start_node": "startNode", "string_split": "split",
+    },
+    "embedded": {
+        "datetime": "current_timestamp()", "elementid": "id(n)", "exp": "pow(2.718281828459045, x)",
+        "toboolean": "cast(x AS BOOL)", "tofloat": "cast(x AS DOUBLE)", "tointeger": "cast(x AS INT64)",
+        "tostring": "cast(x AS STRING)", "stdev": "sqrt(avg(x * x) - avg(x) * avg(x))",
+    },
+}  # fmt: skip
+"""Functions of the other engine, and what to write on this one."""

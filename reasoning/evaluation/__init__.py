@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from .agreement import evaluate
+from .agreement import Agreement, Comparison, Judged, Ranking, SystemMean, evaluate
 from .correlation import Correlation, Williams, williams
-from .rows import Agreement, Comparison, Judged, Ranking, SystemMean
 
 __all__ = ["Agreement", "Comparison", "Correlation", "Judged", "Ranking", "SystemMean", "Williams", "evaluate", "williams"]

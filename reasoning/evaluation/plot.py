@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..extras import need
+from ..models.hub import need
+from .agreement import Agreement, Judged
 from .correlation import Correlation, Floats, spelt
-from .rows import Agreement, Judged
 
 FORMATS = ("png", "svg")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from .claims import Claim, claims_of
-from .explained import Explanation
-from .telling import explain, explain_pieces, explain_value
+from .explained import Claim, Explanation, claims_of, explain, explain_pieces, explain_value
 
 __all__ = ["Claim", "Explanation", "claims_of", "explain", "explain_pieces", "explain_value"]

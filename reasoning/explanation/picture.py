@@ -3,19 +3,450 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isnan
+from dataclasses import dataclass, field
+from math import isfinite, isnan
 
 from ...graph.errors import InputError
+from ..base import Score
 from ..registry import METRIC_REGISTRY
-from ..score import Score
-from .bars import bars_height, draw_bars
-from .lanes import Lane, draw_lane, lane_of
-from .look import COLOUR, DASHES, INK, LEAD, MARGIN, QUIET, SMALL, TEXT, TINY, thickness, valued
-from .scene import By, Chain, Scene, Word, scene_of
-from .sides import Side, shown_turns
-from .svg import bend, document, label, stroke
-from .telling import explain, explain_value
-from .typeset import clean, fit, width_of, wrap
+from .explained import explain, explain_value
+from .scene import Bar, By, Chain, Scene, Step, Word, scene_of
+from .svg import Line, arrow, bend, box, clean, document, fit, joined, label, plain, px, stroke, width_of, wrap
+
+# How pictures look: sizes in pixels, and colours that the colour-blind and a grey print tell apart.
+#
+# The two hues are Okabe and Ito's blue and vermillion (Color Universal Design, 2008); what they say is said again by dashes,
+# signs or places, so no meaning hangs on colour alone.
+
+INK = "#1b1f24"
+QUIET = "#57606a"
+FAINT = "#d5dae0"
+PAPER = "#f6f8fa"
+BLUE = "#0072b2"
+VERMILLION = "#d55e00"
+GREY = "#8a94a0"
+HISTORY = "#dcebf7"
+HISTORY_EDGE = "#5a9bc9"
+RESPONSE = "#d9f0e6"
+RESPONSE_EDGE = "#4fa98a"
+
+COLOUR = {By.GRAPH: BLUE, By.MODEL: VERMILLION, By.LIKENESS: GREY}
+DASHES = {By.GRAPH: "", By.MODEL: "7 4", By.LIKENESS: "2 4"}
+
+MARGIN = 24.0
+TEXT = 13.0
+SMALL = 11.5
+TINY = 10.5
+LEAD = 18.0
+
+THINNEST, THICKEST = 1.2, 5.0
+LIKENESS_MOST = 2.0
+
+
+def signed(share: float) -> str:
+    """A share with its sign, in at most seven letters: three decimals, four where three show nothing, fewer for large ones."""
+    size = abs(share)
+    if size >= 10:
+        text = f"{share:+.2f}" if size < 100 else f"{share:+.0f}" if size < 1e5 else f"{share:+.0e}"
+    else:
+        text = f"{share:+.3f}" if size >= 0.0005 or share == 0 else f"{share:+.4f}"
+    return "±0" if text.strip("+-") == "0.0000" else text.replace("-", "−", 1)
+
+
+def valued(value: float) -> str:
+    """A score: three decimals, or two behind the first digit of a large one."""
+    return (f"{value:.3f}" if abs(value) < 1e5 else f"{value:.2e}").replace("-", "−", 1)
+
+
+def thickness(part: float, most: float, by: By) -> float:
+    """How thick a line is whose chain has ``part`` when the strongest has ``most``; a likeness is no more than a thread."""
+    thick = THINNEST + (THICKEST - THINNEST) * (part / most if most > 0 else 0.0)
+    return min(thick, LIKENESS_MOST) if by is By.LIKENESS else thick
+
+
+# The two outer columns of a picture: cards with what was said, its words marked, and below it a box for each of them.
+#
+# A column is measured first and drawn when it is known where it begins. Nothing in it overlaps: cards stand below each other,
+# in a card lines and boxes do, and every text is cut to its column.
+
+MOST_TURNS = 3
+MOST_LINES = 8
+
+_PAD = 10.0
+_BETWEEN_CARDS = 12.0
+_CARD_TITLE = 20.0
+_BOX_PAD = 9.0
+_BOX_BETWEEN = 6.0
+_BOX_LINES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A word's box: its top in the column, its size, its lines."""
+
+    word: Word
+    top: float
+    width: float
+    height: float
+    lines: tuple[Line, ...]
+    joined: bool
+
+
+@dataclass(slots=True)
+class _Card:
+    """One turn: its top and height in the column, its title, its text in lines, and its boxes."""
+
+    top: float
+    height: float
+    title: str
+    lines: Sequence[Line]
+    marked: Sequence[tuple[int, int]]
+    boxes: list[_Box] = field(default_factory=list)
+
+
+class Side:
+    """One column: the history (``right`` false) or the response.
+
+    Attributes:
+        height: of the whole column.
+    """
+
+    def __init__(
+        self, turns: Sequence[tuple[int | None, str]], words: Sequence[Word], joined: Sequence[Word], x: float, width: float
+    ) -> None:
+        """Measure the cards of ``turns``, each a number (None: the response) and its text; ``joined`` words have a full edge."""
+        self.x, self.width = x, width
+        self.right = any(number is None for number, _ in turns)
+        self._cards: list[_Card] = []
+        self._gaps: list[tuple[float, str]] = []
+        self._boxes: dict[Word, _Box] = {}
+        top, last = 0.0, -1
+        for number, text in turns:
+            skipped = 0 if number is None else number - last - 1
+            if skipped:
+                self._gaps.append((top, f"{skipped} turn{'s' if skipped > 1 else ''} without a part in it"))
+                top += _CARD_TITLE
+            card = self._card(top, number, text, [word for word in words if word.turn == number], set(joined))
+            self._cards.append(card)
+            top += card.height + _BETWEEN_CARDS
+            last = -1 if number is None else number
+        self.height = max(top - _BETWEEN_CARDS, 0.0)
+
+    def _card(self, top: float, number: int | None, text: str, words: Sequence[Word], joined: set[Word]) -> _Card:
+        inner = self.width - 2 * _PAD
+        lines = wrap(plain(text), TEXT, inner, MOST_LINES) or [Line("(says nothing)", ())]
+        below = top + _PAD + _CARD_TITLE + len(lines) * LEAD + (_BOX_BETWEEN if words else 0)
+        card = _Card(
+            top, 0.0, "response" if number is None else f"turn {number + 1}", lines, [(word.start, word.end) for word in words]
+        )
+        for word in words:
+            set_in = tuple(wrap(clean(word.text), TEXT, inner - 2 * _BOX_PAD, _BOX_LINES) or [Line("?", ())])
+            width = max(width_of(line.text, TEXT) for line in set_in) + 2 * _BOX_PAD
+            height = len(set_in) * (LEAD - 1) + 9
+            made = _Box(word, below, width, height, set_in, word in joined)
+            card.boxes.append(made)
+            self._boxes[word] = made
+            below += height + _BOX_BETWEEN
+        card.height = below - top - (_BOX_BETWEEN if words else 0) + _PAD
+        return card
+
+    def middle(self, word: Word) -> float:
+        """Return how far below the column's top the middle of a word's box is."""
+        made = self._boxes[word]
+        return made.top + made.height / 2
+
+    def port(self, word: Word, place: int, of: int) -> tuple[float, float]:
+        """Return where the ``place``-th (from 0) of ``of`` lines meets a word's box, below the column's top."""
+        made = self._boxes[word]
+        x = self.x + _PAD + made.width if self.right is False else self.x + _PAD
+        if not self.right:
+            x = self.x + self.width - _PAD
+        return x, made.top + made.height * (place + 1) / (of + 1)
+
+    def draw(self, top: float) -> Iterator[str]:
+        """Yield the marks of the column that begins at ``top``."""
+        fill, edge = (RESPONSE, RESPONSE_EDGE) if self.right else (HISTORY, HISTORY_EDGE)
+        for y, said in self._gaps:
+            yield label(self.x + _PAD, top + y + 12, fit(said, TINY, self.width - _PAD), TINY, QUIET)
+        for card in self._cards:
+            yield box(self.x, top + card.top, self.width, card.height, PAPER, stroke=FAINT, radius=6)
+            yield label(self.x + _PAD, top + card.top + _PAD + 9, card.title, SMALL, QUIET, bold=True)
+            y = top + card.top + _PAD + _CARD_TITLE
+            for line in card.lines:
+                for start, end in _marks(line, card.marked):
+                    left = width_of(line.text[:start], TEXT)
+                    wide = width_of(line.text[start:end], TEXT)
+                    yield box(self.x + _PAD + left - 1.5, y - 0.5, wide + 3, LEAD - 1, fill, radius=3)
+                yield label(self.x + _PAD, y + 12.5, line.text, TEXT, INK)
+                y += LEAD
+            for made in card.boxes:
+                yield from self._box(made, top, fill, edge)
+
+    def _box(self, made: _Box, top: float, fill: str, edge: str) -> Iterator[str]:
+        x = self.x + _PAD if self.right else self.x + self.width - _PAD - made.width
+        y = top + made.top
+        if made.joined:
+            yield box(x, y, made.width, made.height, fill, stroke=edge, radius=5)
+        else:
+            yield box(x, y, made.width, made.height, "#ffffff", stroke=QUIET, radius=5, dashed=True)
+        for row, line in enumerate(made.lines):
+            title = made.word.name if not row else ""
+            yield label(x + _BOX_PAD, y + 4.5 + 12.5 + row * (LEAD - 1), line.text, TEXT, INK, title=title)
+
+
+def _marks(line: Line, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The parts of a line, from and to letters of it, that lie in the spans of the text."""
+    for begin, end in spans:
+        touched = [
+            (place + max(begin - start, 0), place + min(end - start, len(word)))
+            for start, place, word in line.words
+            if start < end and start + len(word) > begin
+        ]
+        if touched:
+            yield min(touched)[0], max(last for _, last in touched)
+
+
+def shown_turns(history: Sequence[str], words: Sequence[Word]) -> list[tuple[int, str]]:
+    """Return the turns to show, oldest first: the last one, those with words, and where these are few also recent ones."""
+    spoken = {word.turn for word in words if word.turn is not None}
+    wanted = [number for number in range(len(history) - 1, -1, -1) if number in spoken or number == len(history) - 1]
+    recent = [number for number in range(len(history) - 1, -1, -1) if number not in wanted]
+    return [(number, history[number]) for number in sorted([*wanted, *recent[: max(MOST_TURNS - len(wanted), 0)]])]
+
+
+# The middle of a picture: every chain in a lane of its own, so that no label of one can stand on another's.
+#
+# A lane is a row of segments and nodes from the history's edge to the response's. A segment carries its relations above the
+# line and the head of an arrow where its assertion points. A chain that is wider than the middle goes on in a row below.
+
+_ROW = 46.0
+_ABOVE = 26.0
+_LIFT = 9.5
+_BELOW = 15.0
+_NODE = 21.0
+_NODE_LEAD = 13.0
+_NODE_PAD = 8.0
+_SEGMENT_PAD = 9.0
+_HEAD = 8.0
+_SHARE = 52.0
+_LABELS = (150.0, 110.0, 60.0)
+_NODES = (0.26, 0.3, 0.34, 0.38, 0.42)
+
+
+@dataclass(slots=True)
+class _Token:
+    """A node (``step`` None) or a segment of a row: its lines (a segment has one), and its width (of a segment the least)."""
+
+    lines: list[str]
+    width: float
+    step: Step | None = None
+    full: str = ""
+
+
+@dataclass(slots=True)
+class Lane:
+    """One chain in its rows; ``height`` is what it takes from the top of the middle."""
+
+    chain: Chain
+    rows: list[list[_Token]]
+
+    @property
+    def height(self) -> float:
+        """Of all its rows."""
+        return self.last + _BELOW
+
+    @property
+    def first(self) -> float:
+        """How far below the lane's top its line begins."""
+        return _ABOVE
+
+    @property
+    def last(self) -> float:
+        """How far below the lane's top its line ends."""
+        return _ABOVE + (len(self.rows) - 1) * _ROW
+
+
+def lane_of(chain: Chain, width: float) -> Lane:
+    """Lay ``chain`` in as few rows of ``width`` as naming fewer relations allows; the first row keeps room for the share."""
+    found = [Lane(chain, _rows(_tokens(chain, width, most), width)) for most in _LABELS]
+    return min(found, key=lambda lane: len(lane.rows))
+
+
+def _rows(tokens: Sequence[_Token], width: float) -> list[list[_Token]]:
+    """The tokens in rows: a row begins with a segment, and a segment stays with the node that it leads to."""
+    rows: list[list[_Token]] = [[]]
+    left = width - _SHARE
+    for place, token in enumerate(tokens):
+        follows = tokens[place + 1].width if place + 1 < len(tokens) and tokens[place + 1].step is None else 0.0
+        if token.step is not None and rows[-1] and token.width + follows > left:
+            rows.append([])
+            left = width
+        if token.width > left:
+            token.width = max(left, 0.0)
+            pad = 2 * (_NODE_PAD if token.step is None else _SEGMENT_PAD)
+            token.lines = [fit(line, SMALL, max(token.width - pad, 0.0)) for line in token.lines]
+        rows[-1].append(token)
+        left -= token.width
+    return rows
+
+
+def _tokens(chain: Chain, width: float, most: float) -> list[_Token]:
+    """The chain's parts in order; the labels of a segment are no wider than ``most`` where they are several."""
+    tokens: list[_Token] = []
+    nodes = [chain.first, *chain.nodes, chain.last]
+    for place, step in enumerate(chain.steps):
+        if nodes[place]:
+            tokens.append(_node(nodes[place], width))
+        single = len(step.labels) == 1
+        text = joined([clean(one) for one in step.labels], SMALL, max(_LABELS) if single else most)
+        arrowed = 0.0 if step.onwards is None else _HEAD
+        tokens.append(_Token([text], width_of(text, SMALL) + 2 * _SEGMENT_PAD + arrowed, step, ", ".join(step.labels)))
+    if chain.last:
+        tokens.append(_node(chain.last, width))
+    return tokens
+
+
+def _node(text: str, width: float) -> _Token:
+    """A node, in two lines where one is too long."""
+    for most in _NODES:
+        lines = [line.text for line in wrap(clean(text), SMALL, most * width - 2 * _NODE_PAD, 2)] or ["?"]
+        if not lines[-1].endswith("…"):
+            break
+    return _Token(lines, max(width_of(line, SMALL) for line in lines) + 2 * _NODE_PAD, None, text)
+
+
+def draw_lane(lane: Lane, x0: float, x1: float, top: float, most: float) -> Iterator[str]:
+    """Yield the marks of a lane from ``x0`` to ``x1`` whose top is ``top``; ``most`` is the part of the strongest chain."""
+    chain = lane.chain
+    share = f"{chain.share:.2f}" if chain.attention else signed(chain.share)
+    yield label(x0, top + lane.first - _LIFT, share, SMALL, INK, bold=True)
+    for place, row in enumerate(lane.rows):
+        y = top + lane.first + place * _ROW
+        behind = 0.0 if place else _SHARE
+        yield from _row(row, x0, x1, behind, y, (chain.part, most))
+        if place + 1 < len(lane.rows):
+            step = lane.rows[place + 1][0].step
+            by = step.by if step is not None else By.LIKENESS
+            *_, (last, start, stop) = _places(row, x0, x1, behind)
+            end = stop if last.step is not None else (start + stop) / 2
+            path = f"M{px(end)} {px(y)}V{px(y + _ROW / 2 - 2)}H{px(x0)}V{px(y + _ROW)}"
+            yield stroke(path, COLOUR[by], thickness(chain.part, most, by), DASHES[by])
+    for place, row in enumerate(lane.rows):  # over every line
+        yield from _nodes(row, x0, x1, 0.0 if place else _SHARE, top + lane.first + place * _ROW)
+
+
+def _places(row: Sequence[_Token], x0: float, x1: float, share: float) -> Iterator[tuple[_Token, float, float]]:
+    """Each token with where it begins and ends; the spare room is shared out among the segments.
+
+    A first segment runs on below the share, a first node stands behind it.
+    """
+    segments = sum(token.step is not None for token in row)
+    spare = max(x1 - x0 - share - sum(token.width for token in row), 0.0) / max(segments, 1)
+    x = x0 + share
+    for place, token in enumerate(row):
+        end = x + token.width + (spare if token.step is not None else 0.0)
+        yield token, x0 if token.step is not None and not place else x, end
+        x = end
+
+
+def _row(row: Sequence[_Token], x0: float, x1: float, share: float, y: float, part: tuple[float, float]) -> Iterator[str]:
+    """The segments of one row."""
+    for token, start, end in _places(row, x0, x1, share):
+        if token.step is not None:
+            behind = share if start == x0 else 0.0
+            yield from _segment(token, token.step, start, end, behind, y, thickness(*part, token.step.by))
+
+
+def _segment(token: _Token, step: Step, x: float, end: float, behind: float, y: float, thick: float) -> Iterator[str]:
+    """A line with its relations above it, centred in what is ``behind`` the share, and with an arrow's head at one end."""
+    colour = COLOUR[step.by]
+    back = 0.0 if step.onwards is None else 6 + thick
+    start, stop = (x, end - back) if step.onwards else (x + back, end)
+    yield stroke(f"M{px(start)} {px(y)}H{px(stop)}", colour, thick, DASHES[step.by])
+    if step.onwards is not None:
+        yield arrow(end if step.onwards else x, y, step.onwards, thick, colour)
+    ink = QUIET if step.by is By.LIKENESS else INK
+    yield label((x + behind + end) / 2, y - _LIFT, token.lines[0], SMALL, ink, anchor="middle", title=token.full)
+
+
+def _nodes(row: Sequence[_Token], x0: float, x1: float, share: float, y: float) -> Iterator[str]:
+    """The nodes of one row."""
+    for token, start, end in _places(row, x0, x1, share):
+        if token.step is None:
+            height = _NODE + (len(token.lines) - 1) * _NODE_LEAD
+            yield box(start, y - height / 2, end - start, height, "#ffffff", stroke=GREY, radius=10)
+            for place, line in enumerate(token.lines):
+                below = (place - (len(token.lines) - 1) / 2) * _NODE_LEAD
+                title = "" if place else token.full
+                yield label((start + end) / 2, y + 4 + below, line, SMALL, INK, anchor="middle", title=title)
+
+
+# The lower part of a picture: pieces that are no place in a text, as a waterfall of signed bars that ends in the score.
+
+_BAR_ROW = 24.0
+_NUMBER = 80.0
+_GAP = 12.0
+
+
+def bars_height(scene: Scene) -> float:
+    """Return how much room the bars of ``scene`` take."""
+    rows = len(_bar_rows(scene))
+    return (rows + 1 if rows else 0) * _BAR_ROW + len(scene.facts) * _BAR_ROW
+
+
+def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top: float) -> Iterator[str]:
+    """Yield the bars of ``scene`` one below the other: each begins where the one above ended; the last is the score.
+
+    Args:
+        value: the score; name: the metric's.
+        x, width, top: where they stand.
+    """
+    y = top
+    rows = _bar_rows(scene)
+    names = (0.36 if rows else 0.7) * width
+    left, right = x + names + _NUMBER + _GAP, x + width
+    for fact, number in scene.facts:
+        yield label(x, y + 16, fit(clean(fact), TEXT, names), TEXT, INK, title=fact)
+        yield label(x + names + _NUMBER, y + 16, f"{number:.4g}", TEXT, INK, anchor="end")
+        y += _BAR_ROW
+    if not rows:
+        return
+    ends = [0.0]
+    for bar in rows:
+        ends.append(ends[-1] + bar.share)
+    total = value if isfinite(value) else ends[-1]
+    least, most = min(*ends, total, 0.0), max(*ends, total, 0.0)
+    scale = (right - left) / (most - least) if most > least else 0.0
+
+    def at(number: float) -> float:
+        return left + (number - least) * scale
+
+    yield stroke(f"M{at(0):.1f} {y:.1f}V{y + _BAR_ROW * (len(rows) + 1):.1f}", FAINT, 1)
+    for bar, start, end in zip(rows, ends, ends[1:], strict=False):
+        said = clean(bar.name) if bar.value is None else f"{clean(bar.name)} = {bar.value:.4g}"
+        yield label(x, y + 16, fit(said, TEXT, names - 8), TEXT, INK, title=said)
+        yield label(x + names + _NUMBER, y + 16, signed(bar.share), TEXT, INK, anchor="end")
+        if bar.share:
+            yield _bar(at(start), at(end), y, bar.share)
+        yield stroke(f"M{at(end):.1f} {y + 19:.1f}v{_BAR_ROW - 14:.1f}", GREY, 1, "2 2")
+        y += _BAR_ROW
+    yield label(x, y + 16, fit(name, TEXT, names - 8, bold=True), TEXT, INK, bold=True)
+    yield label(x + names + _NUMBER, y + 16, valued(total), TEXT, INK, anchor="end", bold=True)
+    yield box(min(at(0), at(total)), y + 5, max(abs(at(total) - at(0)), 1), 14, QUIET, radius=2)
+
+
+def _bar(start: float, end: float, y: float, share: float) -> str:
+    """One bar; what takes away is hollow, so that a grey print tells it."""
+    left, wide = min(start, end), max(abs(end - start), 1.0)
+    if share >= 0:
+        return box(left, y + 5, wide, 14, BLUE, radius=2)
+    return box(left, y + 5.5, max(wide, 2.0), 13, "#ffffff", stroke=VERMILLION, radius=2)
+
+
+def _bar_rows(scene: Scene) -> list[Bar]:
+    number, share = scene.bars_left_out
+    return [*scene.bars, *([Bar(f"{number} more", share)] if number else [])]
+
 
 NARROWEST, WIDEST = 640, 2400
 

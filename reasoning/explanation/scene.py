@@ -16,9 +16,9 @@ from math import isfinite, isnan
 
 from ...graph.model import Path
 from ...graph.names import text_of
-from ..linking import Mention
-from ..score import Piece, Score
-from .telling import is_slight
+from ..base import Piece, Score
+from ..text.linking import Mention
+from .explained import is_slight
 
 MOST_CHAINS = 16
 MOST_WORDS = 12

@@ -18,11 +18,10 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ...graph.item import Item
-from ..accent.prompts import LEAST_LENGTH, NONE, answer, prompt, within
-from ..accent.tuples import RELATIONS
-from ..extras import need
-from ..modelfile import check_folder, new_folder
-from ..models import find_model, open_model
+from ..metrics.accent.events import RELATIONS
+from ..metrics.accent.extractors.t5 import LEAST_LENGTH, NONE, answer, prompt, within
+from ..models.hub import find_model, need, open_model
+from ..models.modelfile import check_folder, new_folder
 from .card import render
 from .loop import Plan, checkpoints_of, digest_of, fit, forget
 
@@ -126,7 +125,7 @@ def train_extractor(
         model: a folder or an id of the hub; any sequence-to-sequence model of transformers.
         output: folder to write; an existing one is replaced when it is empty or holds such a model.
         nones: examples of the answer ``None`` a relation, >= 0; epochs, batch_size: >= 1; learning_rate: > 0, at the start.
-        max_length: tokens of a prompt that are read, as :func:`~tacit.reasoning.accent.prompts.within` keeps them.
+        max_length: tokens of a prompt that are read, as :func:`~tacit.reasoning.metrics.accent.extractors.t5.within` keeps them.
         data: lines of the card on the files that the rows come from; command: the line that makes it again.
         progress: told after every batch the batches done, all of them, and the loss.
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..accent.scorers.compact import Compact
-    from ..accent.scorers.probe import Probe
-    from ..commonsense.regressor import Regressor
-    from ..grade.checkpoint import Checkpoint
-    from .evaluation import Evaluation
+    from ..metrics.accent.scorers.compact import Compact
+    from ..metrics.accent.scorers.language_models import Probe
+    from ..metrics.commonsense.regressor import Regressor
+    from ..metrics.grade.checkpoint import Checkpoint
+    from .pipeline import Evaluation
 
 _KINDS = ("pearson", "spearman")
 _TEMPLATES = Path(__file__).parent / "cards"
@@ -85,7 +85,7 @@ def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, f
     """Write ``README.md``, ``LICENSE`` and ``scores.json`` into the pipeline's ``folder``."""
     from spacy.about import __version__
 
-    from .evaluation import Scores
+    from .pipeline import Scores
 
     rows = []
     for name in (field.name for field in fields(Scores)):
@@ -154,7 +154,7 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
         header: what its ``coherence.json`` says.
         digest: its digest; path: what the folder is called, None for the one that ships.
     """
-    from ..coherence.checkpoint import parts_of
+    from ..metrics.coherence.checkpoint import parts_of
 
     facts = header["facts"]
     parts = parts_of(header)

@@ -1,10 +1,10 @@
 """Training the metric ``coherence`` on dialogues: counting associations, training the selection head,
 weighing the parts.
 
-A tenth of the dialogues is held out of counting and of the head; on these the parts are weighed
-(:mod:`tacit.reasoning.training.weighing`). A head tells the responses of its own corpora from others better than those of corpora
-that it has not seen, and a metric is asked about both: so where there are several corpora, half of the weighing is done, by
-default, with parts that were trained without the corpus that they are asked about.
+A tenth of the dialogues is held out of counting and of the head; on these the parts are weighed. A head tells the responses of
+its own corpora from others better than those of corpora that it has not seen, and a metric is asked about both: so where there
+are several corpora, half of the weighing is done, by default, with parts that were trained without the corpus that they are
+asked about.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,22 +22,281 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coherence.association import Association
-from ..coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, VERSION
-from ..coherence.expectation import Expectation
-from ..coherence.graph import AssociationGraph, graph_files, write_graph
-from ..coherence.head import load_head
-from ..coherence.parts import Part
-from ..coherence.repetition import Repetition
-from ..coherence.selection import Selection
-from ..coherence.similarity import Similarity
-from ..encoder import TextEncoder
-from ..likelihood import CausalModel
-from .associations import count_associations
-from .coherence_settings import FOR_SAME, Settings
+from ...graph.item import Item
+from ..metrics.coherence.associations import LEAST_COUNT, AssociationGraph, Counts, graph_files, terms_of, unseen, write_graph
+from ..metrics.coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, PARTS, VERSION, load_head
+from ..metrics.coherence.learned import Association, Selection
+from ..metrics.coherence.parts import Expectation, Part, Repetition, Similarity, items_at_a_time
+from ..models.causal_lm import CausalModel
+from ..models.encoder import TextEncoder
 from .corpora import Dialogue, hold_out
-from .selection import train_head
-from .weighing import Measured, areas, contrasts, measure, weigh
+from .selection import HeadSettings, train_head
+
+# Counting which terms of a turn are followed by which of the next, and what of that is kept as a graph.
+
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Pair = tuple[str, str]
+
+TERMS = 30_000
+EDGES = 1_200_000
+LEAST_WEIGHT = 0.5
+
+_NO_WEIGHT = 1e-4  # 0 would read as no edge
+_ROWS = 2_000
+
+
+@dataclass(frozen=True)
+class Associations:
+    """The terms, the most frequent first, and edges between them by place: sources, targets, weights in nats.
+
+    Attributes:
+        counts: as :func:`tacit.reasoning.metrics.coherence.associations.write_graph` takes them; None where edges alone count.
+    """
+
+    terms: tuple[str, ...]
+    edges: tuple[Ids, Ids, Floats]
+    counts: Counts | None = None
+
+
+def count_associations(
+    pairs: Sequence[Pair],
+    *,
+    terms: int = TERMS,
+    edges: int = EDGES,
+    average: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Associations:
+    """Count over ``(turn, the turn after it)`` which terms follow which.
+
+    The weight of an edge is log(n(a, b) N / (n(a) n(b))), with N pairs, n(a) of them with a in the first turn, n(b) with b in the
+    second, and n(a, b) with both (Church & Hanks, 1990). Kept are edges counted at least 3 times with a weight of at least 0.5,
+    and of these the ``edges`` with the highest n(a, b) * weight, which tell most apart.
+
+    Args:
+        terms: how many of the most frequent terms are counted; a term stands in at least 3 turns.
+        average: for a mean over all pairs of terms: marks are terms, weights are log((n(a, b) + 1) / (n(a) n(b) / N + 1)), below
+            zero too, and edges stay for n(a, b) times what their weight is off that of a pair without an edge.
+        progress: told how many terms have been counted, and how many there are.
+    """
+
+    def terms_in(text: str) -> list[str]:
+        return [term.text for term in terms_of(text, marks=average)]
+
+    chosen = _most_frequent(pairs, terms, terms_in)
+    place = {term: number for number, term in enumerate(chosen)}
+    first, second = (_matrix([pair[side] for pair in pairs], place, terms_in) for side in (0, 1))
+    before, after = (np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel() for matrix in (first, second))
+    columns = first.tocsc()
+    found: list[tuple[Ids, Ids, Floats, Floats]] = []
+    for start in range(0, len(chosen), _ROWS):
+        counts = (columns[:, start : start + _ROWS].T @ second).tocoo()
+        often = counts.data >= LEAST_COUNT
+        sources, targets = counts.row[often].astype(np.int64) + start, counts.col[often].astype(np.int64)
+        number = counts.data[often].astype(np.float64)
+        chance = before[sources] * after[targets] / len(pairs)
+        if average:
+            weights = np.log((number + 1) / (chance + 1))
+            weights[np.abs(weights) < _NO_WEIGHT] = _NO_WEIGHT
+            telling = number * np.abs(weights - unseen(chance))
+        else:
+            weights = np.log(number / chance)
+            telling = np.where(weights >= LEAST_WEIGHT, number * weights, 0)
+        heavy = telling > 0
+        kept = weights[heavy].astype(np.float32)
+        found.append((sources[heavy], targets[heavy], kept, telling[heavy].astype(np.float32)))
+        if progress is not None:
+            progress(min(start + _ROWS, len(chosen)), len(chosen))
+    sources, targets = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in found)]) for side in (0, 1))
+    kept, told = (np.concatenate([np.empty(0, np.float32), *(part[side] for part in found)]) for side in (2, 3))
+    best = np.sort(np.lexsort((targets, sources, -told))[:edges])
+    sides = np.column_stack([np.append(before, len(pairs)), np.append(after, len(pairs))]).astype(np.uint32)
+    return Associations(tuple(chosen), (sources[best], targets[best], kept[best]), sides if average else None)
+
+
+def _most_frequent(pairs: Sequence[Pair], number: int, terms_in: Callable[[str], list[str]]) -> list[str]:
+    """The terms that stand in most distinct turns, those of one frequency by name."""
+    counts: Counter[str] = Counter()
+    for text in dict.fromkeys(text for pair in pairs for text in pair):
+        counts.update(terms_in(text))
+    ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[:number]
+    return [term for term, count in ranked if count >= LEAST_COUNT]
+
+
+def _matrix(texts: Sequence[str], place: dict[str, int], terms_in: Callable[[str], list[str]]) -> Any:
+    """Which terms stand in each text: 1 where one does, shape (texts, terms), sparse."""
+    from scipy import sparse
+
+    known: dict[str, list[int]] = {}
+    columns: list[int] = []
+    ends = [0]
+    for text in texts:
+        if text not in known:
+            known[text] = [place[term] for term in terms_in(text) if term in place]
+        columns += known[text]
+        ends.append(len(columns))
+    ones = np.ones(len(columns), dtype=np.float32)
+    return sparse.csr_matrix((ones, columns, ends), shape=(len(texts), len(place)))
+
+
+# Weighing the parts of coherence: regressions that tell true responses from random ones and near copies of recent turns.
+#
+# No person's rating is looked at. There is one regression for each set of parts, so that any of them can be switched off.
+
+Labels = NDArray[np.int64]
+Matrix = NDArray[np.float64]
+Column = NDArray[np.float64]
+
+RECENT = 4
+COPIES = 0.1
+
+_LOST = 0.1
+_WEIGHED_AT_ONCE = 4_096
+_STRENGTH = 1.0
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """Responses in their context, 1 for a true one and 0 for another."""
+
+    items: list[Item]
+    labels: Labels
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What ``parts`` say of some contrasts, shape (n, parts); all of these together weigh ``weight`` in a regression."""
+
+    features: Matrix
+    labels: Labels
+    weight: float
+    parts: tuple[str, ...] = PARTS
+
+    def of(self, part: str) -> Column:
+        """What one part says, shape (n,)."""
+        column: Column = self.features[:, self.parts.index(part)]
+        return column
+
+
+def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
+    """Return true responses and, for each, a random one of another dialogue and ``copies`` copies of a recent turn.
+
+    A copy has lost one word in ten, since the copies that systems make are seldom exact.
+    """
+    places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
+    items: list[Item] = []
+    labels: list[int] = []
+    for number, turn in places:
+        history, response = dialogues[number][:turn], dialogues[number][turn]
+        other, elsewhere = places[int(random.integers(len(places)))]
+        while other == number:
+            other, elsewhere = places[int(random.integers(len(places)))]
+        items += [Item(history, response), Item(history, dialogues[other][elsewhere])]
+        labels += [1, 0]
+        if random.random() < copies:
+            recent = history[-RECENT:]
+            words = recent[int(random.integers(len(recent)))].split()
+            kept = [word for word in words if random.random() >= _LOST] or words
+            items.append(Item(history, " ".join(kept)))
+            labels.append(0)
+    return Contrasts(items, np.array(labels))
+
+
+def measure(
+    found: Contrasts,
+    parts: Mapping[str, Part],
+    weight: float,
+    progress: Callable[[int], object] | None = None,
+    said: Mapping[str, Column] | None = None,
+) -> Measured:
+    """Ask every part about contrasts but those that ``said`` has, which nothing that was learnt moves.
+
+    ``progress`` is told how many responses each chunk has brought.
+    """
+    said = said or {}
+    columns = []
+    asked = {name: part for name, part in parts.items() if name not in said}
+    chunk = items_at_a_time(asked.values(), _WEIGHED_AT_ONCE)
+    for start in range(0, len(found.items), chunk):
+        some = found.items[start : start + chunk]
+        answers = {name: [one.value for one in part.measure(some, False)] for name, part in asked.items()}
+        answers |= {name: column[start : start + chunk].tolist() for name, column in said.items()}
+        columns.append(np.array([answers[name] for name in parts]).T)
+        if progress is not None:
+            progress(len(some))
+    return Measured(np.concatenate(columns), found.labels, weight, tuple(parts))
+
+
+def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
+    """Fit the regression of every set of parts, which are the same in all groups.
+
+    Returns:
+        ``bias`` and a weight for each part, of the log-odds, by the names of the parts joined with ``+``.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    features = np.concatenate([group.features for group in groups])
+    labels = np.concatenate([group.labels for group in groups])
+    weights = np.concatenate([np.full(len(group.labels), group.weight / len(group.labels)) for group in groups])
+    weights *= len(labels) / weights.sum()
+    scale = features.std(axis=0)
+    scale[scale == 0] = 1.0
+    found = {}
+    parts = groups[0].parts
+    for number in range(1, 2 ** len(parts)):
+        chosen = [place for place in range(len(parts)) if number >> place & 1]
+        model = LogisticRegression(C=_STRENGTH).fit(features[:, chosen] / scale[chosen], labels, sample_weight=weights)
+        names = [parts[place] for place in chosen]
+        coefficients = dict(zip(names, (model.coef_[0] / scale[chosen]).tolist(), strict=True))
+        found["+".join(names)] = {"bias": float(model.intercept_[0]), **coefficients}
+    return found
+
+
+def areas(groups: Sequence[Measured]) -> dict[str, float]:
+    """Return the area under the ROC curve of each part alone, the mean over ``groups``."""
+    from sklearn.metrics import roc_auc_score
+
+    return {
+        name: float(np.mean([roc_auc_score(group.labels, group.features[:, place]) for group in groups]))
+        for place, name in enumerate(groups[0].parts)
+    }
+
+
+# How coherence is trained: what a user may choose, and the two choices that were measured (docs/coherence-figures.md).
+
+MAX_PAIRS = 200_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How coherence is trained.
+
+    Attributes:
+        terms, edges: sizes of the graph of associations.
+        max_pairs: pairs of turns that the head learns from; of more, a random choice.
+        head: how the head is trained.
+        copies: near copies of recent turns for each true response, where the parts are weighed.
+        heard: held-out dialogues in all that the parts are weighed on where a language model is asked, which takes its time.
+        average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
+        elsewhere: half of the weighing is done with parts that have not seen the corpus, where there are several.
+    """
+
+    terms: int = TERMS
+    edges: int = EDGES
+    max_pairs: int = MAX_PAIRS
+    head: HeadSettings = field(default_factory=HeadSettings)
+    copies: float = COPIES
+    heard: int = 300
+    average: bool = False
+    elsewhere: bool = True
+
+
+#: What was chosen on talk like the training's, and what on talk of other kinds (docs/coherence-figures.md).
+FOR_SAME = Settings(
+    head=HeadSettings(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024), average=True, elsewhere=False
+)
+FOR_OTHER = Settings()
+
 
 #: Told the name of the step at hand, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], object]
@@ -69,7 +329,7 @@ def train_coherence(
         encoder_id: what the encoder is opened by, None for the default one.
         settings: by default :data:`FOR_SAME`, as the command has it.
         learning_encoder: the same model in lower precision, for the turns that the head learns from.
-        language_model: with it, expectation is a part too; see :func:`tacit.reasoning.coherence.expectation.open_language_model`.
+        language_model: with it, expectation is a part too; see :func:`.metrics.coherence.parts.open_language_model`.
         language_model_id: the id of the hub that it is opened by; without one, whoever scores has to name it.
         seed: of the head's weights, of order and of choices.
         facts: what the header is to say of the data.

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..accent.tails.comet import GENERATE, SOME_EVENT, prompt_of
-from ..accent.tails.writers import CausalWriter, Seq2SeqWriter, open_writer
-from ..extras import need
-from ..layers import learn_on_top
-from ..models import find_model, quiet
+from ..metrics.accent.tails.comet import GENERATE, SOME_EVENT, CausalWriter, Seq2SeqWriter, open_writer, prompt_of
+from ..models.hub import find_model, need, quiet
+from ..models.layers import learn_on_top
 from .card import render
 from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
 

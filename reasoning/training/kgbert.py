@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..accent.scorers.kgbert import MAX_LENGTH, reading
-from ..extras import need
-from ..models import find_model, open_config, open_model
+from ..metrics.accent.scorers.kgbert import MAX_LENGTH, reading
+from ..models.hub import find_model, need, open_config, open_model
 from .card import render
 from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
 

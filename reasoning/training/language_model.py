@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..batching import padded, together
-from ..coherence.expectation import RECENT, one_line, transcript
-from ..extras import need
-from ..layers import count_layers, learn_on_top
-from ..likelihood import CausalModel, open_causal
+from ..metrics.coherence.parts import RECENT, one_line, transcript
+from ..models.causal_lm import CausalModel, open_causal
+from ..models.encoder import padded, together
+from ..models.hub import need
+from ..models.layers import count_layers, learn_on_top
 from .card import render
 from .corpora import Dialogue, hold_out
 from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model

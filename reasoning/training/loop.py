@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError, ModelError
-from ..extras import need
-from ..modelfile import check_folder, new_file, new_folder
-from ..models import quiet
+from ..models.hub import need, quiet
+from ..models.modelfile import check_folder, new_file, new_folder
 
 Progress = Callable[[int, int, float], object]
 Loss = Callable[[Sequence[int], np.random.Generator], Any]

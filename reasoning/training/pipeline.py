@@ -8,22 +8,292 @@ ones of the best score on the development split. With one thread, one seed gives
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...graph.errors import InputError, LoadError
-from ..modelfile import new_folder
+from ..models.modelfile import new_folder
 from .card import write_card
-from .evaluation import Evaluation, evaluate, to_examples
-from .lemmas import lemma_tables
-from .treebank import Sentence, read_treebank
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
+    from spacy.training import Example
+
+# Reading a Universal Dependencies treebank (CoNLL-U, plain or gzip) into sentences, with no help from any library.
+#
+# A sentence keeps the syntactic words ("do", "n't"), how they stood in the text, and the columns that the pipeline learns. Two
+# variants of it are made for training and measuring: as written, and as dialogue corpora write it (lower case, a space between
+# all words), since most of the text that tacit reads looks like the second.
+
+_COLUMNS = 10
+
+
+class Word(NamedTuple):
+    """One syntactic word: its form, lemma, universal tag, treebank tag, features, head (index in the sentence; its own for the
+    root), relation to the head, and whether a space follows it."""
+
+    form: str
+    lemma: str
+    pos: str
+    tag: str
+    features: str
+    head: int
+    relation: str
+    space: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of one sentence in order, and whether a new document begins with it."""
+
+    words: tuple[Word, ...]
+    new_document: bool = False
+
+    @property
+    def text(self) -> str:
+        """The sentence as it is written."""
+        return "".join(word.form + " " * word.space for word in self.words).rstrip()
+
+    def as_dialogue(self) -> Sentence:
+        """Return the sentence in lower case with a space between all words."""
+        return replace(self, words=tuple(word._replace(form=word.form.lower(), space=True) for word in self.words))
+
+
+def read_treebank(path: Path | str) -> Iterator[Sentence]:
+    """Yield the sentences of a CoNLL-U file (gzip when its name ends in ``.gz``), in order.
+
+    Ranges (``2-3 don't``) tell only where spaces stand; empty nodes (``8.1``) are passed over.
+
+    Raises:
+        LoadError: the file cannot be opened, is not UTF-8 or a broken gzip, or a line of it is not CoNLL-U.
+    """
+    path = Path(path)
+    try:
+        with _open(path) as lines:
+            yield from _sentences(lines, path)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise LoadError(f"{path} cannot be read as CoNLL-U text: {error}; give a Universal Dependencies file") from error
+
+
+def _open(path: Path) -> IO[str]:
+    """Open ``path`` as text, through gzip when its name says so."""
+    if path.suffix == ".gz":
+        return cast("IO[str]", gzip.open(path, "rt", encoding="utf-8"))
+    return path.open(encoding="utf-8")
+
+
+def _sentences(lines: IO[str], path: Path) -> Iterator[Sentence]:
+    """Group the lines of an open file into sentences."""
+    rows: list[list[str]] = []
+    new_document = False
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip("\n")
+        if line.startswith("#"):
+            new_document = new_document or line.startswith("# newdoc")
+        elif line:
+            columns = line.split("\t")
+            if len(columns) != _COLUMNS:
+                raise LoadError(f"{path}:{number} has {len(columns)} columns where CoNLL-U has {_COLUMNS}; check the file")
+            rows.append(columns)
+        elif rows:
+            yield _sentence(rows, new_document, path, number)
+            rows, new_document = [], False
+    if rows:
+        yield _sentence(rows, new_document, path, number)
+
+
+def _sentence(rows: list[list[str]], new_document: bool, path: Path, line: int) -> Sentence:
+    """Build one sentence from its columns; ``line`` is where it ended, for the error message."""
+    words: list[Word] = []
+    range_end, range_space = 0, True
+    try:
+        for identity, form, lemma, pos, tag, features, head, relation, _, misc in rows:
+            space = "SpaceAfter=No" not in misc
+            if "-" in identity:
+                range_end, range_space = int(identity.split("-")[1]), space
+            elif "." not in identity:
+                index = int(identity)
+                if index <= range_end:
+                    space = range_space and index == range_end
+                parent = int(head) - 1 if head != "0" else index - 1
+                lemma = form if lemma == "_" else lemma
+                words.append(Word(form, lemma, pos, tag, "" if features == "_" else features, parent, relation, space))
+    except ValueError as error:
+        raise LoadError(f"{path}: the sentence that ends at line {line} is not CoNLL-U: {error}; check the file") from error
+    if not all(0 <= word.head < len(words) for word in words):
+        raise LoadError(f"{path}: the sentence that ends at line {line} names a head that it does not have; check the file")
+    return Sentence(tuple(words), new_document)
+
+
+# Lemma tables for spaCy's rule lemmatiser, learnt from a treebank: suffix rules by part of speech, and the exceptions to them.
+#
+# For every part of speech the rules form a decision list, longest suffix first (Daelemans & van den Bosch call the idea memory
+# of endings): ``-ied -> -y`` stands before ``-ed``, and a longer suffix gets a rule of its own only where the shorter one
+# decides otherwise. What the rules get wrong on the treebank itself goes to the table of exceptions. The tables are plain data,
+# so the pipeline loads with spaCy alone.
+
+_LONGEST = 6
+_SUPPORT = 2
+_OPEN = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
+_LOWER_CASE = ["", ""]  # matches every word; without it spaCy keeps the case of words that no rule fits ("The")
+
+
+def is_base_form(word: Word) -> bool:
+    """Return whether spaCy's English lemmatiser takes ``word`` for its own lemma without asking the tables."""
+    features = set(word.features.split("|"))
+    if word.pos == "NOUN" and "Number=Sing" in features:
+        return True
+    if "VerbForm=Inf" in features or "Degree=Pos" in features:
+        return True
+    finite = {"VerbForm=Fin", "Tense=Pres"} <= features
+    return word.pos == "VERB" and finite and not any(feature.startswith("Number=") for feature in features)
+
+
+def lemma_tables(words: Iterable[Word]) -> dict[str, dict[str, Any]]:
+    """Return the tables ``lemma_rules``, ``lemma_exc`` and ``lemma_index`` (empty) for spaCy's rule lemmatiser.
+
+    Proper nouns have no tables: spaCy then keeps them as written. Deterministic for a given order-free multiset of words.
+    """
+    seen: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for word in words:
+        if word.pos != "PROPN" and not is_base_form(word):
+            seen[word.pos.lower()][word.form.lower()][word.lemma] += 1
+    rules: dict[str, list[list[str]]] = {}
+    exceptions: dict[str, dict[str, list[str]]] = {}
+    for pos, forms in sorted(seen.items()):
+        best = {form: min(lemmas.items(), key=lambda item: (-item[1], item[0]))[0] for form, lemmas in sorted(forms.items())}
+        rules[pos] = [*(suffix_rules(best) if pos.upper() in _OPEN else []), _LOWER_CASE]
+        exceptions[pos] = {form: [lemma] for form, lemma in best.items() if apply_rules(form, rules[pos]) != lemma}
+    return {"lemma_rules": dict(rules), "lemma_exc": exceptions, "lemma_index": {}}
+
+
+def suffix_rules(lemma_of: dict[str, str]) -> list[list[str]]:
+    """Return ``[suffix, replacement]`` pairs, longest suffix first, that turn most of the forms into their lemmas."""
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for form, lemma in lemma_of.items():
+        for length in range(1, min(_LONGEST, len(form) - 1) + 1):
+            stem = form[:-length]
+            if lemma.startswith(stem) and lemma.lower() == lemma:
+                votes[form[-length:]][lemma[len(stem) :]] += 1
+    rules: dict[str, str] = {}
+    for suffix, replacements in sorted(votes.items(), key=lambda item: (len(item[0]), item[0])):
+        replacement, count = min(replacements.items(), key=lambda item: (-item[1], item[0]))
+        shorter = next((suffix[i:] for i in range(1, len(suffix)) if suffix[i:] in rules), None)
+        default = suffix[: -len(shorter)] + rules[shorter] if shorter else suffix
+        if count >= _SUPPORT and replacement != default:
+            rules[suffix] = replacement
+    return [[suffix, rules[suffix]] for suffix in sorted(rules, key=lambda suffix: (-len(suffix), suffix))]
+
+
+def apply_rules(form: str, rules: list[list[str]]) -> str:
+    """Return the lemma that the first rule whose suffix ``form`` ends in gives; ``form`` itself when none does."""
+    return next((form[: -len(old)] + new for old, new in rules if form.endswith(old) and len(form) > len(old)), form)
+
+
+# Measuring a pipeline on treebank sentences, as they are written and as dialogue corpora write them.
+#
+# The pipeline sees raw text and makes its own tokens, so a wrong token costs every score that it takes part in, as in spaCy's
+# own tables. Lemmas are compared as the treebank has them, case included.
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Accuracies of one pipeline on one kind of text, each in 0..1: tokens, treebank tags, universal parts of speech, features,
+    lemmas, lemmas with case ignored, unlabelled and labelled attachment, and the F score of sentence boundaries."""
+
+    token: float
+    tag: float
+    pos: float
+    morph: float
+    lemma: float
+    lemma_uncased: float
+    uas: float
+    las: float
+    sentence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Scores on the same ``sentences`` (their number), as ``written`` and as ``dialogue`` (lower case, words apart)."""
+
+    written: Scores
+    dialogue: Scores
+    sentences: int
+    words: int
+
+    def summary(self) -> dict[str, float]:
+        """The mean of tag, pos, lemma and las over both kinds of text, and those four, by name."""
+        names = ("tag", "pos", "lemma", "las")
+        parts = {name: (getattr(self.written, name) + getattr(self.dialogue, name)) / 2 for name in names}
+        return {"mean": sum(parts.values()) / len(parts), **parts}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def evaluate(nlp: Language, sentences: Sequence[Sentence]) -> Evaluation:
+    """Return the scores of ``nlp`` on ``sentences``, taken three at a time as neighbours in a text."""
+    written = [sentences[i : i + 3] for i in range(0, len(sentences), 3)]
+    dialogue = [[sentence.as_dialogue() for sentence in group] for group in written]
+    words = sum(len(sentence.words) for sentence in sentences)
+    return Evaluation(_scores(nlp, written), _scores(nlp, dialogue), len(sentences), words)
+
+
+def _scores(nlp: Language, groups: Iterable[Sequence[Sentence]]) -> Scores:
+    """Run ``nlp`` over raw text and compare."""
+    from spacy.scorer import Scorer
+
+    examples = to_examples(nlp, groups)
+    for example, doc in zip(examples, nlp.pipe([example.predicted for example in examples]), strict=True):
+        example.predicted = doc
+    found: dict[str, Any] = Scorer(nlp=nlp).score(examples)
+    found |= Scorer.score_token_attr(examples, "uncased", getter=lambda token, _: token.lemma_.lower())
+    names = ("token_acc", "tag_acc", "pos_acc", "morph_acc", "lemma_acc", "uncased_acc", "dep_uas", "dep_las", "sents_f")
+    return Scores(*(round(float(found.get(name) or 0.0), 4) for name in names))
+
+
+def to_examples(nlp: Language, groups: Iterable[Sequence[Sentence]]) -> list[Example]:
+    """Return one spaCy example a group of sentences: the raw text beside the treebank's analysis."""
+    from spacy.training import Example
+
+    references = [_reference(nlp, group) for group in groups]
+    return [Example(nlp.make_doc(reference.text), reference) for reference in references]
+
+
+def _reference(nlp: Language, sentences: Sequence[Sentence]) -> Doc:
+    """Return the gold analysis of neighbouring sentences as one document."""
+    from spacy.tokens import Doc
+
+    offsets = []
+    total = 0
+    for sentence in sentences:
+        offsets.append(total)
+        total += len(sentence.words)
+    words = [word for sentence in sentences for word in sentence.words]
+    starts = set(offsets)
+    return Doc(
+        nlp.vocab,
+        words=[word.form for word in words],
+        spaces=[word.space for word in words],
+        tags=[word.tag for word in words],
+        pos=[word.pos for word in words],
+        morphs=[word.features for word in words],
+        lemmas=[word.lemma for word in words],
+        heads=[offset + word.head for offset, s in zip(offsets, sentences, strict=True) for word in s.words],
+        deps=["ROOT" if word.relation == "root" else word.relation for word in words],
+        sent_starts=[index in starts for index in range(total)],
+    )
+
 
 Progress = Callable[[int, int, dict[str, float]], None]
 

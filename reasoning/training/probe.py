@@ -17,13 +17,12 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from ...graph.errors import InputError
-from ..accent.events import head_form
-from ..accent.readings import reading
-from ..accent.scorers.asking import Asking
-from ..accent.scorers.probe import Probe, from_bytes, to_bytes
-from ..layers import count_layers
-from ..likelihood import CausalModel
-from .folds import k_folds
+from ..metrics.accent.events import head_form
+from ..metrics.accent.scorers.language_models import Asking, Probe, from_bytes, to_bytes
+from ..metrics.accent.verbalise import reading
+from ..models.causal_lm import CausalModel
+from ..models.layers import count_layers
+from .corpora import k_folds
 from .loop import digest_of
 
 FOLDS = 5

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph.errors import InputError
+from ..base import Metric, Signature
 from ..reference import Reference, quantiles_of, share_above
-from ..score import Metric, Signature
 from .corpora import Dialogue, hold_out
 
 LONGEST_HISTORY = 8

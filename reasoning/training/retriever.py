@@ -18,12 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
-from ..accent.scorers.compact import Compact, Scale, Tower, from_bytes, to_bytes
-from ..accent.scorers.quantise import quantise
-from ..accent.scorers.retriever import Retriever
-from ..accent.scorers.support import Support
-from ..accent.statements import statement
-from ..extras import need
+from ..metrics.accent.scorers.compact import Compact, Scale, Tower, from_bytes, quantise, to_bytes
+from ..metrics.accent.scorers.retriever import Retriever, Support
+from ..metrics.accent.verbalise import statement
+from ..models.hub import need
 from .loop import NOTHING_TO_LEARN, Plan, digest_of, fit
 
 Triple = tuple[str, str, str]
@@ -191,7 +189,7 @@ def _weights(torch: Any, width: int, relations: int) -> dict[str, Any]:
 
 
 def _run(torch: Any, weights: Any, vectors: Vectors, relation: int) -> Any:
-    """A tower as :class:`tacit.reasoning.accent.scorers.compact.Tower` has it, with dropout."""
+    """A tower as :class:`tacit.reasoning.metrics.accent.scorers.compact.Tower` has it, with dropout."""
     hidden = torch.from_numpy(vectors) @ weights["in"] + weights["bias"] + weights["relation"][relation]
     hidden = torch.nn.functional.dropout(torch.nn.functional.silu(hidden), _DROPOUT)
     return torch.nn.functional.normalize(hidden @ weights["out"], dim=-1)

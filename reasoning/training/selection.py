@@ -1,18 +1,19 @@
 """Training the head of response selection over pooled vectors of a frozen encoder; the loss is that of
-:mod:`tacit.reasoning.training.towers`."""
+:mod:`tacit.reasoning.training.selection`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..coherence.head import SelectionHead
-from ..extras import need
+from ..metrics.coherence.checkpoint import TURNS, Floats, Hidden, SelectionHead
+from ..models.hub import need
 from .loop import Plan, fit
-from .towers import HeadSettings, Rows, Towers
 
 Halves = NDArray[np.float16]
 
@@ -71,3 +72,119 @@ def _moments(vectors: Halves, step: int = 8192) -> tuple[NDArray[np.float32], ND
     mean = total / max(len(vectors), 1)
     deviation = np.sqrt(np.maximum(squares / max(len(vectors), 1) - mean**2, 0)) + 1e-3
     return mean.astype(np.float32), deviation.astype(np.float32)
+
+
+# The two towers of response selection in torch, one for contexts and one for responses, and the loss that brings them together.
+#
+# Within a batch every context is to pick its own response out of all of the batch's and, where asked, its own last two turns;
+# and every response its own context (InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A
+# response that stands in the batch twice is no negative of itself.
+
+Rows = NDArray[np.int64]
+
+_TEMPERATURE = 0.05
+_SHARPEST = 100.0
+
+
+@dataclass(frozen=True)
+class HeadSettings:
+    """How a head is trained.
+
+    Attributes:
+        width: numbers of the common space; epochs: rounds over all pairs; batch: pairs in a step.
+        rate: of AdamW at its highest; decay: its weight decay; dropout: of pooled vectors, and of hidden units.
+        own_turns: the context's own turns are negatives too.
+        hidden: units of the hidden layer of each text, none by default.
+    """
+
+    width: int = 128
+    epochs: int = 5
+    batch: int = 256
+    rate: float = 1e-3
+    decay: float = 0.01
+    dropout: float = 0.2
+    own_turns: bool = False
+    hidden: int = 0
+
+
+class Towers:
+    """The two maps, the hidden layers, and how sharply cosines are told apart."""
+
+    def __init__(self, mean: Floats, scale: Floats, settings: HeadSettings) -> None:
+        """Begin with random maps, whatever torch's seed makes them; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
+        self.torch, self.settings = need("torch", "neural"), settings
+        self.mean, self.scale = mean, scale
+        nn, size = self.torch.nn, len(mean)
+        self.context = nn.Linear(TURNS * size, settings.width)
+        self.response = nn.Linear(size, settings.width)
+        self.sharpness = nn.Parameter(self.torch.tensor(math.log(1 / _TEMPERATURE)))
+        texts = TURNS + 1 if settings.hidden else 0
+        self.inner = nn.ModuleList(nn.Linear(size, settings.hidden) for _ in range(texts))
+        self.outer = nn.ModuleList(nn.Linear(settings.hidden, settings.width, bias=False) for _ in range(texts))
+        for layer in self.outer:  # what is learnt starts from the linear maps
+            nn.init.zeros_(layer.weight)
+        self.module = nn.ModuleList([self.context, self.response, self.inner, self.outer, nn.ParameterList([self.sharpness])])
+
+    def weights(self) -> list[Any]:
+        """The weights of all maps, without the sharpness."""
+        return [weight for module in (self.context, self.response, self.inner, self.outer) for weight in module.parameters()]
+
+    def groups(self, rate: float) -> list[dict[str, Any]]:
+        """What AdamW is to learn at the highest rate ``rate``."""
+        return [
+            {"params": self.weights(), "lr": rate, "weight_decay": self.settings.decay},
+            {"params": [self.sharpness], "lr": rate, "weight_decay": 0.0},
+        ]
+
+    def loss(self, texts: Sequence[Any], rows: Rows) -> Any:
+        """Return the loss of a batch of n pairs.
+
+        Args:
+            texts: the standardised pooled vectors of last turns, turns before them and responses, each of shape (n, d); zeros
+                where nothing was said before.
+            rows: a number for each of the three texts, -1 for none, shape (n, 3).
+        """
+        torch, functional = self.torch, self.torch.nn.functional
+        last, before, response = texts
+        size, device = len(rows), last.device
+        offered = torch.cat([response, last, before] if self.settings.own_turns else [response])
+        spoken = torch.from_numpy(rows[:, 1] >= 0)[:, None].to(device)
+        contexts = self._unit(self.context, torch.cat([last, before], dim=1), {0: None, 1: spoken})
+        responses = self._unit(self.response, offered, {TURNS: None})
+        sharpness = self.sharpness.exp().clamp(max=_SHARPEST)
+        logits = contexts @ responses[:size].T * sharpness
+        twins = rows[:, 2][:, None] == rows[:, 2][None, :]
+        logits = logits.masked_fill(torch.from_numpy(twins & ~np.eye(size, dtype=bool)).to(device), float("-inf"))
+        choices = logits
+        for number in range(1, len(offered) // size):
+            own = (contexts * responses[number * size : (number + 1) * size]).sum(1, keepdim=True) * sharpness
+            none = torch.from_numpy((rows[:, number - 1] < 0) | (rows[:, number - 1] == rows[:, 2]))[:, None].to(device)
+            choices = torch.cat([choices, own.masked_fill(none, float("-inf"))], dim=1)
+        right = torch.arange(size, device=device)
+        return (functional.cross_entropy(choices, right) + functional.cross_entropy(logits.T, right)) / 2
+
+    def _unit(self, linear: Any, vectors: Any, texts: Mapping[int, Any]) -> Any:
+        """Unit vectors of the common space for the standardised ``vectors`` of ``texts`` side by side, and which are there."""
+        functional, rate = self.torch.nn.functional, self.settings.dropout
+        vectors = functional.dropout(vectors, rate)
+        found = linear(vectors)
+        if self.settings.hidden:
+            for (text, there), side in zip(texts.items(), vectors.split(vectors.shape[1] // len(texts), dim=1), strict=True):
+                added = self.outer[text](functional.dropout(functional.relu(self.inner[text](side)), rate))
+                found = found + (added if there is None else added * there)
+        return functional.normalize(found, dim=1)
+
+    def head(self) -> SelectionHead:
+        """What was learnt."""
+
+        def array(weight: Any) -> Floats:
+            found: Floats = weight.detach().cpu().numpy()
+            return found
+
+        context, response = ((array(one.weight).T.copy(), array(one.bias).copy()) for one in (self.context, self.response))
+        hidden = None
+        if self.settings.hidden:
+            biases = np.stack([array(layer.bias) for layer in self.inner])
+            inner, outer = (np.stack([array(layer.weight).T for layer in all_]) for all_ in (self.inner, self.outer))
+            hidden = Hidden(inner, biases, outer)
+        return SelectionHead(self.mean, self.scale, *context, *response, hidden=hidden)

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from tacit.api.opening import resolve
-from tacit.api.service import create_app
+from tacit.api.server import create_app
 from tacit.cypher import cookbook
 from tacit.graph import InputError, KnowledgeGraph, QueryInvalid, QueryRefused, QueryTimeout, open_graph, open_index
 from tacit.graph.names import text_of
 from tacit.loaders import read_items
 from tacit.reasoning import Reasoner
-from tacit.reasoning.scoring import ItemScores
+from tacit.reasoning.scorer import ItemScores
 
 from . import asking_services as services
 

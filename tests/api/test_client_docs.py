@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tacit.api.service import create_app
+from tacit.api.server import create_app
 from tacit.graph import open_graph, open_index
 from tacit.reasoning import Reasoner
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api import AsyncClient, Client
 from tacit.api.client import Patience
-from tacit.api.client.retrying import retry_after
+from tacit.api.client.exchange import retry_after
 from tacit.graph import (
     GraphError,
     GraphUnavailable,

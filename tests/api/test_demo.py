@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.commands import demonstrating
+from tacit.api.cli import demo
 
 Tacit = Callable[..., Any]
 
@@ -37,10 +37,8 @@ def test_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_the_rest_of_the_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        demonstrating, "_MORE", (("baselines", ("sacrebleu",), ("chrf",)), ("minilm", ("no_such_package",), ("accent",)))
-    )
-    monkeypatch.setattr(demonstrating, "_best", lambda directory, *_: _loaded(tacit, directory))
+    monkeypatch.setattr(demo, "_MORE", (("baselines", ("sacrebleu",), ("chrf",)), ("minilm", ("no_such_package",), ("accent",))))
+    monkeypatch.setattr(demo, "_best", lambda directory, *_: _loaded(tacit, directory))
     shown = tacit("demo", "--all")
     assert shown.status == 0, shown.err
     for said in (

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tacit.graph import open_graph
-from tacit.graph.claims import claim_query
+from tacit.graph.cypher_store import claim_query
 
 from .conftest import Tacit
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.commands.exploring import find_query, parse_parameters
+from tacit.api.cli.cypher import find_query, parse_parameters
 from tacit.cypher import cookbook
 from tacit.graph.errors import InputError
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tacit.graph import open_graph, open_index
 from tacit.reasoning.filtering import TripleFilter, wilson
-from tacit.reasoning.language import load_pipeline
+from tacit.reasoning.text.language import load_pipeline
 
 Tacit = Callable[..., Any]
 

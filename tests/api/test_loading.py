@@ -370,5 +370,5 @@ def test_fetch_says_whether_a_file_was_verified(tacit: Tacit, tmp_path: Path, mo
     assert outcome.out == f"{file}\n"
     assert outcome.err.startswith(f"not verified: nobody publishes a checksum of {file.name}; this one has the sha256 {sha256}")
     known = {"numberbatch": replace(all_sources()["numberbatch"], sha256=sha256)}
-    monkeypatch.setattr("tacit.loaders.sources.all_sources", lambda: known)
+    monkeypatch.setattr("tacit.loaders.download.all_sources", lambda: known)
     assert tacit("fetch", "numberbatch", "--directory", tmp_path).err == f"verified: {file.name} has the sha256 {sha256}\n"

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tacit.api.tally import MOST_NOTES, Tally
+from tacit.api.scoring.statistics import MOST_NOTES, Tally
 from tacit.reasoning import ItemScores, Score, Signature
-from tacit.reasoning.score import no_score
+from tacit.reasoning.base import no_score
 
 from .conftest import Tacit
 

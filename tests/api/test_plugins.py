@@ -90,7 +90,7 @@ def test_metrics_lists_it_with_its_package(tacit: Tacit) -> None:
 
 @pytest.mark.usefixtures("vowels")
 def test_the_service_scores_with_it() -> None:
-    from tacit.api.service import create_app
+    from tacit.api.server import create_app
 
     app = create_app(Reasoner(None, ["vowels"]))
 

@@ -14,12 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.report import collected
-from tacit.api.report.collected import EXTREMES, Collected
-from tacit.api.report.histogram import counted
-from tacit.api.scale.plan import Part, Plan
-from tacit.api.scale.running import read_scores
-from tacit.api.scale.work import Work
+from tacit.api.report import collecting
+from tacit.api.report.collecting import EXTREMES, Collected, counted
+from tacit.api.scoring.plan import Part, Plan
+from tacit.api.scoring.running import Work, read_scores
 from tacit.graph.errors import InputError
 from tacit.loaders import Item, ItemError
 from tacit.reasoning import Evidence, ItemScores, Score, Signature
@@ -50,7 +48,7 @@ def test_numbers_are_those_of_numpy(numbers: list[float]) -> None:
     assert column.number == len(known)
     if len(known):
         assert column.mean == pytest.approx(known.mean(), abs=1e-6)
-        assert column.quantiles() == pytest.approx(np.quantile(known, collected.QUANTILES).tolist(), abs=1e-6)
+        assert column.quantiles() == pytest.approx(np.quantile(known, collecting.QUANTILES).tolist(), abs=1e-6)
         counts, least, most = counted(known.tolist())
         assert (sum(counts), least, most) == (len(known), known.min(), known.max())
         assert counts == np.histogram(known, len(counts))[0].tolist() or least == most or sum(counts) == len(known)
@@ -71,8 +69,8 @@ def test_extremes_are_the_first_of_the_lowest_and_of_the_highest(numbers: list[f
 
 
 def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collected, "MOST_VALUES", 200)
-    monkeypatch.setattr(collected, "MOST_LISTED", 50)
+    monkeypatch.setattr(collecting, "MOST_VALUES", 200)
+    monkeypatch.setattr(collecting, "MOST_LISTED", 50)
     numbers = [float(number) for number in range(5_000)]
     kept = fed(numbers)
     column = kept.columns["m"]

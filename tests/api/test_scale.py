@@ -19,13 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.scale import rows as sheets
-from tacit.api.scale.plan import Part, Plan
-from tacit.api.scale.shards import Shard, read_shards
-from tacit.api.scale.work import Work
+from tacit.api.scoring import rows as sheets
+from tacit.api.scoring.plan import Part, Plan, Shard, read_shards
+from tacit.api.scoring.running import Work
 from tacit.graph.errors import GraphUnavailable
-from tacit.loaders.lines import lines
-from tacit.loaders.source import ByteSource
+from tacit.loaders.io import ByteSource, lines
 from tacit.reasoning.reference import Reference, own_folder, quantiles_of, write_reference
 
 from .test_process import program

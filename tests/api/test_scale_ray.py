@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.scale import cluster as run_cluster
-from tacit.api.scale.plan import Part
-from tacit.api.scale.work import Work
+from tacit.api.scoring import cluster as run_cluster
+from tacit.api.scoring.plan import Part
+from tacit.api.scoring.running import Work
 
 Tacit = Callable[..., Any]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.scale.plan import Form, Part, Plan
-from tacit.api.scale.work import Work
-from tacit.api.tally import Tally
+from tacit.api.scoring.plan import Form, Part, Plan
+from tacit.api.scoring.running import Work
+from tacit.api.scoring.statistics import Tally
 from tacit.graph.errors import InputError
 
 SHARDS = 4

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tacit.api import Address, score_file
 from tacit.graph.errors import InputError
-from tacit.reasoning.scoring import ItemScores
+from tacit.reasoning.scorer import ItemScores
 
 from .conftest import Tacit
 

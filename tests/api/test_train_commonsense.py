@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.commands.training import commonsense as commonsense_training
-from tacit.reasoning import modelfile
-from tacit.reasoning.commonsense.modelfile import FILE, load_regressor
+from tacit.api.cli.training import commonsense as commonsense_training
+from tacit.reasoning.metrics.commonsense.regressor import FILE, load_regressor
+from tacit.reasoning.models import modelfile
 
 from .conftest import Tacit
 
@@ -24,7 +24,8 @@ WORDS = ["dog", "bone", "food", "pet", "cat", "puppy", "walk", "park", "eat", "r
 @pytest.fixture(autouse=True)
 def _few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit for 20 epochs, since no test here asks how good a model is."""
-    from tacit.reasoning.training import commonsense, fitting
+    from tacit.reasoning.training import commonsense
+    from tacit.reasoning.training import commonsense as fitting
 
     assert commonsense.Recipe is fitting.Recipe  # imported before the command's own is replaced
     monkeypatch.setattr(fitting, "Recipe", partial(fitting.Recipe, epochs=20, patience=5))

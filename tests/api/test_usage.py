@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.commands.asking import spread
-from tacit.api.commands.table import command
+from tacit.api.cli.asking import spread
+from tacit.api.cli.table import command
 from tacit.graph import open_graph, open_index
 
 Tacit = Callable[..., Any]

@@ -6,9 +6,9 @@ import gc
 from collections.abc import Sequence
 
 import pytest
-from tacit.graph.collecting import rare_cycle_search
 from tacit.graph.item import Item
-from tacit.reasoning.score import BatchScoring, Evidence, Score, Signature
+from tacit.graph.loading import rare_cycle_search
+from tacit.reasoning.base import BatchScoring, Evidence, Score, Signature
 
 
 def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:

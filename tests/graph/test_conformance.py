@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tacit.graph.errors import InputError, UnknownName
 from tacit.graph.index import build_index, open_index_directory
 from tacit.graph.model import Assertion, LoadEntry, Neighbour, TripleCounts, checksum
-from tacit.graph.opening import open_graph
+from tacit.graph.open import open_graph
 from tacit.graph.protocol import KnowledgeGraph, WritableGraph
 from tacit.loaders import read_conceptnet
 

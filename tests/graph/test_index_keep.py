@@ -16,13 +16,13 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-from tacit.graph import checksums
+from tacit.graph import storage
 from tacit.graph.embedded.graph import EmbeddedGraph
 from tacit.graph.errors import GraphError, GraphNotFound, InputError, UnknownName
 from tacit.graph.index import IndexGraph, build_from_rows, build_index, index_home, open_index, open_index_directory
 from tacit.graph.index.layout import FORMAT, open_arrays, write_arrays
 from tacit.graph.model import Assertion, Manifest
-from tacit.graph.opening import open_graph
+from tacit.graph.open import open_graph
 
 ROWS = [
     Assertion("/c/en/dog", "CapableOf", "/c/en/bark", 2.0, "conceptnet", "/d/one", "cc0", "a | b", "n", "v"),
@@ -218,7 +218,7 @@ def test_an_index_of_another_graph_in_its_place_is_not_used(store: _Watched) -> 
 def test_an_index_too_large_to_verify_whole_has_its_bounds_checked(
     name: str, place: int, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checksums, "WHOLE", 0)
+    monkeypatch.setattr(storage, "WHOLE", 0)
     folder = build_from_rows(ROWS, tmp_path / "x")
     open_index_directory(folder).close()
     header, arrays = open_arrays(folder)
@@ -227,7 +227,7 @@ def test_an_index_too_large_to_verify_whole_has_its_bounds_checked(
     facts = {one: header[one] for one in ("manifest", "counts", "relations", "covered")}
     facts["arrays"] = write_arrays(folder, changed)
     (folder / "header.json").unlink()
-    checksums.seal(folder, "index", FORMAT, header["digest"], facts)
+    storage.seal(folder, "index", FORMAT, header["digest"], facts)
     with pytest.raises(GraphError, match=f"is damaged \\({name} "):
         open_index_directory(folder)
 

@@ -19,7 +19,7 @@ from tacit.graph import (
     open_graph,
 )
 from tacit.graph.embedded import load as embedded_load
-from tacit.graph.embedded.spool import Spool
+from tacit.graph.embedded.load import Spool
 from tacit.graph.names import MAX_URI
 
 from .worlds import BONE, DOG, NASTY_ROWS, SMALL, random_rows

@@ -21,14 +21,14 @@ from tacit.graph import (
     WritableGraph,
     open_graph,
 )
+from tacit.graph.answers import count_triples_many, counted_chains
 from tacit.graph.check import check_graph
-from tacit.graph.counting import count_triples_many, counted_chains
 from tacit.graph.embedded import integrity
 from tacit.graph.embedded.graph import EmbeddedGraph
 from tacit.graph.index import IndexGraph
 from tacit.graph.neo4j import Neo4jGraph
 from tacit.graph.neo4j.server import Server
-from tacit.graph.opening import Graph, _parts, index_of, store_of
+from tacit.graph.open import Graph, _parts, index_of, store_of
 from tacit.graph.protocol import ConceptIndex, CountsInBulk, LimitsQueries, StreamsRecords
 
 from .worlds import BONE, DOG, FOOD, SMALL

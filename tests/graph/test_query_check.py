@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tacit.graph.errors import QueryRefused
 from tacit.graph.query import check
 from tacit.graph.query.costs import explosive
+from tacit.graph.query.tokens import FUNCTIONS, HARD, PROCEDURES, Dialect
 from tacit.graph.query.validator import Checker
-from tacit.graph.query.vocabulary import FUNCTIONS, HARD, PROCEDURES, Dialect
 
 from .query_cases import COSTLY, HOSTILE
 from .query_reads import BENIGN, ONLY_EMBEDDED, ONLY_NEO4J

@@ -14,7 +14,7 @@ from tacit.graph import open_graph
 from tacit.graph.errors import GraphError, GraphNotFound, InputError, QueryInvalid, QueryRefused, QueryTimeout
 from tacit.graph.model import QueryResult
 from tacit.graph.query import close_workers, embedded, run_embedded
-from tacit.graph.query.process import Worker
+from tacit.graph.query.embedded import Worker
 
 from .query_cases import COSTLY, HOSTILE
 from .query_reads import BENIGN, ONLY_EMBEDDED, PARAMETERS, ROWS

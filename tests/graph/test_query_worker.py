@@ -18,7 +18,7 @@ from tacit.graph import open_graph
 from tacit.graph.errors import GraphBusy, GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.query import close_workers, embedded, run_embedded
-from tacit.graph.query.process import Worker
+from tacit.graph.query.embedded import Worker
 
 from .query_reads import ROWS
 

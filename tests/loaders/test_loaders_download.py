@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 from tacit.graph.errors import FetchError, InputError
 from tacit.loaders import all_sources, fetch, find_source
-from tacit.loaders.download import verified
-from tacit.loaders.sources import Source
+from tacit.loaders.download import Source, verified
 
 BODY = bytes(range(256)) * 8000
 
@@ -83,7 +82,7 @@ def expected(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Source]]:
     """The table of official files, with sizes and checksums of what the test server has."""
     table = dict(all_sources())
     table["conceptnet"] = replace(table["conceptnet"], size=len(BODY), sha256=hashlib.sha256(BODY).hexdigest())
-    monkeypatch.setattr("tacit.loaders.sources.all_sources", lambda: table)
+    monkeypatch.setattr("tacit.loaders.download.all_sources", lambda: table)
     return iter([table])
 
 

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError, LoadError
 from tacit.loaders import read_atomic, read_conceptnet, read_items, read_numberbatch, read_rdf
-from tacit.loaders.hashes import HashSet, hash64
-from tacit.loaders.lines import MAX_LINE, TOO_LONG, excerpt, lines
-from tacit.loaders.source import ByteSource, _Damaged, _gunzip, _Zlib, in_background
+from tacit.loaders.io import MAX_LINE, TOO_LONG, ByteSource, _Damaged, _gunzip, _Zlib, excerpt, in_background, lines
+from tacit.loaders.reader import HashSet, hash64
 
 ROW = "/a/[/r/IsA/,/c/en/dog_{0}/,/c/en/animal/]\t/r/IsA\t/c/en/dog_{0}\t/c/en/animal\t" + '{{"weight": 1.0}}\n'
 CONTENT = "".join(ROW.format(i) for i in range(20_000)).encode()
@@ -108,7 +107,7 @@ def test_every_flipped_bit_is_noticed_or_harmless(
 ) -> None:
     """A bit of the header may say another time or system; any other one is noticed."""
     if decompressor == "zlib":
-        monkeypatch.setattr("tacit.loaders.source._decompressor", _Zlib)
+        monkeypatch.setattr("tacit.loaders.io._decompressor", _Zlib)
     data = CONTENT[:1100]
     packed = pack(data)
     harmless = 0
@@ -145,7 +144,7 @@ def test_a_pipe_is_checked_before_its_first_row(tmp_path: Path, monkeypatch: pyt
     with read_conceptnet(pipe, compiled=False) as reader, pytest.raises(LoadError, match="ends early"):
         reader.begin()
     thread.join()
-    monkeypatch.setattr("tacit.loaders.source.tempfile.TemporaryFile", lambda: Path("/dev/full").open("wb"))  # noqa: SIM115
+    monkeypatch.setattr("tacit.loaders.io.tempfile.TemporaryFile", lambda: Path("/dev/full").open("wb"))  # noqa: SIM115
     thread = feed(pipe, gzip.compress(content))
     with (
         read_conceptnet(pipe) as reader,
@@ -179,7 +178,7 @@ def test_beginning_loses_no_row(tmp_path: Path) -> None:
 def test_zlib_stands_in_where_isal_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(two_members(CONTENT * 20))
-    monkeypatch.setattr("tacit.loaders.source._decompressor", _Zlib)
+    monkeypatch.setattr("tacit.loaders.io._decompressor", _Zlib)
     data, source = content(path)
     assert data == CONTENT * 20
     path.write_bytes(path.read_bytes()[:-20])

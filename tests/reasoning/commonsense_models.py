@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from tacit.reasoning.commonsense.regressor import FEATURES, Matrix, Regressor, transform
+from tacit.reasoning.metrics.commonsense.regressor import FEATURES, Matrix, Regressor, transform
 
 
 def feature_values(seed: int, rows: int, features: Sequence[str] = FEATURES) -> Matrix:

@@ -10,7 +10,7 @@ from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
 from tacit.graph.protocol import KnowledgeGraph
-from tacit.reasoning.language import SpacyAnalyser, load_pipeline
+from tacit.reasoning.text.language import SpacyAnalyser, load_pipeline
 
 from ..oracle import OracleGraph
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.graph.model import Assertion, Path
 from tacit.graph.names import concept_uri, event_uri
 from tacit.reasoning import Evidence, Explanation, Piece, Score, Signature
-from tacit.reasoning.linking import Mention
+from tacit.reasoning.text.linking import Mention
 
 SVG = "{http://www.w3.org/2000/svg}"
 RELATIONS = ("IsA", "UsedFor", "HasPrerequisite", "MotivatedByGoal", "AtLocation", "xWant", "A" * 64)

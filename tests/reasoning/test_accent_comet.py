@@ -14,12 +14,11 @@ from .tiny_models import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.accent.scorers.kgbert import open_kgbert, reading
-from tacit.reasoning.accent.scorers.likelihood import CometLoss
-from tacit.reasoning.accent.tails.comet import as_known, open_comet
-from tacit.reasoning.accent.tails.source import Query
-from tacit.reasoning.accent.tails.writers import CausalWriter, open_writer
-from tacit.reasoning.models import find_model
+from tacit.reasoning.metrics.accent.scorers.kgbert import open_kgbert, reading
+from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
+from tacit.reasoning.metrics.accent.tails.comet import CausalWriter, as_known, open_comet, open_writer
+from tacit.reasoning.metrics.accent.tails.source import Query
+from tacit.reasoning.models.hub import find_model
 from tacit.reasoning.training.comet import train_comet
 from tacit.reasoning.training.kgbert import train_kgbert
 from tacit.reasoning.training.loop import Plan

@@ -11,10 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.accent.agreement import base_form, third_person
-from tacit.reasoning.accent.events import comparison_key, head_form, head_forms, normalise, tail_form
-from tacit.reasoning.accent.people import name_people, phrase_of
-from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.metrics.accent.events import (
+    RELATIONS,
+    base_form,
+    comparison_key,
+    head_form,
+    head_forms,
+    normalise,
+    tail_form,
+    third_person,
+)
+from tacit.reasoning.metrics.accent.extractors.phrases import name_people, phrase_of
 
 from ..conftest import GraphOf
 

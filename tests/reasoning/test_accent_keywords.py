@@ -7,10 +7,10 @@ from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.accent.extractors import extractor_options, open_extractor
-from tacit.reasoning.accent.keywords import make
-from tacit.reasoning.accent.tuples import Kind, Where
-from tacit.reasoning.language import SpacyAnalyser
+from tacit.reasoning.metrics.accent.events import Kind, Where
+from tacit.reasoning.metrics.accent.extractors.keywords import make
+from tacit.reasoning.metrics.accent.extractors.registry import extractor_options, open_extractor
+from tacit.reasoning.text.language import SpacyAnalyser
 
 from ..conftest import GraphOf
 

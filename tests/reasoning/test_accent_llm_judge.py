@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.accent.readings import reading
+from tacit.reasoning.metrics.accent.verbalise import reading
 
 from .tiny_judges import CHAT, KINDS, save_judge
 from .tiny_models import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.accent.scorers.llmjudge import LlmJudge, open_llm_judge
-from tacit.reasoning.accent.scorers.surprise import PLAUSIBLE
-from tacit.reasoning.continuation import Continuation
-from tacit.reasoning.likelihood import CausalModel
+from tacit.reasoning.metrics.accent.scorers.language_models import PLAUSIBLE, LlmJudge, open_llm_judge
+from tacit.reasoning.models.causal_lm import CausalModel, Continuation
 
 TUPLES = [
     ("PersonX buys a dog", "xWant", "to feed the dog"),

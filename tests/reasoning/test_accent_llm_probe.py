@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.accent.readings import reading
-from tacit.reasoning.accent.scorers.probe import FILE, Probe, open_probe, to_bytes
+from tacit.reasoning.metrics.accent.scorers.language_models import FILE, Probe, open_probe, to_bytes
+from tacit.reasoning.metrics.accent.verbalise import reading
 
 from .tiny_judges import CHAT, KINDS, save_judge
 from .tiny_models import save_tiny_causal
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.accent.scorers.asking import Asking
-from tacit.reasoning.accent.scorers.llmprobe import LlmProbe, open_llm_probe
-from tacit.reasoning.layers import cut_above, watched
-from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.metrics.accent.scorers.language_models import Asking, LlmProbe, open_llm_probe
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.models.layers import cut_above, watched
 from tacit.reasoning.training.card import probe_card as card
 from tacit.reasoning.training.probe import FOLDS, Labelled, agreement, train_probe
 

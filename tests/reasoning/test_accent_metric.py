@@ -13,11 +13,11 @@ from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
-from tacit.reasoning.accent.metric import Accent, make
-from tacit.reasoning.accent.scorers.compact import to_bytes
-from tacit.reasoning.accent.scorers.tuplescore import Close, Triple, TupleScore
-from tacit.reasoning.accent.tails.source import KnownTail, Origin
-from tacit.reasoning.accent.tuples import EventTuple, Kind, Where
+from tacit.reasoning.metrics.accent.events import EventTuple, Kind, Where
+from tacit.reasoning.metrics.accent.metric import Accent, make
+from tacit.reasoning.metrics.accent.scorers.base import Close, Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
+from tacit.reasoning.metrics.accent.tails.source import KnownTail, Origin
 
 from .accent_world import ToldComet, WordEncoder, world
 
@@ -69,7 +69,7 @@ def graph(tmp_path: Path) -> Iterator[WritableGraph]:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A compact model of the small world, over the encoder of words."""
     pytest.importorskip("torch")
-    from tacit.reasoning.accent.tuples import RELATIONS
+    from tacit.reasoning.metrics.accent.events import RELATIONS
     from tacit.reasoning.training.retriever import Recipe, train_retriever
 
     triples = [("PersonX eats", relation, f"is {word}") for relation in RELATIONS for word in ("full", "glad", "tired", "late")]
@@ -190,8 +190,8 @@ def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> 
 def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp_path: Path) -> None:
     """The model words triples in its own way; the evidence is the graph's edge where there is one, else the model's word."""
     pytest.importorskip("torch")
-    from tacit.reasoning.accent.tails.table import open_table
-    from tacit.reasoning.accent.tuples import RELATIONS
+    from tacit.reasoning.metrics.accent.events import RELATIONS
+    from tacit.reasoning.metrics.accent.tails.table import open_table
     from tacit.reasoning.training.retriever import Recipe, train_retriever
 
     wakes, eats = event_uri("PersonX wakes up"), event_uri("PersonX eats dinner")

@@ -7,10 +7,8 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tacit.reasoning.accent.agreement import verb_place
-from tacit.reasoning.accent.english import agreeing, with_capitals
-from tacit.reasoning.accent.readings import READ, reading
-from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.metrics.accent.events import RELATIONS, verb_place
+from tacit.reasoning.metrics.accent.verbalise import READ, agreeing, reading, with_capitals
 
 
 @pytest.mark.parametrize(

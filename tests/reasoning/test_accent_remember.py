@@ -15,13 +15,10 @@ from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
 from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
-from tacit.reasoning.accent.tails.chain import Chain
-from tacit.reasoning.accent.tails.generated import AbsentComet, CometTails, LearntTails
-from tacit.reasoning.accent.tails.journal import JOURNAL, Journal, fold_in
-from tacit.reasoning.accent.tails.lookup import GraphTails
-from tacit.reasoning.accent.tails.memory import Memory
-from tacit.reasoning.accent.tails.source import Found, Origin, Query, TailSource
-from tacit.reasoning.accent.tails.table import open_table
+from tacit.reasoning.metrics.accent.tails.journal import JOURNAL, AbsentComet, CometTails, Journal, LearntTails, Memory, fold_in
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
+from tacit.reasoning.metrics.accent.tails.source import Chain, Found, Origin, Query, TailSource
+from tacit.reasoning.metrics.accent.tails.table import open_table
 
 from .accent_world import ToldComet, world
 

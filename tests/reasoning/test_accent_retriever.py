@@ -13,16 +13,14 @@ import numpy as np
 import pytest
 from tacit.graph import open_graph
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.accent.events import head_form
-from tacit.reasoning.accent.scorers import compact
-from tacit.reasoning.accent.scorers.compact import Compact, from_bytes, open_compact, to_bytes
-from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.quantise import quantise
-from tacit.reasoning.accent.scorers.retriever import Retriever
-from tacit.reasoning.accent.scorers.support import HEAD_WIDTH, TAIL_WIDTH, Support
-from tacit.reasoning.accent.scorers.tuplescore import Triple
-from tacit.reasoning.accent.statements import statement
-from tacit.reasoning.accent.tails.source import Origin
+from tacit.reasoning.metrics.accent.events import head_form
+from tacit.reasoning.metrics.accent.scorers import compact
+from tacit.reasoning.metrics.accent.scorers.base import Triple
+from tacit.reasoning.metrics.accent.scorers.compact import Compact, from_bytes, open_compact, quantise, to_bytes
+from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WIDTH, Retriever, Support
+from tacit.reasoning.metrics.accent.tails.source import Origin
+from tacit.reasoning.metrics.accent.verbalise import statement
 
 from .accent_world import WordEncoder, world
 
@@ -216,7 +214,7 @@ def test_a_retriever_reads_its_own_encoder_alone(trained: Compact) -> None:
 
 def test_the_shipped_model_is_small_and_says_what_it_is() -> None:
     model = open_compact()
-    folder = Path(__file__).parents[2] / "reasoning" / "accent" / "model"
+    folder = Path(__file__).parents[2] / "reasoning" / "metrics" / "accent" / "model"
     assert sum(file.stat().st_size for file in folder.iterdir()) < 10_000_000
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert model.digest in card

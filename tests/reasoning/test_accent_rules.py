@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
 from tacit.graph.item import Item
-from tacit.reasoning.accent.events import head_form
-from tacit.reasoning.accent.rules import RuleExtractor, make
-from tacit.reasoning.accent.tuples import RELATIONS, EventTuple, Kind, Where
-from tacit.reasoning.parsing import Parser, open_parser
+from tacit.reasoning.metrics.accent.events import RELATIONS, EventTuple, Kind, Where, head_form
+from tacit.reasoning.metrics.accent.extractors.rules import RuleExtractor, make
+from tacit.reasoning.text.parsing import Parser, open_parser
 
 
 @pytest.fixture(scope="module")

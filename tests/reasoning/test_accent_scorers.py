@@ -10,15 +10,21 @@ import pytest
 from numpy.typing import NDArray
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import InputError
-from tacit.reasoning.accent.scorers.blend import Blend, Part, exchanged, scales_of
-from tacit.reasoning.accent.scorers.compact import Scale
-from tacit.reasoning.accent.scorers.compatibility import UNKNOWN, Compatibility
-from tacit.reasoning.accent.scorers.opening import Opener
-from tacit.reasoning.accent.scorers.plain import PlainCosine
-from tacit.reasoning.accent.scorers.tuplescore import Triple, TupleScore
-from tacit.reasoning.accent.tails.lookup import GraphTails
-from tacit.reasoning.accent.tails.source import Origin
-from tacit.reasoning.accent.tails.table import open_table
+from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.compact import Scale
+from tacit.reasoning.metrics.accent.scorers.compatibility import (
+    UNKNOWN,
+    Blend,
+    Compatibility,
+    Part,
+    PlainCosine,
+    exchanged,
+    scales_of,
+)
+from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
+from tacit.reasoning.metrics.accent.tails.source import Origin
+from tacit.reasoning.metrics.accent.tails.table import open_table
 from tacit.reasoning.registry import SCORER_REGISTRY
 
 from .accent_world import WordEncoder, world

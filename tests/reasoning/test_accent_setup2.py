@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tacit.graph.errors import InputError
-from tacit.reasoning.accent.setup2 import Presence, compare_tuples
-from tacit.reasoning.accent.tuples import RELATIONS
+from tacit.reasoning.metrics.accent.events import RELATIONS
+from tacit.reasoning.metrics.accent.extractors.extraction_eval import Presence, compare_tuples
 
 pytest.importorskip("sacrebleu")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tacit.reasoning.accent.statements import statement
+from tacit.reasoning.metrics.accent.verbalise import statement
 
 
 @pytest.mark.parametrize(

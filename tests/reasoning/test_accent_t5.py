@@ -11,9 +11,18 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.item import Item
-from tacit.reasoning.accent.prompts import CLAUSES, LEAST_LENGTH, answer, as_tuple, prompt, read_answer, within
-from tacit.reasoning.accent.t5 import T5Extractor, make
-from tacit.reasoning.accent.tuples import RELATIONS, Kind
+from tacit.reasoning.metrics.accent.events import RELATIONS, Kind
+from tacit.reasoning.metrics.accent.extractors.t5 import (
+    CLAUSES,
+    LEAST_LENGTH,
+    T5Extractor,
+    answer,
+    as_tuple,
+    make,
+    prompt,
+    read_answer,
+    within,
+)
 from tacit.reasoning.training import accent
 from tacit.reasoning.training.accent import Trained, examples_of, train_extractor
 

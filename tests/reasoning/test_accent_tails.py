@@ -14,12 +14,10 @@ from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.accent.tails.chain import Chain
-from tacit.reasoning.accent.tails.lookup import GraphTails, NearestTails
-from tacit.reasoning.accent.tails.nearest import NearestVectors
-from tacit.reasoning.accent.tails.source import Found, KnownTail, NoTails, Origin, Query
-from tacit.reasoning.accent.tails.table import EventTable, events_home, open_table
-from tacit.reasoning.accent.tails.vectors import KeptVectors
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails, NearestVectors
+from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, NoTails, Origin, Query
+from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
+from tacit.reasoning.metrics.accent.tails.vectors import KeptVectors
 
 from .accent_world import WordEncoder, world
 

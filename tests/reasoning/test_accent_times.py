@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.reasoning.accent.clauses import clauses_of
-from tacit.reasoning.accent.times import set_right
-from tacit.reasoning.accent.words import TIMES
-from tacit.reasoning.parsing import Parse, Word, open_parser
+from tacit.reasoning.metrics.accent.extractors.clauses import clauses_of
+from tacit.reasoning.metrics.accent.extractors.phrases import TIMES, set_right
+from tacit.reasoning.text.parsing import Parse, Word, open_parser
 
 
 def parse_of(text: str) -> Parse:

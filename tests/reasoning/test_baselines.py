@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tacit.api.main import run
 from tacit.graph.errors import InputError, MissingExtra
 from tacit.reasoning import load_metric, metric_options, score_items
-from tacit.reasoning.baselines.compared import NO_REFERENCE, NO_RESPONSE
+from tacit.reasoning.base import Metric
 from tacit.reasoning.explanation import explain
+from tacit.reasoning.metrics.baselines.references import NO_REFERENCE, NO_RESPONSE
 from tacit.reasoning.registry import metric_kind
-from tacit.reasoning.score import Metric
-from tacit.reasoning.words import count_words
+from tacit.reasoning.text.language import count_words
 
 pytest.importorskip("sacrebleu")
 pytest.importorskip("rouge_score")
@@ -131,12 +131,12 @@ class SmallWordNet:
 
 
 def test_meteor_knows_synonyms_where_wordnet_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.reasoning.baselines.meteor._wordnet", SmallWordNet)
+    monkeypatch.setattr("tacit.reasoning.metrics.baselines.references._wordnet", SmallWordNet)
     metric = load_metric("meteor")
     assert "synonyms:wordnet-0.1" in str(metric.signature)
     assert value(metric, "my hound", "my dog") == pytest.approx(1 - 0.5 / 2**3)
     assert value(load_metric("meteor", synonyms=False), "my hound", "my dog") < 0.5
-    monkeypatch.setattr("tacit.reasoning.baselines.meteor._wordnet", lambda: None)
+    monkeypatch.setattr("tacit.reasoning.metrics.baselines.references._wordnet", lambda: None)
     assert "synonyms:none" in str(load_metric("meteor").signature)
     with pytest.raises(InputError, match="nltk has no WordNet"):
         load_metric("meteor", synonyms=True)

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning import load_metric
-from tacit.reasoning.baselines.compared import NO_REFERENCE, NO_RESPONSE
+from tacit.reasoning.base import Metric
 from tacit.reasoning.explanation import explain
-from tacit.reasoning.score import Metric
+from tacit.reasoning.metrics.baselines.references import NO_REFERENCE, NO_RESPONSE
 
 from .tiny_models import SENTENCES, save_tiny_causal, save_tiny_encoder
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.baselines.fed import qualities
-from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.metrics.baselines.fed import qualities
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 
 ITEMS: list[tuple[list[str], str]] = [
     ([], "hi"),

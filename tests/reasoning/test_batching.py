@@ -6,7 +6,7 @@ from itertools import combinations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.reasoning.batching import CALL, together
+from tacit.reasoning.models.encoder import CALL, together
 
 LENGTHS = st.lists(st.integers(0, 12), max_size=9)
 ROOM = st.integers(1, 60)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import jinja2
 import pytest
-from tacit.reasoning.accent.scorers.compact import open_compact
-from tacit.reasoning.accent.scorers.probe import open_probe
-from tacit.reasoning.coherence.checkpoint import open_checkpoint
-from tacit.reasoning.commonsense.modelfile import load_regressor
+from tacit.reasoning.metrics.accent.scorers.compact import open_compact
+from tacit.reasoning.metrics.accent.scorers.language_models import open_probe
+from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint
+from tacit.reasoning.metrics.commonsense.regressor import load_regressor
 from tacit.reasoning.training.card import coherence_card, commonsense_card, licence_text, probe_card, render, retriever_card
 
 REASONING = Path(__file__).parents[2] / "reasoning"

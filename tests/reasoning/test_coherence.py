@@ -15,20 +15,18 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning import load_metric
-from tacit.reasoning.coherence.checkpoint import PARTS, open_checkpoint
-from tacit.reasoning.coherence.head import SelectionHead, load_head
-from tacit.reasoning.coherence.metric import Coherence
+from tacit.reasoning.base import Metric, Piece
 from tacit.reasoning.explanation import explain
-from tacit.reasoning.score import Metric, Piece
+from tacit.reasoning.metrics.coherence.checkpoint import PARTS, SelectionHead, load_head, open_checkpoint
+from tacit.reasoning.metrics.coherence.metric import Coherence
 
 pytest.importorskip("transformers")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tacit.reasoning.encoder import forget, open_encoder
-from tacit.reasoning.training.coherence import train_coherence
-from tacit.reasoning.training.coherence_settings import Settings
-from tacit.reasoning.training.towers import HeadSettings
+from tacit.reasoning.models.encoder import forget, open_encoder
+from tacit.reasoning.training.coherence import Settings, train_coherence
+from tacit.reasoning.training.selection import HeadSettings
 
 from .tiny_dialogues import tiny_dialogues
 from .tiny_encoder import save_tiny_encoder

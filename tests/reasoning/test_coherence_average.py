@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph import ModelError
 from tacit.graph.item import Item
-from tacit.reasoning.coherence.association import Association
-from tacit.reasoning.coherence.graph import COUNTS, AssociationGraph, write_graph
-from tacit.reasoning.coherence.terms import terms_of, words_of
-from tacit.reasoning.training.associations import count_associations
+from tacit.reasoning.metrics.coherence.associations import COUNTS, AssociationGraph, terms_of, words_of, write_graph
+from tacit.reasoning.metrics.coherence.learned import Association
+from tacit.reasoning.training.coherence import count_associations
 
 TURNS = (
     "my dog is sick .",

@@ -11,18 +11,17 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning import load_metric
-from tacit.reasoning.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint
 from tacit.reasoning.explanation import explain
+from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint
 
 pytest.importorskip("transformers")
 
 from tacit.reasoning.cache import forget
-from tacit.reasoning.coherence.expectation import Expectation, open_language_model
-from tacit.reasoning.encoder import open_encoder
+from tacit.reasoning.metrics.coherence.parts import Expectation, open_language_model
+from tacit.reasoning.models.encoder import open_encoder
 from tacit.reasoning.training.card import coherence_card as card
-from tacit.reasoning.training.coherence import train_coherence
-from tacit.reasoning.training.coherence_settings import Settings
-from tacit.reasoning.training.towers import HeadSettings
+from tacit.reasoning.training.coherence import Settings, train_coherence
+from tacit.reasoning.training.selection import HeadSettings
 
 from .test_coherence import ITEMS
 from .test_likelihood import own_losses, tokens_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tacit.graph.errors import ModelError
-from tacit.reasoning.coherence.head import Floats, Hidden, SelectionHead, load_head
+from tacit.reasoning.metrics.coherence.checkpoint import Floats, Hidden, SelectionHead, load_head
 
 
 def test_a_hidden_layer_adds_to_what_each_turn_gives(tmp_path: Path) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tacit.reasoning.coherence.parts import PartMetric
-from tacit.reasoning.coherence.repetition import Repetition
+from tacit.reasoning.metrics.coherence.parts import PartMetric, Repetition
 
 
 @pytest.mark.parametrize(

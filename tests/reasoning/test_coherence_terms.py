@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
-from tacit.reasoning.coherence.graph import AssociationGraph, write_graph
-from tacit.reasoning.coherence.repetition import overlap
-from tacit.reasoning.coherence.terms import terms_of, words_of
-from tacit.reasoning.training.associations import count_associations
+from tacit.reasoning.metrics.coherence.associations import AssociationGraph, terms_of, words_of, write_graph
+from tacit.reasoning.metrics.coherence.parts import overlap
+from tacit.reasoning.training.coherence import count_associations
 
 TURNS = ["the dog barks", "call the vet", "i lost my keys", "oh no , i am sorry", "the vet is here", "thank you"]
 

@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError
-from tacit.reasoning.coherence.checkpoint import PARTS, open_checkpoint
-from tacit.reasoning.coherence.repetition import Repetition
+from tacit.reasoning.metrics.coherence.checkpoint import PARTS, open_checkpoint
+from tacit.reasoning.metrics.coherence.parts import Repetition
+from tacit.reasoning.training.coherence import Measured, areas, contrasts, measure, weigh
 from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold_out
-from tacit.reasoning.training.weighing import Measured, areas, contrasts, measure, weigh
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.encoder import open_encoder
-from tacit.reasoning.training.coherence import encoded, train_coherence
-from tacit.reasoning.training.coherence_settings import Settings
-from tacit.reasoning.training.selection import train_head
-from tacit.reasoning.training.towers import HeadSettings, Towers
+from tacit.reasoning.models.encoder import open_encoder
+from tacit.reasoning.training.coherence import Settings, encoded, train_coherence
+from tacit.reasoning.training.selection import HeadSettings, Towers, train_head
 
 from .tiny_dialogues import tiny_dialogues
 from .tiny_encoder import save_tiny_encoder

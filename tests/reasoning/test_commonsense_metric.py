@@ -16,17 +16,14 @@ from tacit.graph.errors import InputError, ModelError
 from tacit.graph.item import Item
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric
-from tacit.reasoning.commonsense.features import FeatureExtractor, open_features
-from tacit.reasoning.commonsense.metric import NO_TRIPLE, NO_WORD, SHIPPED, Commonsense
-from tacit.reasoning.commonsense.modelfile import load_regressor, to_bytes
-from tacit.reasoning.commonsense.regressor import FEATURES, VARIANTS, variant_features
-from tacit.reasoning.commonsense.triples import TripleFeatures
+from tacit.reasoning.base import Piece, Score
 from tacit.reasoning.explanation import explain
-from tacit.reasoning.judgeable import BLANK, FOREIGN, KEYWORDS
-from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.likelihood import CausalModel, open_causal
-from tacit.reasoning.score import Piece, Score
-from tacit.reasoning.words import count_words
+from tacit.reasoning.metrics.commonsense.features import FeatureExtractor, TripleFeatures, open_features
+from tacit.reasoning.metrics.commonsense.metric import NO_TRIPLE, NO_WORD, SHIPPED, Commonsense
+from tacit.reasoning.metrics.commonsense.regressor import FEATURES, VARIANTS, load_regressor, to_bytes, variant_features
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.text.judgeable import BLANK, FOREIGN, KEYWORDS
+from tacit.reasoning.text.language import SpacyAnalyser, count_words
 
 from ..oracle import OracleGraph
 from .commonsense_models import random_regressor

@@ -12,9 +12,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.commonsense.modelfile import FILE, from_bytes, load_regressor, to_bytes
-from tacit.reasoning.commonsense.regressor import FEATURES, VARIANTS, Regressor, transform, variant_features, variant_of
-from tacit.reasoning.training.fitting import BACKGROUND, Fitted, Recipe, fit, to_regressor
+from tacit.reasoning.metrics.commonsense.regressor import (
+    FEATURES,
+    FILE,
+    VARIANTS,
+    Regressor,
+    from_bytes,
+    load_regressor,
+    to_bytes,
+    transform,
+    variant_features,
+    variant_of,
+)
+from tacit.reasoning.training.commonsense import BACKGROUND, Fitted, Recipe, fit, to_regressor
 
 from .commonsense_models import feature_values, made_up_ratings, random_regressor
 

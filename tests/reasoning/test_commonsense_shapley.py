@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.reasoning.commonsense.regressor import FEATURES, Matrix
-from tacit.reasoning.commonsense.shapley import shapley_values
+from tacit.reasoning.metrics.commonsense.regressor import FEATURES, Matrix, shapley_values
 
 from .commonsense_models import feature_values, random_regressor
 

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
-from tacit.reasoning.commonsense.features import FeatureExtractor
-from tacit.reasoning.commonsense.modelfile import from_bytes, to_bytes
-from tacit.reasoning.commonsense.regressor import Matrix
+from tacit.reasoning.metrics.commonsense.features import FeatureExtractor
+from tacit.reasoning.metrics.commonsense.regressor import Matrix, from_bytes, to_bytes
 from tacit.reasoning.training.card import commonsense_card as card
-from tacit.reasoning.training.commonsense import Plan, contrast, out_of_fold, train_commonsense
-from tacit.reasoning.training.fitting import Recipe
-from tacit.reasoning.training.folds import Round
+from tacit.reasoning.training.commonsense import Plan, Recipe, contrast, out_of_fold, train_commonsense
+from tacit.reasoning.training.corpora import Round
 
 QUICK = Recipe(members=1, epochs=30)
 LENGTH = ("length",)

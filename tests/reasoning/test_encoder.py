@@ -18,9 +18,8 @@ pytest.importorskip("transformers")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tacit.reasoning import encoder as room
-from tacit.reasoning.encoder import TextEncoder, find_encoder, forget, open_encoder
-from tacit.reasoning.sentences import file_sha256
+from tacit.reasoning.models import encoder as room
+from tacit.reasoning.models.encoder import TextEncoder, file_sha256, find_encoder, forget, open_encoder
 
 from .tiny_encoder import save_tiny_encoder
 
@@ -251,11 +250,11 @@ def test_the_hubs_copy_comes_first_and_signs_alike(packed: Path, folder: Path, t
 def test_a_hub_in_reach_comes_before_the_package(
     packed: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.reasoning import models
+    from tacit.reasoning.models import hub
 
     fetched = Path(shutil.copytree(folder, tmp_path / "fetched"))
     patience = []
-    monkeypatch.setattr(models, "_fetched", lambda *asked: patience.append(asked[-1]) or fetched)
+    monkeypatch.setattr(hub, "_fetched", lambda *asked: patience.append(asked[-1]) or fetched)
     assert find_encoder().folder == fetched != packed
     assert patience == [1.0]
 

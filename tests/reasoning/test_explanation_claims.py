@@ -12,21 +12,21 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tacit.graph import KnowledgeGraph, WritableGraph, open_index
-from tacit.graph.claims import claim_query
+from tacit.graph.cypher_store import claim_query
 from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.model import Path as GraphPath
 from tacit.graph.names import concept_uri, event_uri
 from tacit.loaders import read_atomic, read_conceptnet, read_items
 from tacit.reasoning import Evidence, Explanation, Piece, Reasoner, Score, Signature
-from tacit.reasoning.accent.metric import Accent
-from tacit.reasoning.accent.scorers.tuplescore import Close, Triple, TupleScore
-from tacit.reasoning.accent.tails.lookup import GraphTails
-from tacit.reasoning.accent.tails.source import Origin, Query
-from tacit.reasoning.accent.tails.table import open_table
-from tacit.reasoning.accent.tuples import EventTuple, Kind
 from tacit.reasoning.explanation import Claim
-from tacit.reasoning.language import SpacyAnalyser
+from tacit.reasoning.metrics.accent.events import EventTuple, Kind
+from tacit.reasoning.metrics.accent.metric import Accent
+from tacit.reasoning.metrics.accent.scorers.base import Close, Triple, TupleScore
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
+from tacit.reasoning.metrics.accent.tails.source import Origin, Query
+from tacit.reasoning.metrics.accent.tails.table import open_table
+from tacit.reasoning.text.language import SpacyAnalyser
 
 from .accent_world import world
 from .pictures import all_pieces, explanations

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tacit.graph.errors import InputError
 from tacit.graph.model import Assertion, Path
 from tacit.reasoning import Evidence, Explanation, Piece, Score, Signature
-from tacit.reasoning.explanation.typeset import clean, fit, joined, width_of, wrap
+from tacit.reasoning.explanation.svg import clean, fit, joined, width_of, wrap
 
 from .pictures import SVG, boxes, explanations, frame, mention, overlaps
 

@@ -13,7 +13,7 @@ from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.filtering import Match, TripleFilter, wilson
-from tacit.reasoning.language import SpacyAnalyser
+from tacit.reasoning.text.language import SpacyAnalyser
 
 from ..oracle import OracleGraph
 

@@ -15,9 +15,8 @@ from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.loaders import vectors as loaded
-from tacit.reasoning.grade import dialogue_graph as room
-from tacit.reasoning.grade.neighbourhood import Neighbourhood
-from tacit.reasoning.grade.vectors import EncodedVectors, TableVectors
+from tacit.reasoning.metrics.grade import dialogue_graph as room
+from tacit.reasoning.metrics.grade.concepts import EncodedVectors, Neighbourhood, TableVectors
 
 CONTEXT = ["/c/en/dog", "/c/en/moon"]
 RESPONSE = ["/c/en/bone", "/c/en/dog", "/c/en/home"]

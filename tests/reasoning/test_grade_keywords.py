@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
 from tacit.graph.protocol import KnowledgeGraph
-from tacit.reasoning.grade.keywords import IdfTable, Keyword, KeywordFinder
-from tacit.reasoning.grade.metric import POS
-from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.linking import Linker, Mention
+from tacit.reasoning.metrics.grade.dialogue_graph import IdfTable, Keyword, KeywordFinder
+from tacit.reasoning.metrics.grade.metric import POS
+from tacit.reasoning.text.language import SpacyAnalyser
+from tacit.reasoning.text.linking import Linker, Mention
 
 
 @pytest.fixture

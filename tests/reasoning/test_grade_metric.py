@@ -24,11 +24,11 @@ from tacit.reasoning import load_metric, metric_options
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.encoder import TextEncoder, open_encoder
 from tacit.reasoning.explanation import explain
-from tacit.reasoning.grade.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from tacit.reasoning.grade.metric import Grade, make
-from tacit.reasoning.language import SpacyAnalyser
+from tacit.reasoning.metrics.grade.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from tacit.reasoning.metrics.grade.metric import Grade, make
+from tacit.reasoning.models.encoder import TextEncoder, open_encoder
+from tacit.reasoning.text.language import SpacyAnalyser
 
 from .tiny_encoder import save_tiny_encoder
 from .tiny_grade import DIALOGUES, tiny_checkpoint
@@ -131,8 +131,8 @@ def test_leaving_a_keyword_out_is_what_the_network_says_without_it(metric: Grade
     """The change of a keyword is the score minus that of a graph built without it, by another way."""
     import torch
     from tacit.graph.item import Item
-    from tacit.reasoning.grade.dialogue_graph import build
-    from tacit.reasoning.grade.tensors import graph_tensors
+    from tacit.reasoning.metrics.grade.dialogue_graph import build
+    from tacit.reasoning.metrics.grade.network import graph_tensors
 
     item = Item(["The cat is at home.", "My dog is hungry."], "Give it a bone.")
     score = metric.score_checked([item], explain=True)[0]

@@ -8,8 +8,15 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from tacit.reasoning.grade.layers import HopAttention, NeighbourAggregation, drop_edges, normalise
-from tacit.reasoning.grade.model import GradeConfig, GradeModel, Graphs
+from tacit.reasoning.metrics.grade.network import (
+    GradeConfig,
+    GradeModel,
+    Graphs,
+    HopAttention,
+    NeighbourAggregation,
+    drop_edges,
+    normalise,
+)
 from torch import Tensor
 
 CONFIG = GradeConfig(text_width=6, concept_dimension=8, hidden=16, pair=4)

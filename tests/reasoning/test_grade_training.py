@@ -16,19 +16,26 @@ from tacit.graph.protocol import KnowledgeGraph
 pytest.importorskip("transformers")
 pytest.importorskip("bm25s")
 
-from tacit.reasoning.encoder import TextEncoder, open_encoder
-from tacit.reasoning.grade.checkpoint import load_checkpoint, save_checkpoint
-from tacit.reasoning.grade.layers import drop_edges
-from tacit.reasoning.grade.metric import make
-from tacit.reasoning.grade.model import GradeConfig
-from tacit.reasoning.grade.vectors import EncodedVectors
-from tacit.reasoning.language import SpacyAnalyser
+from tacit.reasoning.metrics.grade.checkpoint import load_checkpoint, save_checkpoint
+from tacit.reasoning.metrics.grade.concepts import EncodedVectors
+from tacit.reasoning.metrics.grade.metric import make
+from tacit.reasoning.metrics.grade.network import GradeConfig, drop_edges
+from tacit.reasoning.models.encoder import TextEncoder, open_encoder
+from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.training import grade as training
 from tacit.reasoning.training.card import grade_card as card
-from tacit.reasoning.training.grade_negatives import embedding_negatives, lexical_negatives, random_negatives
-from tacit.reasoning.training.grade_pairs import Pairs, make_pairs, plain, without_judged
-from tacit.reasoning.training.grade_run import Sources, Trained, train_grade
-from tacit.reasoning.training.grade_turns import TurnVectors, forget
+from tacit.reasoning.training.grade import Sources, Trained, train_grade
+from tacit.reasoning.training.grade_data import (
+    Pairs,
+    TurnVectors,
+    embedding_negatives,
+    forget,
+    lexical_negatives,
+    make_pairs,
+    plain,
+    random_negatives,
+    without_judged,
+)
 from tacit.reasoning.training.loop import STATE
 
 from .tiny_encoder import save_tiny_encoder

@@ -15,12 +15,11 @@ from tacit.graph.errors import InputError
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric
-from tacit.reasoning.chance import Talk, shipped_talk
+from tacit.reasoning.base import Evidence, Metric, Piece
 from tacit.reasoning.explanation import Explanation, explain, explain_pieces
-from tacit.reasoning.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding
-from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.linking import Mention
-from tacit.reasoning.score import Evidence, Metric, Piece
+from tacit.reasoning.metrics.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding, Talk, shipped_talk
+from tacit.reasoning.text.language import SpacyAnalyser
+from tacit.reasoning.text.linking import Mention
 
 from ..oracle import OracleGraph
 

@@ -11,8 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.lang.en.lemmatizer import EnglishLemmatizer
 from tacit.graph.errors import ModelError
-from tacit.reasoning import language
-from tacit.reasoning.language import SHIPPED, SpacyAnalyser, Token, folder_digest, lemmatizer_of_words, load_pipeline, prepare
+from tacit.reasoning.text import language
+from tacit.reasoning.text.language import (
+    SHIPPED,
+    SpacyAnalyser,
+    Token,
+    folder_digest,
+    lemmatizer_of_words,
+    load_pipeline,
+    prepare,
+)
 
 SIGNS = ["x" * 150, "I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
 TEXTS = st.one_of(

@@ -16,12 +16,12 @@ from tacit.reasoning import load_metric
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.likelihood import open_causal
+from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.training import language_model as room
-from tacit.reasoning.training.coherence_settings import Settings
+from tacit.reasoning.training.coherence import Settings
 from tacit.reasoning.training.corpora import hold_out
 from tacit.reasoning.training.language_model import Reading, train_language_model, windows
-from tacit.reasoning.training.towers import HeadSettings
+from tacit.reasoning.training.selection import HeadSettings
 
 from .tiny_dialogues import tiny_dialogues
 from .tiny_encoder import save_tiny_encoder
@@ -142,7 +142,7 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(read: tuple[Path, dict
 
 
 def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.reasoning.encoder import open_encoder
+    from tacit.reasoning.models.encoder import open_encoder
     from tacit.reasoning.training import coherence
 
     held: list[tuple[str, ...]] = []

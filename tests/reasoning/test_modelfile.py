@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.modelfile import arrays_in, check_folder, new_folder, pack, read_model, recover, unpack, write_file
+from tacit.reasoning.models.modelfile import arrays_in, check_folder, new_folder, pack, read_model, recover, unpack, write_file
 
 OLD = {"weights": "old", "inner/more": "old"}
 NEW = {"weights": "new", "config": "new"}

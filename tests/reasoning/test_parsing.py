@@ -6,9 +6,9 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.reasoning import parsing
-from tacit.reasoning.language import SHIPPED
-from tacit.reasoning.parsing import Parser, open_parser
+from tacit.reasoning.text import parsing
+from tacit.reasoning.text.language import SHIPPED
+from tacit.reasoning.text.parsing import Parser, open_parser
 
 
 @pytest.fixture(scope="module")

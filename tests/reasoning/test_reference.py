@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning import Explanation, ItemScores, Score, load_metric, score_items
-from tacit.reasoning.baselines.length import Length
+from tacit.reasoning.base import Signature
+from tacit.reasoning.metrics.baselines.references import Length
 from tacit.reasoning.reference import (
     QUANTILES,
     Reference,
@@ -21,7 +22,6 @@ from tacit.reasoning.reference import (
     share_above,
     write_reference,
 )
-from tacit.reasoning.score import Signature
 from tacit.reasoning.training.reference import draw, make_reference, without_reference
 
 LENGTH = "length|words:runs-with-letter-or-digit|v:1"

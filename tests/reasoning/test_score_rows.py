@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph.model import Assertion, Path
-from tacit.reasoning.linking import Mention
-from tacit.reasoning.score import Evidence, Piece, Score, Signature, path_from_dict, path_to_dict
-from tacit.reasoning.scoring import ItemScores
+from tacit.reasoning.base import Evidence, Piece, Score, Signature, path_from_dict, path_to_dict
+from tacit.reasoning.scorer import ItemScores
+from tacit.reasoning.text.linking import Mention
 
 words = st.text(max_size=12)
 names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8)

@@ -17,10 +17,9 @@ from tacit.graph.errors import GraphUnavailable, InputError
 from tacit.graph.item import Item
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric, score_items
-from tacit.reasoning.chance import Talk
-from tacit.reasoning.grounding import Grounding
-from tacit.reasoning.language import SpacyAnalyser
-from tacit.reasoning.score import ItemLike, Metric, Score
+from tacit.reasoning.base import ItemLike, Metric, Score
+from tacit.reasoning.metrics.grounding import Grounding, Talk
+from tacit.reasoning.text.language import SpacyAnalyser
 
 from ..oracle import OracleGraph
 from .conftest import WORLD

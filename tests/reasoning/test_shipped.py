@@ -8,9 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from tacit.reasoning.language import SHIPPED
-from tacit.reasoning.training.evaluation import evaluate
-from tacit.reasoning.training.treebank import read_treebank
+from tacit.reasoning.text.language import SHIPPED
+from tacit.reasoning.training.pipeline import evaluate, read_treebank
 
 
 def test_it_is_small_and_licensed() -> None:

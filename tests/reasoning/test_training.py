@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 from tacit.graph.errors import InputError, LoadError
-from tacit.reasoning.language import folder_digest, load_pipeline
+from tacit.reasoning.text.language import folder_digest, load_pipeline
 from tacit.reasoning.training import pipeline as pipeline_training
-from tacit.reasoning.training.evaluation import evaluate
-from tacit.reasoning.training.lemmas import apply_rules, is_base_form, lemma_tables, suffix_rules
-from tacit.reasoning.training.pipeline import train_pipeline
-from tacit.reasoning.training.treebank import Word, read_treebank
+from tacit.reasoning.training.pipeline import (
+    Word,
+    apply_rules,
+    evaluate,
+    is_base_form,
+    lemma_tables,
+    read_treebank,
+    suffix_rules,
+    train_pipeline,
+)
 
 TREEBANK = """\
 # newdoc id = one

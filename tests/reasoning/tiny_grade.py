@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.graph.protocol import KnowledgeGraph
-from tacit.reasoning.encoder import TextEncoder
-from tacit.reasoning.language import Analyser
-from tacit.reasoning.linking import Linker
+from tacit.reasoning.models.encoder import TextEncoder
+from tacit.reasoning.text.language import Analyser
+from tacit.reasoning.text.linking import Linker
 
 DIALOGUES = [
     ["My dog wants a bone.", "Give the puppy some food.", "The cat is at home.", "I love my pet."],
@@ -25,10 +25,10 @@ DIALOGUES = [
 def tiny_checkpoint(world: KnowledgeGraph, analyser: Analyser, encoder: TextEncoder, **settings: Any) -> Any:
     """Return a checkpoint with weights as torch draws them under seed 0; ``settings`` are those of its configuration."""
     import torch
-    from tacit.reasoning.grade.checkpoint import Checkpoint
-    from tacit.reasoning.grade.keywords import IdfTable
-    from tacit.reasoning.grade.metric import POS
-    from tacit.reasoning.grade.model import GradeConfig, GradeModel
+    from tacit.reasoning.metrics.grade.checkpoint import Checkpoint
+    from tacit.reasoning.metrics.grade.dialogue_graph import IdfTable
+    from tacit.reasoning.metrics.grade.metric import POS
+    from tacit.reasoning.metrics.grade.network import GradeConfig, GradeModel
 
     given: dict[str, Any] = {"limits": (2, 2), "hidden": 16, "pair": 8} | settings
     config = GradeConfig(text_width=3 * encoder.width, concept_dimension=encoder.dimension, **given)

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tacit.api.report.histogram import histogram
+from tacit.api.report.collecting import histogram
 from tacit.api.report.page import explained_page, page
 from tacit.graph.model import Assertion
 from tacit.graph.model import Path as Chain
 from tacit.loaders import Item
 from tacit.reasoning import Evidence, Explanation, Piece, Reasoner, Score, Signature
-from tacit.reasoning.explanation import look
-from tacit.reasoning.linking import Mention
+from tacit.reasoning.explanation import picture
+from tacit.reasoning.text.linking import Mention
 
 from .visiting import FILES, Visit, score
 
@@ -102,8 +102,10 @@ def test_texts_are_read_and_lines_are_seen_by_day_and_by_night(tab: Page, report
 def test_every_colour_of_pictures_is_thought_of() -> None:
     style = (FILES / "picture.css").read_text(encoding="utf-8")
     known = set(re.findall(r"\[(?:fill|stroke)=\"(#[0-9a-f]{6})\"\]", style))
-    both = {look.GREY, look.HISTORY_EDGE, look.RESPONSE_EDGE}  # seen on paper and in the dark
-    drawn = {value for name, value in vars(look).items() if name.isupper() and isinstance(value, str) and value.startswith("#")}
+    both = {picture.GREY, picture.HISTORY_EDGE, picture.RESPONSE_EDGE}  # seen on paper and in the dark
+    drawn = {
+        value for name, value in vars(picture).items() if name.isupper() and isinstance(value, str) and value.startswith("#")
+    }
     assert drawn | {"#ffffff"} == known | both
     assert not known & both
 

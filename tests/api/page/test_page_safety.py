@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.api.keyring import new_key, write_keys
-from tacit.api.service import Keys, create_app
+from tacit.api.server import Keys, create_app
+from tacit.api.server.keys import new_key, write_keys
 from tacit.loaders import read_items
 from tacit.reasoning import Reasoner
 

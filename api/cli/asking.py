@@ -1,0 +1,219 @@
+"""Commands that ask the concept graph and the events: ``neighbours``, ``hops``, ``paths``, ``triples``, ``tails``, ``heads``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.core import TyperCommand
+
+from ..opening import Address, open_engine, open_store, resolve
+from .options import Database, Engine, EngineOption, GraphArgument, Json, Language, Password, Relations, User
+
+Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="A word, a phrase, or a concept URI.")]
+Limit = Annotated[int, typer.Option(metavar="N", min=0, help="At most so many, best first.")]
+MaxHops = Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Look no further than this.")]
+
+
+def neighbours(
+    graph: GraphArgument,
+    text: Text,
+    hop: Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Concepts whose shortest distance is exactly this.")] = 1,
+    limit: Limit = 10,
+    relation: Relations = None,
+    language: Language = "en",
+    engine: EngineOption = Engine.AUTO,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Show the concepts around one, strongest first."""
+    from ..schema import neighbour_row
+
+    with open_engine(Address(graph, user, password, database), engine) as source:
+        [uri] = resolve(source, [text], language)
+        if relation:
+            from ...graph.relations import check_known
+
+            check_known(relation, source.counts().relations)
+        found = [neighbour_row(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
+    _answer(found, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
+
+
+def hops(
+    graph: GraphArgument,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET", show_default=False, help="One or more of the same.")],
+    max_hops: MaxHops = 6,
+    language: Language = "en",
+    engine: EngineOption = Engine.AUTO,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Count the hops from one concept to others; -1 where there is no way, or no such concept."""
+    from ..terminal.screen import note
+
+    with open_engine(Address(graph, user, password, database), engine) as store:
+        first, *others = store.resolve([source, *targets], language)
+        known = list(dict.fromkeys(uri for uri in others if uri is not None))
+        distances = store.hop_distances([first], known, max_hops) if first is not None and known else None
+        url = store.url
+    column = {uri: place for place, uri in enumerate(known)}
+    rows = [
+        {
+            "source": source,
+            "target": target,
+            "hops": -1 if uri is None or distances is None else int(distances[0, column[uri]]),
+        }
+        for target, uri in zip(targets, others, strict=True)
+    ]
+    unknown = [text for text, uri in zip([source, *targets], [first, *others], strict=True) if uri is None]
+    if unknown:
+        note(f"not in {url}: {', '.join(repr(text) for text in dict.fromkeys(unknown))}")
+    _answer(rows, ("source", "target", ">hops"), json)
+
+
+def paths(
+    graph: GraphArgument,
+    source: Annotated[str, typer.Argument(metavar="A", show_default=False, help="A word, a phrase, or a concept URI.")],
+    target: Annotated[str, typer.Argument(metavar="B", show_default=False, help="Another.")],
+    limit: Limit = 10,
+    max_hops: MaxHops = 6,
+    language: Language = "en",
+    engine: EngineOption = Engine.AUTO,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Show the shortest paths between two concepts, strongest first."""
+    from ..schema import path_row
+
+    with open_engine(Address(graph, user, password, database), engine) as store:
+        start, end = resolve(store, [source, target], language)
+        found = [path_row(path) for path in store.paths(start, end, max_hops, limit)]
+    title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
+    _answer(found, (">hops", ">strength", "text"), json, title)
+
+
+class Lists(TyperCommand):
+    """A command whose ``--between`` and ``--and`` take every word up to the next option: ``--between dog cat --and bone``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread(args, ("--between", "--and")))
+
+
+def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return ``args`` with the option's name repeated before each word that follows one of ``names``."""
+    result: list[str] = []
+    current, fresh = "", False
+    for place, word in enumerate(args):
+        if word == "--":
+            return [*result, *args[place:]]
+        name = word.partition("=")[0]
+        if name in names:
+            current, fresh = name, "=" not in word
+        elif word.startswith("-") and len(word) > 1:
+            current, fresh = "", False
+        elif current and not fresh:
+            result.append(current)
+        elif fresh:
+            fresh = False
+        result.append(word)
+    return result
+
+
+def triples(
+    graph: GraphArgument,
+    between: Annotated[list[str], typer.Option("--between", metavar="A...", show_default=False, help="One set of concepts.")],
+    others: Annotated[list[str], typer.Option("--and", metavar="B...", show_default=False, help="The other set.")],
+    hops: Annotated[int, typer.Option(metavar="1|2", min=1, max=2, help="Single assertions, or pairs that share a middle.")] = 1,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
+    ] = None,
+    language: Language = "en",
+    engine: EngineOption = Engine.AUTO,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Show the assertions that join two sets of concepts, in either direction.
+
+    Each option takes all the words up to the next option, so GRAPH comes first: tacit triples GRAPH --between dog cat --and bone.
+    """
+    from itertools import islice
+
+    from ..schema import path_row
+
+    length: Literal[1, 2] = 1 if hops == 1 else 2
+    with open_engine(Address(graph, user, password, database), engine) as store:
+        uris = resolve(store, [*between, *others], language)
+        left = list(dict.fromkeys(uris[: len(between)]))
+        right = list(dict.fromkeys(uris[len(between) :]))
+        found = [path_row(path) for path in islice(store.triples_between(left, right, length), limit)]
+    _answer(found, (">strength", "text"), json, f"no chain of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
+
+
+def tails(
+    graph: GraphArgument,
+    head: Annotated[str, typer.Argument(metavar="HEAD", show_default=False, help="An event, e.g. 'PersonX eats dinner'.")],
+    relation: Annotated[str | None, typer.Argument(metavar="RELATION", show_default=False, help="E.g. xIntent.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
+    ] = None,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Show what is known about an event."""
+    from ...graph.errors import UnknownName
+    from ...graph.names import event_uri
+    from ..schema import assertion_row
+
+    if not head.startswith("/e/"):
+        event_uri(head)
+    with open_store(Address(graph, user, password, database)) as store:
+        found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
+        if not found and limit != 0 and not store.tails(head, None, 1):
+            raise UnknownName(f"{head!r} names no event in {store.url} that has tails; tacit heads finds events by their words")
+    _answer(found, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
+
+
+def heads(
+    graph: GraphArgument,
+    text: Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="Words of the event, e.g. 'eats dinner'.")],
+    limit: Limit = 10,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Find events by their words, exact and short ones first."""
+    from ...graph.errors import InputError
+    from ...graph.names import event_uri, text_of
+
+    event_uri(text)
+    with open_store(Address(graph, user, password, database)) as store:
+        found = store.heads(text, limit)
+        if not found and limit != 0:
+            raise InputError(f"no event in {store.url} holds {text!r}; try fewer words")
+    _answer([{"text": text_of(uri), "uri": uri} for uri in found], ("text", "uri"), json)
+
+
+def _answer(rows: Sequence[dict[str, Any]], columns: Sequence[str], json: bool, nothing: str = "nothing found") -> None:
+    """Print ``rows``: all of their keys as JSON, or the given columns as a table; without rows say so on stderr."""
+    from ..terminal.screen import note, print_json, show, table
+
+    if json:
+        print_json(rows)
+    elif rows:
+        headings = [column.removesuffix("_text") for column in columns]
+        show(table(headings, ([row.get(column.removeprefix(">")) for column in columns] for row in rows)))
+    else:
+        note(nothing)

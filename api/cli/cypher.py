@@ -1,0 +1,176 @@
+"""The command ``cypher``: run a query text, a file or a named query of the cookbook, read-only, within a time and a row limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import InputError
+from ..opening import Address, open_store
+from .options import Database, Json, Param, Password, User
+
+if TYPE_CHECKING:
+    from ...cypher import Query
+
+
+def cypher(
+    graph: Annotated[str | None, typer.Argument(metavar="GRAPH", show_default=False, help="A path or a URL.")] = None,
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY|FILE|NAME", show_default=False, help="Cypher, a file of it, or a name from --list."),
+    ] = None,
+    param: Param = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Keep at most so many rows.")] = 1000,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Stop the query after this time.")] = 30.0,
+    json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the cookbook's queries with what they answer.")] = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Run a read-only Cypher query."""
+    from ..terminal.screen import note, print_csv, print_json, show, table
+    from ..terminal.text import plural
+
+    if json and csv:
+        raise InputError("--json and --csv exclude each other; give one of them")
+    if listing:
+        _list_cookbook(json, csv)
+        return
+    if graph is None or query is None:
+        raise InputError("a GRAPH and a query are needed: tacit cypher GRAPH QUERY, or tacit cypher --list")
+    text, values = prepare(query, param or ())
+    with open_store(Address(graph, user, password, database)) as store:
+        result = store.run(text, values, limit=limit, timeout=timeout)
+    if json:
+        print_json(result.records())
+    elif csv:
+        print_csv(result.columns, result.rows)
+    elif result.rows:
+        show(table([_heading(result.rows, place, column) for place, column in enumerate(result.columns)], result.rows))
+    else:
+        note("no rows")
+    if result.truncated:
+        note(f"only the first {plural(len(result.rows), 'row')}; --limit asks for more")
+
+
+def prepare(query: str, pairs: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the Cypher that ``query`` stands for and its parameters; errors as for the functions below."""
+    text, named = find_query(query)
+    values = parse_parameters(pairs)
+    if named is not None:
+        _check_parameters(named, values)
+    return text, values
+
+
+def find_query(query: str) -> tuple[str, Query | None]:
+    """Return the Cypher that ``query`` stands for, and the cookbook's entry when it is one of it.
+
+    A name of the cookbook comes first, then an existing file, then the text itself.
+
+    Raises:
+        InputError: it looks like a name or a file, and there is none.
+    """
+    from ...cypher import cookbook
+
+    known = cookbook()
+    name = query.removeprefix("explore/")
+    if name in known:
+        return known[name].text, known[name]
+    if len(query) < 4096 and "\n" not in query and "\0" not in query:
+        path = Path(query)
+        if path.is_file():
+            try:
+                return path.read_text(encoding="utf-8-sig"), None
+            except UnicodeDecodeError as error:
+                raise InputError(f"{query} is not UTF-8 text, so it cannot be a Cypher file") from error
+        if query.endswith((".cypher", ".cql")) and not any(mark in query for mark in " ({"):
+            raise InputError(f"there is no file {query}")
+    if query.replace("-", "_").replace("/", "_").isidentifier():
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, list(known), 1)
+        hint = f"did you mean {close[0]}, or " if close else ""
+        raise InputError(f"{query!r} is neither a query of the cookbook nor a file; {hint}see tacit cypher --list")
+    if not query.strip():
+        raise InputError("the query is empty; give Cypher, a file of it, or a name from tacit cypher --list")
+    return query, None
+
+
+def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` pairs as a mapping; a value is JSON where it can be read as such, else text.
+
+    Raises:
+        InputError: a pair has no ``=`` or no usable name, or a name comes twice.
+    """
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip().removeprefix("$")
+        if not equals or not name.isidentifier():
+            raise InputError(f"{pair!r} is no parameter; write --param name=value")
+        if name in values:
+            raise InputError(f"the parameter {name} is given twice; give it once")
+        values[name] = _value(text)
+    return values
+
+
+def _list_cookbook(json: bool, csv: bool) -> None:
+    """Print the cookbook: names, parameters, and what each query answers."""
+    from ...cypher import cookbook
+    from ..terminal.screen import print_csv, print_json, show, table
+
+    queries = cookbook().items()
+    if json:
+        print_json({"name": name, "summary": entry.summary, "parameters": entry.parameters} for name, entry in queries)
+        return
+    columns = ("name", "parameters", "answers")
+    rows = [(name, " ".join(entry.parameters), entry.summary) for name, entry in queries]
+    if csv:
+        print_csv(columns, rows)
+    else:
+        show(table(columns, rows))
+
+
+def _check_parameters(named: Query, values: dict[str, Any]) -> None:
+    """Check that a query of the cookbook gets its parameters, and no other.
+
+    Raises:
+        InputError: one is missing, or is none of its own.
+    """
+    name = named.name.removeprefix("explore/")
+    missing = [parameter for parameter in named.parameters if parameter not in values]
+    if missing:
+        raise InputError(f"the query {name} needs {' '.join(f'--param {parameter}=...' for parameter in missing)}")
+    extra = sorted(set(values) - set(named.parameters))
+    if extra:
+        raise InputError(f"the query {name} has no parameter {extra[0]}; it has {', '.join(named.parameters) or 'none'}")
+
+
+def _value(text: str) -> Any:
+    import json
+
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except ValueError:
+        return text
+    except RecursionError:
+        raise InputError("a --param is nested too deeply; keep its JSON to 20 levels") from None
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        return text
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)  # NaN and Infinity are words, not JSON
+
+
+def _heading(rows: Sequence[Sequence[Any]], place: int, column: str) -> str:
+    """The heading of a column; one that holds numbers alone is marked to be set to the right."""
+    values = [row[place] for row in rows if row[place] is not None]
+    numeric = bool(values) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+    return f">{column}" if numeric else column

@@ -1,0 +1,433 @@
+"""The command ``evaluate``: metrics against people's ratings of the same responses, as tables, JSON rows and a picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import DamagedInput, InputError
+from ..opening import readable
+from ..terminal.output import check_output, write_whole
+from ..terminal.progress import Meter
+from ..terminal.screen import show, table
+from ..terminal.text import count, plural
+from .options import (
+    BatchSize,
+    Database,
+    Engine,
+    EngineOption,
+    GraphOption,
+    Json,
+    MetricsNeeded,
+    OptionOption,
+    Password,
+    Pipeline,
+    Quiet,
+    Resamples,
+    ResampleSeed,
+    Strict,
+    User,
+    address_of,
+    metric_names,
+    metric_options,
+    open_metrics,
+)
+
+if TYPE_CHECKING:
+    from ...loaders import Judgement
+    from ...reasoning.base import Metric
+    from ...reasoning.evaluation import Agreement, Correlation, Judged, Ranking
+
+_SHOWN_ERRORS = 10
+_PLOTS = (".png", ".svg")
+
+
+class DecoRating(Enum):
+    """Which of DECO's two ratings counts."""
+
+    EVENT = "event_cs"
+    GENERAL = "general_cs"
+
+
+def evaluate(
+    judgements: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="JUDGEMENTS...", show_default=False, help="Rated responses: JSON or CSV, plain or gzip; - reads stdin."
+        ),
+    ],
+    metrics: MetricsNeeded,
+    graph: GraphOption = None,
+    plot: Annotated[
+        list[Path] | None,
+        typer.Option("--plot", metavar="FILE", show_default=False, help="Draw a picture, .png or .svg; repeatable."),
+    ] = None,
+    by_system: Annotated[bool, typer.Option(help="Give each system's correlations too, where systems are named.")] = True,
+    by_file: Annotated[bool, typer.Option("--by-file", help="Take each file as one data set, whatever names it holds.")] = False,
+    rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
+    resamples: Resamples = 10_000,
+    seed: ResampleSeed = 0,
+    batch_size: BatchSize = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Compare metrics with people's ratings: correlations, intervals, tests, a ranking of systems.
+
+    The metrics after the first are compared with it.
+    JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV with these columns, or
+    dialogues with "turns" and "turn_ratings".
+    """
+    names = metric_names(metrics)
+    options = metric_options(option, names, pipeline)
+    plots = _plots(plot or (), judgements)
+    collected = _collect(judgements, rating.value, by_file, strict)
+    with open_metrics(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as chosen:
+        judged = _scored(collected, chosen, batch_size, quiet)
+        signatures = {one.name: str(one.signature) for one in chosen}
+    collected.tell()
+    if not judged:
+        raise InputError(f"none of {collected.size} judgements can be scored; the first fault: {collected.faults[0]}")
+    rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
+    for path in plots:
+        _draw(path, judged, rows, resamples, seed)
+    if json:
+        from ..terminal.screen import print_json
+
+        print_json(_json_row(row, collected, signatures, resamples, seed) for row in rows)
+    else:
+        show_agreements(rows, collected.errors, resamples, seed)
+    if not quiet:
+        _report(plots, {} if json else signatures)
+
+
+@dataclass
+class _Collected:
+    """The judgements of all files, and what was wrong with the rest.
+
+    Attributes:
+        datasets: every data set in the order of its first row, also those without a judgement.
+        errors: rows without a judgement and judgements that cannot be scored, by data set.
+        faults: the first of them, in words; missing: how many there are in all.
+    """
+
+    judgements: list[Judgement] = field(default_factory=list)
+    datasets: dict[str, list[str]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+    missing: int = 0
+
+    @property
+    def size(self) -> int:
+        """Number of judgements."""
+        return len(self.judgements)
+
+    def fault(self, dataset: str, sentence: str) -> None:
+        """Count what cannot be judged."""
+        self.errors[dataset] += 1
+        self.missing += 1
+        if len(self.faults) < _SHOWN_ERRORS:
+            self.faults.append(sentence)
+
+    def tell(self) -> None:
+        """Say what is left out, and which data sets come from several files."""
+        from ..terminal.screen import note
+        from ..terminal.text import count
+
+        if self.missing:
+            shown = "" if self.missing == len(self.faults) else f", the first {len(self.faults)} of {count(self.missing)}"
+            note(f"left out{shown}:")
+            for fault in self.faults:
+                note(f"  {fault}")
+        for dataset, files in self.datasets.items():
+            if len(files) > 1:
+                note(f"the data set {dataset} is in {len(files)} files, which are taken together: {', '.join(files)}")
+
+    def completed(self, rows: Sequence[Agreement], metrics: Sequence[str]) -> list[Agreement]:
+        """Return ``rows`` with one for each data set and metric that nothing could be said of."""
+        from ...reasoning.evaluation import Agreement
+        from ...reasoning.evaluation.correlation import TOO_FEW
+
+        there = {row.dataset for row in rows}
+        gone = [dataset for dataset in self.datasets if dataset not in there]
+        return [*rows, *(Agreement(metric, dataset, None, 0, note=TOO_FEW) for dataset in gone for metric in metrics)]
+
+
+def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> _Collected:
+    """Read every file.
+
+    Raises:
+        InputError: there is no such file, it is named twice, or none of them holds a judgement.
+        DamagedInput: a file ends early.
+    """
+    from dataclasses import replace
+
+    from ...loaders import Judgement, read_judgements
+
+    found = _Collected()
+    for file, name in zip(files, _names([readable(file) for file in files]), strict=True):
+        own: dict[str, None] = {}
+        for row in read_judgements(file, strict=strict, rating=rating, dataset=name):
+            if isinstance(row, Judgement):
+                if by_file:
+                    row = replace(row, dataset=name)
+                own[row.dataset] = None
+                found.judgements.append(row)
+            elif row.damage:
+                raise DamagedInput(
+                    f"{file} ends early, at record {row.line:,} ({row.reason}); correlations over a part of it would mislead, so "
+                    "nothing is scored; get the whole file"
+                )
+            else:
+                dataset = name if by_file else getattr(row, "dataset", name)
+                found.fault(dataset, f"{file}, row {row.line}: {row.reason}")
+        for dataset in own or (name,):
+            found.datasets.setdefault(dataset, []).append(file)
+    if not found.judgements:
+        first = f"; the first fault: {found.faults[0]}" if found.faults else ", they are empty"
+        raise InputError(f"{', '.join(files)} hold{'s' if len(files) == 1 else ''} no judgement{first}")
+    return found
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """Return what the data set of each file is called: its name, with as many folders before it as tell the files apart.
+
+    Raises:
+        InputError: a file is named twice.
+    """
+    from ...loaders.judgements import dataset_name
+
+    paths = [Path(file) if file == "-" else Path(file).resolve() for file in files]
+    for place, path in enumerate(paths):
+        if path in paths[:place]:
+            raise InputError(f"{files[place]} is named twice; its judgements would count twice")
+    names = [dataset_name(path) for path in paths]
+    for depth in range(1, max(len(path.parts) for path in paths)):
+        names = [
+            "/".join((*path.parent.parts[-depth:], dataset_name(path))) if names.count(name) > 1 else name
+            for name, path in zip(names, paths, strict=True)
+        ]
+    return [str(path) if names.count(name) > 1 else name for name, path in zip(names, paths, strict=True)]
+
+
+def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
+    """Return the pictures' paths, seen to be of a kind and place that can be drawn and written before any work is done."""
+    for path in plots:
+        if path.suffix.lower() not in _PLOTS:
+            raise InputError(f"--plot {path} is neither .png nor .svg; give a file name that ends in one of them")
+        for file in files:
+            check_output(path, file)
+    if plots:
+        from ...reasoning.evaluation.plot import check_plotting
+
+        check_plotting()
+    return list(plots)
+
+
+def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None, quiet: bool) -> list[Judged]:
+    """Return the judgements that can be scored, with their scores; the others are counted."""
+    from ...reasoning import score_items
+    from ...reasoning.evaluation import Judged
+
+    def items() -> Iterator[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
+        return ((one.id, one.history, one.response, one.references) for one in collected.judgements)
+
+    judged = []
+    with Meter("scoring", collected.size, unit="judgements", noun="judgements", quiet=quiet) as meter:
+        for judgement, row in zip(collected.judgements, score_items(items(), metrics, batch_size=batch_size), strict=True):
+            meter.add(1)
+            if row.error is not None:
+                collected.fault(judgement.dataset, f"{judgement.dataset}, judgement {judgement.id}: {row.error}")
+                continue
+            scores = {name: score.value for name, score in row.scores.items()}
+            judged.append(Judged(judgement.dataset, judgement.system, judgement.rating, scores))
+    return judged
+
+
+def _compared(
+    judged: Sequence[Judged], names: Sequence[str], resamples: int, seed: int, by_system: bool, quiet: bool
+) -> list[Agreement]:
+    """Return the rows, with the progress of the resampling."""
+    import scipy.stats  # noqa: F401 (importing it takes longer than the work, so it is done before the clock starts)
+
+    from ...reasoning.evaluation import evaluate, resampling  # noqa: F401 (likewise)
+
+    with Meter("resampling", None, unit="resamples", noun="resamples", quiet=quiet) as meter:
+
+        def progress(finished: int, total: int) -> None:
+            meter.add(finished - meter.number, total=total)
+
+        return evaluate(judged, names, resamples=resamples, seed=seed, by_system=by_system, progress=progress)
+
+
+def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str], resamples: int, seed: int) -> dict[str, Any]:
+    """Return a row as JSON has it; those of whole data sets also tell how they can be had again."""
+    plain = row.to_dict()
+    if row.system is None:
+        plain["left_out"] = {"errors": collected.errors[row.dataset], **plain["left_out"]}
+        plain["signature"] = signatures[row.metric]
+        plain["bootstrap"] = {"level": 0.95, "resamples": resamples, "seed": seed}
+    return plain
+
+
+def _draw(path: Path, judged: Sequence[Judged], rows: Sequence[Agreement], resamples: int, seed: int) -> None:
+    """Write one picture, whole or not at all."""
+    from ...reasoning.evaluation.plot import draw
+
+    write_whole(path, draw(judged, rows, path.suffix.lower()[1:], resamples=resamples, seed=seed))
+
+
+def _report(plots: Sequence[Path], signatures: dict[str, str]) -> None:
+    """What to keep beside the numbers, on stderr so that it never mixes with them."""
+    from ..terminal.screen import note
+
+    for signature in signatures.values():
+        note(f"signature {signature}")
+    for path in plots:
+        note(f"drawn in {path}")
+
+
+# How an evaluation is shown to people: correlations with intervals, what was left out, systems ranked, metrics compared.
+
+_KINDS = ("Pearson", "Spearman", "Kendall")
+_SIGNIFICANT = 0.05
+_WIDEST = 28
+LEAST_SYSTEMS = 3
+
+
+def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
+    """Print the tables; ``errors`` are rows and responses left out before any metric saw them, by data set."""
+    whole = [row for row in rows if row.system is None]
+    show(table(("data set", ">n", *_KINDS), _lines(rows)))
+    print(f"\nIn brackets: 95% bootstrap intervals from {count(resamples)} resamples (seed {seed}); *: p < .05")
+    for line in _remarks(whole, errors):
+        print(line)
+    if any(row.ranking and len(row.ranking.systems) > 1 for row in whole):
+        print()
+        _show_rankings(whole)
+    compared = [row for row in whole if row.against and row.against.difference["pearson"].value is not None]
+    if compared:
+        print()
+        _show_comparisons(compared)
+
+
+def _lines(rows: Iterable[Agreement]) -> Iterator[tuple[Any, ...]]:
+    """One line a row, below a line for its data set."""
+    dataset = None
+    for row in rows:
+        if row.dataset != dataset:
+            dataset = row.dataset
+            yield _short(dataset), None, None, None, None
+        name = f" {row.metric}" if row.system is None else f"  {row.system}"
+        yield _short(name), row.n, *(_cell(one) for one in row.correlations)
+
+
+def _cell(one: Correlation) -> str:
+    """A correlation with its interval, so that points stand under points."""
+    from ...reasoning.evaluation.correlation import decimal
+
+    if one.value is None:
+        return "    –"
+    star = "*" if one.p is not None and one.p < _SIGNIFICANT else " "
+    bounds = "" if one.low is None or one.high is None else f" [{decimal(one.low, 2):>4}, {decimal(one.high, 2):>4}]"
+    return f"{decimal(one.value):>5}{star}{bounds}".rstrip()
+
+
+def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[str]:
+    """Why a whole data set has no correlation, and what was left out."""
+    for row in rows:
+        left = []
+        if errors.get(row.dataset):
+            left.append(plural(errors[row.dataset], "faulty row"))
+        if row.unscored:
+            left.append(f"{plural(row.unscored, 'response')} that it cannot judge")
+        parts = [part for part in (row.note, f"left out: {', '.join(left)}" if left else "") if part]
+        if parts:
+            yield f"{row.dataset}, {row.metric}: {'; '.join(parts)}"
+
+
+def _show_rankings(rows: Sequence[Agreement]) -> None:
+    """The systems of each data set, the one that people like best first, with each metric's mean and place."""
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    systems: list[tuple[Any, ...]] = []
+    means: list[tuple[Any, ...]] = []
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        rankings = {row.metric: row.ranking for row in rows if row.dataset == dataset and row.ranking}
+        people: dict[str, tuple[int, float]] = {}
+        for ranking in rankings.values():
+            for one in ranking.systems:
+                people.setdefault(one.system, (one.n, one.human))
+        if len(people) < 2:
+            continue
+        systems.append((_short(dataset), None, None, *(None for _ in metrics)))
+        places = {metric: _places(ranking) for metric, ranking in rankings.items()}
+        for system, (n, human) in sorted(people.items(), key=lambda entry: (-entry[1][1], entry[0])):
+            systems.append((_short(f" {system}"), n, f"{human:.3f}", *(places.get(metric, {}).get(system) for metric in metrics)))
+        if len(people) >= LEAST_SYSTEMS:
+            means.append((_short(dataset), None, None, None, None))
+            means += [
+                (_short(f" {metric}"), len(ranking.systems), *(_with_p(one) for one in ranking.correlations))
+                for metric, ranking in rankings.items()
+            ]
+    show(table(("systems, best first", ">n", ">people", *(f">{metric}" for metric in metrics)), systems))
+    if means:
+        print()
+        show(table(("over the systems' means", ">systems", *_KINDS), means))
+
+
+def _places(ranking: Ranking) -> dict[str, str]:
+    """The metric's mean of each system, and which place that is."""
+    values = sorted((one.metric for one in ranking.systems), reverse=True)
+    return {one.system: f"{one.metric:.3f} ({values.index(one.metric) + 1})" for one in ranking.systems}
+
+
+def _with_p(one: Correlation) -> str:
+    """A correlation with its p-value."""
+    from ...reasoning.evaluation.correlation import decimal
+
+    return "    –" if one.value is None else f"{decimal(one.value):>5} (p {_p_text(one.p)})"
+
+
+def _show_comparisons(rows: Sequence[Agreement]) -> None:
+    """What a metric has over the first one, and how sure that is."""
+    lines: list[tuple[Any, ...]] = []
+    dataset = None
+    first = ""
+    for row in rows:
+        if row.against is None:
+            continue
+        first = row.against.metric
+        if row.dataset != dataset:
+            dataset = row.dataset
+            lines.append((_short(dataset), None, None, None, None, None))
+        for kind in _KINDS:
+            difference = row.against.difference[kind.lower()]
+            test = row.against.williams.get(kind.lower())
+            name = _short(f" {row.metric}") if kind == _KINDS[0] else ""
+            t, p = ("", "") if test is None else (f"{test.t:.2f}", _p_text(test.p))
+            lines.append((name, row.against.n if kind == _KINDS[0] else None, kind, _cell(difference), t, p))
+    show(table((f"against {first}", ">n", "correlation", "difference", ">Williams t", ">p"), lines))
+
+
+def _p_text(p: float | None) -> str:
+    """A p-value as papers print it."""
+    if p is None:
+        return ""
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def _short(name: str) -> str:
+    """``name`` in the width that leaves the line below 100 columns."""
+    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 1]}…"

@@ -1,0 +1,240 @@
+"""The command ``explain``: what the score of a response rests on, in words, as JSON, as a picture or as a page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import DamagedInput, InputError
+from ..opening import readable
+from ..terminal.output import check_output, lines_to, write_whole
+from .options import (
+    Database,
+    Engine,
+    EngineOption,
+    GraphOption,
+    Json,
+    Metrics,
+    OptionOption,
+    Password,
+    Pipeline,
+    Quiet,
+    User,
+    address_of,
+    metric_names,
+    metric_options,
+    open_reasoner,
+)
+
+if TYPE_CHECKING:
+    from ...graph.item import Item, ItemError
+    from ...reasoning import Explanation, Reasoner
+    from ...reasoning.scorer import ItemScores
+
+_SUFFIXES = (".svg", ".json", ".txt", ".html")
+_WIDTH = 960
+
+
+def explain(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin."),
+    ] = None,
+    graph: GraphOption = None,
+    metrics: Metrics = None,
+    item: Annotated[
+        str | None,
+        typer.Option("--item", metavar="ID", show_default="the first", help="Which item: its id, else its number from 1."),
+    ] = None,
+    first: Annotated[int, typer.Option("--first", metavar="N", min=1, help="Explain so many, from the start.")] = 1,
+    response: Annotated[
+        str | None, typer.Option(metavar="TEXT", show_default=False, help="In place of FILE: the response.")
+    ] = None,
+    history: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", show_default=False, help="With --response: a turn before it; repeatable, oldest first."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here: .svg, .html, .json or .txt."),
+    ] = None,
+    cypher: Annotated[
+        bool, typer.Option("--cypher", help="Show the claims, and the query that finds each in the graph.")
+    ] = False,
+    width: Annotated[int, typer.Option(metavar="PIXELS", min=640, max=2400, help="Of the picture.")] = _WIDTH,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Explain the score of a response: what it rests on, and how much of it is due to what.
+
+    The response is an item of FILE (lines as for tacit score), or given by --response and --history. A picture (.svg) shows one
+    item by one metric; the other forms take any number.
+    """
+    names = metric_names(metrics)
+    options = metric_options(option, names, pipeline)
+    form = _form(output, json)
+    items = _items(file, item, first, response, history)
+    if form == ".svg" and (len(names) > 1 or first > 1):
+        raise InputError("a picture shows one item by one metric; name one, or write a page (.html), which shows them all")
+    if output is not None:
+        check_output(output, file or "-")
+    chosen = list(items)
+    with open_reasoner(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as reasoner:
+        told = [_explained(one, reasoner) for one in chosen]
+    text = _written(told, form, cypher, width, graph)
+    if output is None:
+        with lines_to(None) as write:
+            write(text)
+    else:
+        write_whole(output, text.encode())
+    faults = [one.row.fault for one in told if one.row.fault is not None]
+    if len(faults) == len(told):
+        raise InputError(f"nothing can be explained; the first fault: {faults[0]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The row of an item, with its explanations by metric; none where the row has an error."""
+
+    row: ItemScores
+    explanations: dict[str, Explanation]
+
+
+def _form(output: Path | None, json: bool) -> str:
+    """The suffix that says what is written.
+
+    Raises:
+        InputError: the output's name has none of those that there are.
+    """
+    if output is None:
+        return ".json" if json else ".txt"
+    if output.suffix not in _SUFFIXES:
+        raise InputError(f"{output} does not say what to write; end its name in {', '.join(_SUFFIXES)}")
+    return output.suffix
+
+
+def _items(
+    file: str | None, item: str | None, first: int, response: str | None, history: list[str] | None
+) -> Iterator[Item | ItemError]:
+    """The items to explain.
+
+    Raises:
+        InputError: none is named, two ways are, or there is no such item.
+    """
+    from ...loaders import Item, read_items
+
+    if (file is None) == (response is None):
+        raise InputError("give a file of items, or a response with --response (and --history), not both")
+    if response is not None:
+        if item is not None or first > 1:
+            raise InputError("--item and --first choose from a file; leave them out with --response")
+        return iter([Item(history or (), response, id="1")])
+    if history:
+        raise InputError("--history goes with --response; in a file every item has its own")
+    assert file is not None
+    rows = read_items(readable(file))
+    if item is None:
+        found = list(islice(rows, first))
+        if not found:
+            raise InputError(f"{file} holds no item")
+        _check_end(found[-1], file)
+        return iter(found)
+    if first > 1:
+        raise InputError("--item names one item, --first several; give one of them")
+    return iter([_named(rows, item, file)])
+
+
+def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | ItemError:
+    """The item whose id is ``name``, else the one whose number it is; the file is read once, as far as is needed."""
+    from ...loaders import Item
+
+    number = int(name) if name.isdecimal() and len(name) < 10 else 0
+    place, by_number = 0, None
+    for place, row in enumerate(rows, 1):
+        if isinstance(row, Item) and row.id == name:
+            return row
+        _check_end(row, file)
+        if place == number:
+            by_number = row
+    if by_number is None:
+        raise InputError(f"{file} has no item {name!r} among its {place:,}; give an id of it, or a number from 1")
+    return by_number
+
+
+def _check_end(row: Item | ItemError, file: str) -> None:
+    """Check that the file does not end early at ``row``.
+
+    Raises:
+        DamagedInput: it does.
+    """
+    from ...loaders import ItemError
+
+    if isinstance(row, ItemError) and row.damage:
+        raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file or an earlier item")
+
+
+def _explained(given: Item | ItemError, reasoner: Reasoner) -> Told:
+    from ...reasoning import Explanation
+
+    (row,) = reasoner.stream([given], explain=True)
+    item = row.item
+    if item is None:
+        return Told(row, {})
+    return Told(row, {name: Explanation(item.history, item.response, score) for name, score in row.scores.items()})
+
+
+def _written(told: list[Told], form: str, cypher: bool, width: int, graph: str | None) -> str:
+    """The explanations as text of one form."""
+    if form == ".svg":
+        return next((one.svg(width) for row in told for one in row.explanations.values()), "")
+    if form == ".html":
+        from ..report.page import explained_page
+
+        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in told], width)
+    if form == ".json":
+        from ..terminal.screen import json_text
+
+        return json_text({"items": [_plain(one) for one in told]}) + "\n"
+    from .scoring import in_words
+
+    parts = [in_words(one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(told)]
+    return "".join(parts)
+
+
+def _plain(told: Told) -> dict[str, Any]:
+    """One item for JSON."""
+    identity = told.row.item.id if told.row.item is not None else None
+    if told.row.fault is not None:
+        return {"id": identity, "error": told.row.fault}
+    return {"id": identity, "explanations": {name: one.to_dict() for name, one in told.explanations.items()}}
+
+
+def _claims(told: Told, graph: str | None) -> str:
+    """The claims of an item, and how to ask for each."""
+    from ...graph.cypher_store import claim_query
+    from ..terminal.text import visible
+
+    lines: list[str] = []
+    for name, one in told.explanations.items():
+        said = one.claims
+        lines += ["", f"  {name} claims {len(said)} edges of the graph" + ("" if said else "; what it rests on is a model's")]
+        for claim in said:
+            where = f"{claim.source} {claim.dataset}".strip()
+            lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {where}")
+            given = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
+            lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {given}")
+    if any(one.claims for one in told.explanations.values()):
+        lines += ["", "  the query claim is", *(f"    {line}" for line in claim_query().text.splitlines())]
+    return "".join(f"{visible(line)}\n" for line in lines)

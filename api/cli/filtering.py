@@ -1,0 +1,226 @@
+"""The command ``filter``: the dialogues of a file that hold a triple of the graph between two turns, with those triples.
+
+Dialogues stream through in input order; a line that holds none is told on stderr and counted, and the others go on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import DamagedInput, InputError
+from ..opening import Address, open_engine, readable
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter
+from .options import Database, Engine, EngineOption, GraphNeeded, Password, Pipeline, Quiet, Relations, Strict, User
+
+if TYPE_CHECKING:
+    from ...loaders.dialogues import Dialogue
+    from ...reasoning.filtering import Match, TripleFilter
+
+_SHOWN_FAULTS = 10
+_BATCH = 64
+
+
+class Counting(Enum):
+    """What is listed of the triples between two turns."""
+
+    TRIPLES = "triples"
+    PAIRS = "pairs"
+
+
+def filter_dialogues(
+    dialogues: Annotated[
+        str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
+    ],
+    graph: GraphNeeded,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
+    ] = None,
+    count: Annotated[
+        Counting, typer.Option("--count", help="List every triple, or the strongest of each pair of concepts.")
+    ] = Counting.TRIPLES,
+    relation: Relations = None,
+    exclude_relation: Annotated[
+        list[str] | None,
+        typer.Option("--exclude-relation", metavar="NAME", show_default=False, help="Not this relation; repeatable."),
+    ] = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON on standard output; needs --output.")] = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Keep the dialogues with a triple of the graph between two turns that follow one another.
+
+    DIALOGUES holds {"turns": [...]} or {"messages": [{"role", "content"}]}, with other fields or not, as JSON lines, a JSON list,
+    CSV or Parquet. Each dialogue that is kept comes out as it was, in the same order, with "turns" and "triples":
+    [{"turns": [i, i + 1], "head", "relation", "tail", ...}]; turns are numbered from 0.
+    """
+    if json and output is None:
+        raise InputError("--json prints the report where the dialogues go; name a file for them with --output")
+    readable(dialogues)
+    if output is not None:
+        check_output(output, dialogues)
+    from ...graph.relations import check_known
+    from ...reasoning.filtering import TripleFilter
+    from ...reasoning.text.language import open_analyser
+
+    excluded = exclude_relation or []
+    tally = Tally()
+    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as source:
+        check_known([*(relation or ()), *excluded], source.counts().relations)
+        chosen = TripleFilter(
+            source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded
+        )  # fmt: skip
+        watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
+        with (
+            lines_to(output, apart_from=dialogues) as write,
+            Meter("filtering", _total(dialogues, watched), unit="dialogues", noun="dialogues", quiet=not watched) as meter,
+        ):
+            for batch in _batches(dialogues, strict, tally):
+                for line in _kept(batch, chosen, tally):
+                    write(line)
+                meter.add(len(batch))
+    _report(tally, meter.seconds, str(chosen.signature), output, json, quiet)
+    if tally.errors and not tally.read:
+        raise InputError(f"{dialogues} holds no dialogue; the first fault: {tally.faults[0]}")
+
+
+@dataclass
+class Tally:
+    """What a run saw: dialogues read and kept, the triples in those, lines without a dialogue (the first in words)."""
+
+    read: int = 0
+    kept: int = 0
+    triples: int = 0
+    errors: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    def fault(self, line: int, reason: str) -> None:
+        """Count a line that holds no dialogue."""
+        self.errors += 1
+        if len(self.faults) < _SHOWN_FAULTS:
+            self.faults.append(f"line {line}: {reason}")
+
+    def row(self, seconds: float, signature: str) -> dict[str, Any]:
+        """The report for programs; a share of nothing is null."""
+        from ...reasoning.filtering import wilson
+
+        low, high = wilson(self.kept, self.read)
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "share": {"value": self.kept / self.read, "low": low, "high": high} if self.read else None,
+            "triples": self.triples,
+            "triples_per_dialogue": self.triples / self.kept if self.kept else None,
+            "errors": self.errors,
+            "faults": self.faults,
+            "seconds": round(seconds, 3),
+            "signature": signature,
+        }
+
+
+def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
+    """Yield the dialogues of a file a few at a time, counting records that hold none.
+
+    Raises:
+        DamagedInput: the file ends early.
+    """
+    from ...loaders import ItemError, read_dialogues
+    from ...reasoning.filtering import check_turns
+
+    def sound() -> Iterator[Dialogue]:
+        for row in read_dialogues(path, strict=strict):
+            if isinstance(row, ItemError) and row.damage:
+                raise DamagedInput(
+                    f"{path} ends early, at record {row.line:,} ({row.reason}), so nothing is written; get the whole file"
+                )
+            if isinstance(row, ItemError):
+                tally.fault(row.line, row.reason)
+                continue
+            try:
+                check_turns(row.turns)
+            except InputError as error:
+                if strict:
+                    raise InputError(f"{path}:{row.line}: {error}") from error
+                tally.fault(row.line, str(error))
+            else:
+                yield row
+
+    rows = sound()
+    while batch := list(islice(rows, _BATCH)):
+        yield batch
+
+
+def _kept(batch: list[Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator[str]:
+    """Yield a line of JSON for each dialogue that is kept."""
+    from ..terminal.screen import json_text
+
+    for dialogue, matches in zip(batch, chosen.matches([dialogue.turns for dialogue in batch]), strict=True):
+        tally.read += 1
+        if matches:
+            tally.kept += 1
+            tally.triples += len(matches)
+            yield json_text({**dialogue.record, "triples": [match_row(match) for match in matches]}) + "\n"
+
+
+def match_row(match: Match) -> dict[str, Any]:
+    """One triple: the two turns, the assertion, and what the earlier and the later turn say for its two ends."""
+    from ..schema import assertion_row
+
+    texts = {"source_text": match.earlier.text, "target_text": match.later.text}
+    row = assertion_row(match.assertion)
+    head, tail = row.pop("head"), row.pop("tail")  # in these files the texts have the short names
+    ends = {"head": row.pop("head_text"), "relation": row.pop("relation"), "tail": row.pop("tail_text")}
+    uris = {"weight": row.pop("weight"), "head_uri": head, "tail_uri": tail}
+    return {"turns": [match.turn, match.turn + 1], **ends, **uris, **row, **texts}
+
+
+def _total(file: str, watched: bool) -> int | None:
+    """The number of dialogues, where somebody watches and the file can be read twice."""
+    if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
+        return None
+    from ...loaders import read_dialogues
+
+    return sum(1 for _ in read_dialogues(file)) or None
+
+
+def _report(tally: Tally, seconds: float, signature: str, output: Path | None, json: bool, quiet: bool) -> None:
+    """The summary: JSON on stdout, or a table on stderr, where it does not mix with the dialogues."""
+    from ..terminal.screen import note, print_json, show, table
+    from ..terminal.text import count, duration
+
+    row = tally.row(seconds, signature)
+    if json:
+        print_json(row)
+        return
+    if tally.errors:
+        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
+        note(f"no dialogue{shown}:")
+        for fault in tally.faults:
+            note(f"  {fault}")
+    if quiet:
+        return
+    sys.stdout.flush()
+    share = row["share"]
+    cells = (
+        tally.read, tally.kept,
+        f"{share['value']:.1%}" if share else "", f"{share['low']:.1%} to {share['high']:.1%}" if share else "",
+        tally.triples, f"{row['triples_per_dialogue']:.1f}" if tally.kept else "", tally.errors, duration(seconds),
+    )  # fmt: skip
+    columns = (">read", ">kept", ">share", ">95% interval", ">triples", ">a dialogue kept", ">errors", ">time")
+    show(table(columns, [cells]), sys.stderr)
+    note(f"signature {signature}")
+    if output is not None:
+        note(f"written to {output}")

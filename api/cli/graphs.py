@@ -1,0 +1,240 @@
+"""Commands about a whole graph: ``info`` says what it holds, ``index`` builds its index, ``check`` looks for damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ...graph.errors import InputError
+from ..opening import Address, open_indexed, open_store, readable
+from ..terminal.output import check_output
+from ..terminal.progress import Meter
+from .options import Database, GraphArgument, Json, Param, Password, Quiet, User
+
+if TYPE_CHECKING:
+    from ...graph.index import IndexGraph
+    from ...graph.model import GraphCounts, Manifest
+    from ...graph.protocol import KnowledgeGraph
+
+
+def info(
+    graph: GraphArgument, json: Json = False, user: User = None, password: Password = None, database: Database = None
+) -> None:
+    """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
+    from ...graph.index import index_homes
+    from ..schema import counts_row, load_row
+    from ..terminal.screen import note, print_json
+
+    with open_store(Address(graph, user, password, database)) as store:
+        counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
+        url, folders = store.url, [home / manifest.digest for home in index_homes(store)]
+    index = next(({"path": str(folder), "bytes": _bytes(folder)} for folder in folders if folder.is_dir()), None)
+    if json:
+        loads = [load_row(entry) for entry in manifest.loads]
+        told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **counts_row(counts), "loads": loads, "index": index}
+        print_json({**told, "unfinished": unfinished})
+    else:
+        _show(url, counts, manifest, index)
+        for name in unfinished:
+            note(_half_loaded(url, name))
+
+
+def _half_loaded(url: str, name: str) -> str:
+    """What an unfinished load means and how to go on."""
+    if "://" in url:
+        return (
+            f"{name}: this load is running at the moment or was broken off, and a part of its rows is in the graph; "
+            "if it is not running, run it again: that adds the rest, and nothing is stored twice"
+        )
+    return f"{name}: this load was killed and left nothing in the graph; run it again"
+
+
+def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, Any] | None) -> None:
+    from ..terminal.screen import facts, show, table
+    from ..terminal.text import size
+
+    where = "none yet; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
+    sizes = [(name, getattr(counts, name)) for name in ("concepts", "events", "assertions")]
+    show(facts([("graph", url), ("digest", manifest.digest), *sizes, ("index", where)]))
+    if manifest.loads:
+        rows = [
+            (
+                entry.loader,
+                entry.file,
+                _options(entry.options),
+                entry.read,
+                entry.kept,
+                entry.read - entry.kept,
+                entry.sha256[:12],
+            )
+            for entry in manifest.loads
+        ]
+        print()
+        show(table(("loaded", "file", "options", ">read", ">kept", ">left out", "sha256"), rows))
+    if counts.relations:
+        print()
+        show(table(("relation", ">assertions"), counts.relations.items()))
+
+
+def _options(options: dict[str, Any]) -> str:
+    """What a load was asked for, apart from defaults that say nothing."""
+    shown = {name: value for name, value in sorted(options.items()) if value not in (None, False, 0, 0.0, [], {})}
+    return " ".join(
+        f"{name}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}" for name, value in shown.items()
+    )
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def index(
+    graph: GraphArgument,
+    vectors: Annotated[
+        str | None, typer.Option(metavar="NUMBERBATCH", show_default=False, help="Also align the word vectors of this text file.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Build a graph's index; one that is up to date stays as it is."""
+    from ..terminal.screen import facts, print_json, show
+    from ..terminal.text import size
+
+    if vectors is not None:
+        readable(vectors)
+    with open_indexed(Address(graph, user, password, database), quiet=quiet) as built:
+        row: dict[str, Any] = {"graph": built.url, "digest": built.manifest().digest, "index": str(built.directory)}
+        if vectors is not None:
+            row["vectors"] = _align(vectors, built, quiet)
+        row["bytes"] = _bytes(built.directory)
+    if json:
+        print_json(row)
+        return
+    told: list[tuple[str, object]] = [(name, row[name]) for name in ("graph", "digest", "index")]
+    if vectors is not None:
+        found = row["vectors"]
+        sizes = f"{found['found']:,} of {found['concepts']:,} concepts, {found['dimensions']:,} numbers each"
+        told += [("vectors", sizes), ("in", found["path"])]
+    show(facts([*told, ("size", size(row["bytes"]))]))
+
+
+def check(
+    graph: GraphArgument,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Check a graph and its index for damage: exit status 0 when all is sound, 2 when not.
+
+    Reads everything: the database file against its checksums, all assertions against the manifest, the index against its header.
+    """
+    from dataclasses import asdict
+
+    from ...graph.check import check_graph
+    from ..terminal.screen import note, print_json, show, table
+
+    with Meter(graph, noun="assertions", unit="assertions", quiet=quiet) as meter:
+        checked = check_graph(graph, progress=meter.add, user=user, password=password, database=database)
+    if json:
+        parts = [{**asdict(part), "sound": part.problem is None} for part in checked.parts]
+        facts = {"graph": checked.url, "sound": checked.sound, "digest": checked.digest, "assertions": checked.assertions}
+        print_json({**facts, "parts": parts})
+    else:
+        rows = [(part.name, "sound" if part.problem is None else "DAMAGED", part.place) for part in checked.parts]
+        show(table(("part", "state", "place"), rows))
+        for part in checked.parts:
+            for sentence in filter(None, (part.problem, part.note)):
+                note(sentence)
+    if not checked.sound:
+        raise typer.Exit(2)
+
+
+def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
+    """Lay the vectors of a Numberbatch file beside the index, in the order of its nodes, and say how many there were."""
+    from ...loaders import build_vectors, open_vectors
+
+    folder = index.directory / "vectors"
+    uris = index.uris()
+    with Meter(vectors, noun="vectors", quiet=quiet) as meter:
+        report = build_vectors(vectors, uris, folder, progress=meter.add).report
+    built = open_vectors(folder)
+    return {
+        "path": str(folder),
+        "concepts": len(uris),
+        "found": int(built.present.sum()),
+        "dimensions": built.dimensions,
+        "read": report.read,
+        "rejected": sum(report.rejected.values()),
+    }
+
+
+# The command ``export``: a graph, or what a query finds in it, to files that other programs read.
+
+_RDF_FORMATS = ("turtle", "nt", "xml")
+
+
+def export(
+    graph: GraphArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="A file; for csv-import a folder.")],
+    format: Annotated[
+        Literal["csv-import", "jsonl", "turtle", "nt", "xml"] | None,
+        typer.Option(show_default="jsonl, with --query turtle", help="csv-import is for neo4j-admin; turtle, nt, xml are RDF."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY|FILE|NAME", show_default=False, help="Write what this Cypher query finds instead, as RDF."),
+    ] = None,
+    param: Param = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="With --query: at most so many rows.")] = 1_000_000,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="With --query: stop it after this time.")] = 300.0,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Write a graph, or a query's result, to files that other programs read."""
+    from ..terminal.screen import note, print_json
+    from ..terminal.text import plural
+    from .cypher import prepare
+
+    chosen = format or ("jsonl" if query is None else "turtle")
+    if query is not None and chosen not in _RDF_FORMATS:
+        raise InputError(f"a query's result is written as RDF; --format {chosen} is for whole graphs")
+    if query is None and param:
+        raise InputError("--param goes with --query; a whole graph has no parameters")
+    prepared = None if query is None else prepare(query, param or ())
+    if chosen != "csv-import":
+        check_output(out)
+    truncated = False
+    with open_store(Address(graph, user, password, database)) as store:
+        if prepared is None:
+            written = _write_graph(store, out, chosen)
+        else:
+            from ...loaders import write_result_rdf
+
+            result = store.run(*prepared, limit=limit, timeout=timeout)
+            written, truncated = write_result_rdf(result, out, chosen), result.truncated
+    if json:
+        print_json({"path": str(out), "format": chosen, "written": written, "truncated": truncated})
+    else:
+        print(f"{plural(written, 'assertion' if query is None else 'row')} written to {out}")
+    if truncated:
+        note(f"the query found more than {plural(limit, 'row')}; --limit asks for more")
+
+
+def _write_graph(graph: KnowledgeGraph, out: Path, format: str) -> int:
+    """Write the whole graph and return the number of assertions."""
+    if format in _RDF_FORMATS:
+        from ...loaders import write_rdf
+
+        return write_rdf(graph.assertions(), out, format)
+    from ...graph.export import export_csv_import, export_jsonl
+
+    return export_jsonl(graph, out) if format == "jsonl" else export_csv_import(graph, out)

@@ -1,0 +1,328 @@
+"""The command ``load``: official files into a graph, with a bar by bytes read and a report of what became of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..opening import Address, open_store, readable
+from ..terminal.progress import Meter, Watch
+from .options import Database, Group, Json, Password, Quiet, Strict, User
+
+if TYPE_CHECKING:
+    from ...graph.model import Assertion, LoadCounts
+    from ...loaders.reader import Reader
+
+_SHOWN_REJECTS = 10
+_OPEN_FILES = 64  # of more than these, the others are opened again when it is their turn
+
+load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; several loads add up.")
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE", show_default=False, help="Plain or gzip; - reads standard input.")]
+Into = Annotated[
+    str,
+    typer.Option(
+        "--into", metavar="GRAPH", show_default=False, help="A path (made when it is missing), or a neo4j:// or bolt:// URL."
+    ),
+]
+
+
+@load.command()
+def conceptnet(
+    files: Files,
+    into: Into,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CODE", show_default="en", help="Keep assertions with both ends in these; repeatable; 'all' keeps all."
+        ),
+    ] = None,
+    relation: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", show_default="all", help="Keep only this relation; repeatable.")
+    ] = None,
+    min_weight: Annotated[float, typer.Option(metavar="W", help="Keep only assertions of at least this weight.")] = 0.0,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", show_default="all", help="Keep only this dataset, e.g. /d/wordnet/3.1; repeatable."),
+    ] = None,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
+    from ...graph.relations import check_known
+
+    check_known(relation or ())
+    languages = None if language and "all" in language else tuple(language or ("en",))
+
+    def reader(path: str) -> Reader[Assertion]:
+        from ...loaders import read_conceptnet
+
+        return read_conceptnet(
+            path,
+            languages=languages,
+            relations=relation or None,
+            min_weight=min_weight,
+            datasets=dataset or None,
+            strict=strict,
+        )
+
+    _load(files, reader, Address(into, user, password, database), quiet, json)
+
+
+@load.command()
+def atomic2020(
+    files: Files,
+    into: Into,
+    keep_none: Annotated[bool, typer.Option("--keep-none", help="Keep rows whose tail is 'none'.")] = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load ATOMIC-2020 rows (head, relation, tail, separated by tabs)."""
+
+    def reader(path: str) -> Reader[Assertion]:
+        from ...loaders import read_atomic
+
+        return read_atomic(path, keep_none=keep_none, strict=strict)
+
+    _load(files, reader, Address(into, user, password, database), quiet, json)
+
+
+@load.command()
+def rdf(
+    files: Files,
+    into: Into,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="JSON or TOML: predicate IRI -> relation, an empty one to leave it out."
+        ),
+    ] = None,
+    format: Annotated[
+        Literal["turtle", "nt", "xml"] | None,
+        typer.Option(show_default="by the file's ending", help="How the files are written."),
+    ] = None,
+    language: Annotated[str, typer.Option(metavar="CODE", help="Of texts that name none; preferred among labels.")] = "en",
+    literals: Annotated[
+        bool, typer.Option("--literals", help="Keep literal objects, as the concepts that their texts name.")
+    ] = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load RDF: Turtle, N-Triples or RDF/XML."""
+
+    def reader(path: str) -> Reader[Assertion]:
+        from ...loaders import read_rdf
+
+        return read_rdf(path, format=format, mapping=mapping, language=language, literals=literals, strict=strict)
+
+    if mapping is not None:
+        readable(mapping)
+    _load(files, reader, Address(into, user, password, database), quiet, json)
+
+
+def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:
+    """Load every file into one graph and print what became of the rows.
+
+    All files are checked, up to the first row that is kept, before the graph is opened: a wrong or damaged one changes nothing.
+    """
+    from ...graph.errors import InputError
+
+    for path in files:
+        readable(path)
+    if files.count("-") > 1:
+        raise InputError("standard input (-) can be read once; give it once")
+    results: list[dict[str, Any]] = []
+    with ExitStack() as stack:
+        try:
+            readers: list[Reader[Assertion] | None] = []
+            for path in files:
+                reader = _begin(path, open_reader, quiet)
+                if len(readers) < _OPEN_FILES or path == "-":
+                    readers.append(stack.enter_context(reader))
+                else:
+                    reader.close()
+                    readers.append(None)
+            with open_store(into, create=True) as graph:
+                for path, begun in zip(files, readers, strict=True):
+                    with (
+                        begun or open_reader(path) as reader,
+                        Meter(path, reader.bytes_total, watch=_watch(reader), quiet=quiet) as meter,
+                    ):
+                        counts = graph.load(reader, entry=reader.entry, name=f"{reader.loader} {path}")
+                        results.append(_result(path, reader, counts, meter.seconds))
+                summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
+        except KeyboardInterrupt:
+            _tell_how_to_go_on(into.url)
+            raise
+    if json:
+        from ..terminal.screen import print_json
+
+        print_json({**summary, "files": results})
+    else:
+        _show(results, summary)
+
+
+def _begin(path: str, open_reader: Callable[[str], Reader[Assertion]], quiet: bool) -> Reader[Assertion]:
+    """Open a file, check that it is whole and read up to the first row that is kept."""
+    reader = open_reader(path)
+    try:
+        with Meter(f"checking {path}", reader.bytes_total, noun="bytes", watch=_check_watch(reader), quiet=quiet):
+            reader.begin()
+    except BaseException:
+        reader.close()
+        raise
+    return reader
+
+
+def _tell_how_to_go_on(url: str) -> None:
+    """Say after an interrupt what the graph holds now and what to do."""
+    from ..terminal.screen import note
+
+    if "://" in url:
+        told = f"stopped; {url} holds the rows that were sent so far, and running the same command again adds the rest"
+    else:
+        told = f"stopped; the file that was being loaded left nothing in {url}, and running the same command again loads it"
+    note(f"{told} (nothing is stored twice)")
+
+
+def _check_watch(reader: Reader[Assertion]) -> Watch:
+    """Bytes that were looked at, while a compressed file is checked or read up to its first row."""
+
+    def watch() -> tuple[int, float, float | None]:
+        checked = max(reader.source.bytes_checked, reader.bytes_read)
+        return checked, checked, reader.bytes_total
+
+    return watch
+
+
+def _watch(reader: Reader[Assertion]) -> Watch:
+    return lambda: (reader.report.read, reader.bytes_read, reader.bytes_total)
+
+
+def _result(path: str, reader: Reader[Assertion], counts: LoadCounts, seconds: float) -> dict[str, Any]:
+    report = reader.report
+    return {
+        "file": path,
+        "read": report.read,
+        "kept": report.kept,
+        "new": counts.new,
+        "duplicate": counts.duplicate,
+        "dropped": dict(sorted(report.dropped.items())),
+        "rejected": dict(sorted(report.rejected.items())),
+        "rejects": [reject._asdict() for reject in report.rejects[:_SHOWN_REJECTS]],
+        "seconds": round(seconds, 3),
+    }
+
+
+def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
+    """Print the report of a load as tables."""
+    from ..terminal.screen import facts, note, show, table
+    from ..terminal.text import count, duration
+
+    rows = [
+        (r["file"], r["read"], r["kept"], sum(r["dropped"].values()), sum(r["rejected"].values()), r["new"], r["duplicate"],
+         duration(r["seconds"]))
+        for r in results
+    ]  # fmt: skip
+    show(table(("file", ">read", ">kept", ">dropped", ">rejected", ">new", ">duplicate", ">time"), rows))
+    for kind in ("dropped", "rejected"):
+        reasons = [(r["file"], reason, number) for r in results for reason, number in r[kind].items() if number]
+        if reasons:
+            print()
+            show(table(("file", kind, ">rows"), reasons))
+    rejects = [reject for result in results for reject in result["rejects"]][:_SHOWN_REJECTS]
+    if rejects:
+        total = sum(sum(result["rejected"].values()) for result in results)
+        note(f"rejected lines{'' if total == len(rejects) else f', the first {len(rejects)} of {count(total)}'}:")
+        for reject in rejects:
+            place = f"{reject['file']}:{reject['line']}" if reject["line"] else reject["file"]
+            note(f"  {place}: {reject['reason']}: {reject['excerpt']}")
+    print()
+    show(facts([("graph", summary["graph"]), ("assertions", summary["assertions"]), ("digest", summary["digest"])]))
+
+
+# The commands ``fetch`` and ``sources``: the official files, where they come from, and how to get them.
+
+
+def fetch(
+    name: Annotated[Literal["conceptnet", "atomic2020", "numberbatch"], typer.Argument(show_default=False, help="Which files.")],
+    directory: Annotated[
+        Path, typer.Option("--directory", metavar="FOLDER", help="Where to put them; made when missing.")
+    ] = Path(),
+    mirror: Annotated[
+        str | None, typer.Option(metavar="URL", show_default=False, help="Look for the file here instead: URL/FILE.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Download official files; one that was cut off goes on where it ended, and checksums are verified where they are known."""
+    from ...loaders import fetch as download
+    from ...loaders import find_source
+    from ...loaders.download import verified
+    from ..terminal.screen import note, print_json
+
+    with Meter(name, noun="bytes", quiet=quiet) as meter:
+
+        def progress(done: int, total: int | None) -> None:
+            meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
+
+        files = download(name, directory, progress=progress, base_url=mirror)
+    known, sha256 = verified(name, directory)
+    file = find_source(name).file
+    if not known:
+        note(
+            f"not verified: nobody publishes a checksum of {file}; this one has the sha256 {sha256}, to compare with another copy"
+        )
+    elif not quiet:
+        note(f"verified: {file} has the sha256 {sha256}")
+    if json:
+        print_json([str(path) for path in files])
+    else:
+        for path in files:
+            print(path)
+
+
+def sources(json: Json = False) -> None:
+    """List the official files: address, size, licence."""
+    from dataclasses import asdict
+
+    from ...loaders import all_sources
+    from ..terminal.screen import facts, print_json, show
+    from ..terminal.text import size
+
+    known = all_sources().values()
+    if json:
+        print_json(asdict(source) for source in known)
+        return
+    for number, source in enumerate(known):
+        if number:
+            print()
+        show(
+            facts(
+                [
+                    ("url", source.url),
+                    ("size", "not published" if source.size is None else size(source.size)),
+                    ("sha256", source.sha256 or "not published"),
+                    ("licence", source.licence),
+                    ("homepage", source.homepage),
+                    ("cite", source.citation),
+                ],
+                title=f"{source.name}: {source.title}",
+            )
+        )

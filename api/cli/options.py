@@ -1,0 +1,203 @@
+"""The arguments and options that several commands share, so that each means, and is called, the same everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ...graph.errors import InputError, TacitError
+from ..opening import Address, Options
+from ..opening import Engine as Engine
+from ..opening import open_metrics as open_metrics
+from ..opening import open_reasoner as open_reasoner
+
+
+class Group(TyperGroup):
+    """A command that has commands."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The ``--help`` flag, with a default: without one typer imports pydantic, 0.1 s, to find out that no flag is no flag."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
+
+class Dtype(Enum):
+    """The numbers that a model works with."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
+GraphArgument = Annotated[
+    str, typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://.")
+]
+GraphNeeded = Annotated[
+    str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
+]
+Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
+ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Strict = Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be read.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")]
+Password = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", show_default=False, help="Server: password; better set NEO4J_PASSWORD, others may see commands."
+    ),
+]
+Database = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: database [env NEO4J_DATABASE].")]
+Language = Annotated[str, typer.Option(metavar="CODE", help="Language of the texts.")]
+Relations = Annotated[
+    list[str] | None, typer.Option("--relation", metavar="NAME", show_default=False, help="Only this relation; repeatable.")
+]
+Param = Annotated[
+    list[str] | None,
+    typer.Option("--param", "-p", metavar="NAME=VALUE", show_default=False, help="A $parameter: JSON, else text; repeatable."),
+]
+EngineOption = Annotated[
+    Engine,
+    typer.Option(
+        "--engine", help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept."
+    ),
+]
+
+
+# The options of the command line that name metrics and their options.
+
+GraphOption = Annotated[
+    str | None,
+    typer.Option(
+        "--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL; most metrics need it."
+    ),
+]
+
+
+def complete_metrics(incomplete: str) -> list[str]:
+    """Names of metrics for the shell: what may follow the last comma of what was typed."""
+    from ...reasoning.registry import METRIC_REGISTRY
+
+    before, comma, begun = incomplete.rpartition(",")
+    return [
+        f"{before}{comma}{name}" for name in METRIC_REGISTRY.names() if name.startswith(begun) and name not in before.split(",")
+    ]
+
+
+def complete_options(incomplete: str) -> list[str]:
+    """``METRIC.NAME=`` for the shell."""
+    from ...reasoning.registry import METRIC_REGISTRY
+    from ...reasoning.registry import metric_options as known_options
+
+    metric, dot, _ = incomplete.partition(".")
+    if not dot:
+        return [f"{name}." for name in METRIC_REGISTRY.names() if name.startswith(metric)]
+    try:
+        return [text for name in known_options(metric) if (text := f"{metric}.{name}=").startswith(incomplete)]
+    except TacitError:
+        return []
+
+
+def _metrics_option(otherwise: str) -> Any:
+    """The option that names metrics, the same on every command: ``--metrics a,b``, or ``-m a -m b``."""
+    return typer.Option(
+        "--metrics", "-m", metavar="NAME,...", show_default=False, autocompletion=complete_metrics,
+        help=f"Metrics, separated by commas or repeated; tacit metrics lists them{otherwise}.",
+    )  # fmt: skip
+
+
+Metrics = Annotated[list[str] | None, _metrics_option(". Default: grounding")]
+MetricsNeeded = Annotated[list[str], _metrics_option("")]
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="METRIC.NAME=VALUE",
+        show_default=False,
+        help="An option of a metric: JSON, else text; repeatable.",
+        autocompletion=complete_options,
+    ),
+]
+Pipeline = Annotated[
+    str | None,
+    typer.Option("--pipeline", metavar="NAME", show_default="tacit's own", help="A spaCy pipeline's name or folder."),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        "--batch-size", metavar="N", min=1, show_default="by metric, 256 or 1,024",
+        help="Items scored together; changes the speed alone.",
+    ),
+]  # fmt: skip
+
+
+def metric_names(named: Sequence[str] | None) -> list[str]:
+    """Return the metrics in ``named``, each of which may hold several separated by commas; ``grounding`` when nothing is given.
+
+    Raises:
+        InputError: there is none, one is unknown, or one is named twice.
+        PluginError: one is a plugin's, and cannot be used.
+    """
+    from ...reasoning.registry import METRIC_REGISTRY, metric_kind
+
+    names = [name.strip() for text in (named or ["grounding"]) for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"--metrics names none; choose from {', '.join(METRIC_REGISTRY.names())}")
+    for name in names:
+        metric_kind(name)
+        if names.count(name) > 1:
+            raise InputError(f"--metrics names {name} twice; name it once")
+    return names
+
+
+def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: str | None) -> Options:
+    """Return the options of each metric from ``METRIC.NAME=VALUE`` texts; ``pipeline`` goes to those that take one.
+
+    Raises:
+        InputError: a text has another form, names a metric that is not asked for or an option that it does not have, or the
+            value has another type than the option takes or is out of its range.
+    """
+    from ...reasoning.registry import check_option, metric_kind
+    from ...reasoning.registry import metric_options as known_options
+
+    options: Options = {name: {} for name in names}
+    for text in given or ():
+        place, equals, value = text.partition("=")
+        metric, dot, option = place.strip().partition(".")
+        if not equals or not dot or not option:
+            raise InputError(f"--option {text} is not METRIC.NAME=VALUE, e.g. grounding.max_hops=3")
+        if metric not in options:
+            raise InputError(f"--option {text} is for the metric {metric!r}, which is not asked for")
+        known = known_options(metric)
+        if option not in known:
+            raise InputError(f"the metric {metric} has no option {option!r}; it has {', '.join(known) or 'none'}")
+        meant = _value(value)
+        if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
+            kind = metric_kind(metric)
+            check_option(metric, option, meant, kind.maker(), kind.ranges.get(option))
+        options[metric][option] = meant
+    if pipeline is not None:
+        for name in names:
+            if "pipeline" in known_options(name):
+                options[name].setdefault("pipeline", pipeline)
+    return options
+
+
+def _value(text: str) -> Any:
+    """A number, truth value, null or list as JSON has it, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def address_of(graph: str | None, user: str | None, password: str | None, database: str | None) -> Address | None:
+    """Return where the graph is, None when none is named."""
+    return None if graph is None else Address(graph, user, password, database)

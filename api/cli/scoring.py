@@ -1,0 +1,348 @@
+"""The command ``score``: the responses of a dialogue file through one or more metrics, in input order, here or on a cluster.
+
+A line that holds no item, or an item that cannot be scored, gives an output line with ``error`` in its place; the others go on.
+What goes to a terminal or a pipe streams; what goes from a file to a file is scored in shards, so that it can be resumed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...graph.errors import DamagedInput, InputError
+from ..opening import readable
+from ..scoring import LINES
+from ..terminal.output import check_output, lines_to
+from ..terminal.text import visible
+from .options import (
+    BatchSize,
+    Database,
+    Engine,
+    GraphOption,
+    Metrics,
+    OptionOption,
+    Password,
+    Pipeline,
+    Quiet,
+    User,
+    address_of,
+    metric_names,
+    metric_options,
+)
+
+if TYPE_CHECKING:
+    from ...reasoning.scorer import ItemScores
+    from ..scoring.plan import Observe, Plan
+    from ..scoring.rows import Form
+    from ..scoring.running import Done
+
+
+class RunEngine(Enum):
+    """What answers a concept query, or where that happens."""
+
+    AUTO = "auto"
+    STORE = "store"
+    INDEX = "index"
+    RAY = "ray"
+
+
+class Format(Enum):
+    """How rows are written to a file."""
+
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+def score(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
+    ],
+    graph: GraphOption = None,
+    metrics: Metrics = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Give the evidence; on a terminal in words.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", show_default="by the output's name", help="Of the output: .parquet, else JSON lines."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run into the same output was cut short.")] = False,
+    batch_size: BatchSize = None,
+    shard_lines: Annotated[int, typer.Option(metavar="N", min=1, help="Lines that are kept, for --resume, together.")] = LINES,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", show_default=False, help="Write a report too: one page, worst and best explained."
+        ),
+    ] = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    engine: Annotated[
+        RunEngine,
+        typer.Option(
+            "--engine",
+            help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept; "
+            "ray: as auto, in the workers of a Ray cluster.",
+        ),
+    ] = RunEngine.AUTO,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", show_default="one of this machine", help="With --engine ray: the cluster, or auto."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: how many score at a time."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no item.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines, also on a terminal.")] = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Score the responses of a dialogue file, one JSON line each.
+
+    FILE holds {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
+    list, CSV or Parquet; of turns, every one from the second on is scored against what came before, of messages the assistant's.
+    Lines come out in the same order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile
+    is the share of true responses of a reference with this score or less, null without a reference.
+    A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
+    """
+    from ..report.collecting import Reporting
+    from ..scoring.plan import Plan
+    from ..scoring.rows import Form
+    from ..scoring.running import Cluster, score_file
+    from ..terminal.screen import note
+
+    if text and json:
+        raise InputError("--text and --json exclude each other; give one of them")
+    names = metric_names(metrics)
+    options = metric_options(option, names, pipeline)
+    readable(file)
+    target = None if output is None else check_output(output, file)
+    written = _form(output, form, text or json)
+    where = address_of(graph, user, password, database)
+    asked = Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value)
+    observers: list[Observe] = []
+    report = None if html is None else Reporting(html, names, file, output)
+    seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
+    if report is not None and seen:
+        observers.append(report.collected.add)
+    sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
+    _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
+    if target is not None and (sharded or written is Form.PARQUET):
+        done = score_file(
+            file,
+            target,
+            where,
+            names,
+            options=options,
+            engine=asked,
+            explain=explain,
+            form=written,
+            strict=strict,
+            resume=resume,
+            batch_size=batch_size,
+            shard_lines=shard_lines,
+            cluster=Cluster(address, workers) if engine is RunEngine.RAY else None,
+            observers=observers,
+            progress=not quiet,
+            tell=note,
+        )
+    else:
+        words = text or (explain and not json and output is None and sys.stdout.isatty())
+        plan = Plan(
+            file, tuple(names), options, where, asked, explain or words, explain, strict, batch_size, shard_lines, written
+        )
+        done = _stream(plan, output, words, observers, quiet)
+    _report(done, output, quiet)
+    if done.damage is not None:
+        raise DamagedInput(
+            f"{file} ends early, at record {done.damage.line:,} ({done.damage.error}): only what comes before that was scored; "
+            "get the whole file, and score from a file into a file (--output) to keep what was scored"
+        )
+    if report is not None and done.tally.scored:
+        if not seen and target is not None:
+            report.read(done.plan, target, quiet=quiet)
+        report.finish(done.plan, done.signatures, quiet=quiet)
+    if done.tally.errors and not done.tally.scored:
+        raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")
+
+
+def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
+    """Score to stdout, a pipe or a file, row by row."""
+    from ...loaders import read_items
+    from ..scoring.rows import json_line
+    from ..scoring.running import Done, total_items
+    from ..scoring.statistics import Tally
+    from ..terminal.progress import Meter
+    from ..terminal.screen import note
+    from ..terminal.text import plural
+
+    tally = Tally()
+    damage = None
+    watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
+    items = read_items(plan.file, strict=plan.strict)
+    try:
+        with (
+            plan.open(quiet=quiet) as reasoner,
+            lines_to(output, apart_from=plan.file) as write,
+            Meter("scoring", total_items(plan.file, watched), unit="items", noun="items", quiet=not watched) as meter,
+        ):
+            for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
+                write(in_words(row, first=not tally.rows) if words else json_line(row, plan.shown))
+                tally.add(row)
+                meter.add(1)
+                for tell in observers:
+                    tell(row)
+                if row.damage:
+                    damage = row
+            return Done(plan, tally, tally.rows, meter.seconds, reasoner.signatures, damage)
+    except KeyboardInterrupt:
+        note(f"stopped after {plural(tally.rows, 'row')}; only a run from a file into a file (--output) keeps them for --resume")
+        raise
+
+
+def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
+    """How rows are written: as asked, else as the output's name says.
+
+    Raises:
+        InputError: Parquet is asked for without a file, or with what is for printing.
+    """
+    from ..scoring.rows import Form
+
+    if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
+        if output is None or printed or (output.exists() and not output.is_file()):
+            raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
+        return Form.PARQUET
+    return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
+
+
+def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
+    """Whether a cluster scores.
+
+    Raises:
+        InputError: it does not, and an option is for one.
+    """
+    if engine is not RunEngine.RAY and (address is not None or workers is not None):
+        raise InputError(
+            f"{'--address' if address is not None else '--workers'} is for a cluster; add --engine ray, or leave it out"
+        )
+    return engine is RunEngine.RAY
+
+
+def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
+    """Check that shards can be kept where that is asked for.
+
+    Raises:
+        InputError: they cannot.
+    """
+    if (resume or cluster) and not sharded:
+        asked = "--resume" if resume else "--engine ray"
+        where = "standard input" if file == "-" else "standard output" if output is None else "such an output"
+        raise InputError(f"{asked} scores a file into a file of rows, not {where}; name both as files, without --text")
+
+
+def _report(done: Done, output: Path | None, quiet: bool) -> None:
+    """The summary, on stderr so that it never mixes with the scores."""
+    from ...reasoning.metrics.baselines.references import NO_REFERENCE
+    from ...reasoning.reference import references_of
+    from ..terminal.screen import note, show, table
+    from ..terminal.text import count, duration, plural
+
+    tally = done.tally
+    if tally.errors:
+        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
+        note(f"not scored{shown}:")
+        for fault in tally.faults:
+            note(f"  {fault}")
+    if quiet:
+        return
+    sys.stdout.flush()
+    if done.fresh < tally.rows:
+        note(f"{count(tally.rows - done.fresh)} of {count(tally.rows)} rows were scored before")
+    rate = f"{done.fresh / max(done.seconds, 1e-9):,.0f}"
+    rows = [
+        (
+            name,
+            tally.judged.get(name, 0),
+            tally.not_judged(name),
+            tally.mean(name),
+            tally.mean_percentile(name),
+            tally.errors,
+            duration(done.seconds),
+            rate,
+        )
+        for name in done.plan.names
+    ]
+    columns = ("metric", ">n", ">not judged", ">mean", ">mean percentile", ">errors", ">time", ">items/s")
+    show(table(columns, rows), sys.stderr)
+    alone = [name for name, reasons in tally.unjudged.items() if list(reasons) == [NO_REFERENCE] and not tally.judged.get(name)]
+    for name in alone:
+        note(f"{name} judged none: it compares with references, and no record has any; add reference or references to each")
+    for name, reasons in tally.unjudged.items():
+        if name not in alone:
+            said = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())
+            note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {said}")
+    for name, signature in done.signatures.items():
+        if tally.judged.get(name) and tally.mean_percentile(name) is None and references_of(name):
+            note(f"{name} has no percentiles: no reference is for this graph and options; tacit train reference makes one")
+        note(f"signature {signature}")
+    if output is not None:
+        note(f"written to {output}")
+
+
+# A scored item in words, with what each score rests on.
+
+_DEEPER = 4
+
+
+def in_words(row: ItemScores, *, first: bool = True) -> str:
+    """Return what was said, and below it each score with its reasons; on a terminal set in its width, with a little emphasis."""
+    lines = [_set(line, style) for line, style in _lines(row)]
+    return ("" if first else "\n") + "".join(lines)
+
+
+def _lines(row: ItemScores) -> Iterator[tuple[str, str]]:
+    """The lines with their styles."""
+    from ...reasoning.explanation import explain_pieces, explain_value
+
+    item = row.item
+    if item is None or row.fault is not None:
+        yield row.fault or "", "red"
+        return
+    yield str(item.id), "bold"
+    for turn in item.history:
+        yield f"    {turn}", "dim"
+    yield f"  > {item.response}", ""
+    for score in row.scores.values():
+        yield f"  {explain_value(score)}", "cyan"
+        for line in explain_pieces(score.evidence.pieces):
+            yield f"    {line}", ""
+
+
+def _set(line: str, style: str) -> str:
+    """``line`` as it is written: one line off a terminal, else wrapped between words, deeper from its second line on."""
+    line = visible(line)
+    if not sys.stdout.isatty():
+        return f"{line}\n"
+    from textwrap import wrap
+
+    from rich.text import Text
+
+    from ..terminal.screen import console
+
+    screen = console(sys.stdout)
+    indent = " " * (len(line) - len(line.lstrip()) + _DEEPER)
+    parts = wrap(line, screen.width - 1, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
+    with screen.capture() as captured:
+        for part in parts:
+            screen.print(Text(part, style), soft_wrap=True)
+    return captured.get()

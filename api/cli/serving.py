@@ -1,0 +1,159 @@
+"""The command ``serve``: the reasoner and its graph over HTTP, with the page at ``/``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...graph.errors import InputError, MissingExtra
+from ..opening import Address, open_engine
+from .options import (
+    Database,
+    Engine,
+    EngineOption,
+    GraphArgument,
+    Group,
+    Json,
+    Metrics,
+    OptionOption,
+    Password,
+    Pipeline,
+    User,
+    metric_names,
+    metric_options,
+)
+
+if TYPE_CHECKING:
+    from ...graph.protocol import KnowledgeGraph
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY = ("", "0.0.0.0", "::")
+
+
+def serve(
+    graph: GraphArgument,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Listen at this address.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Listen at this port; 0: any free one.")] = 8000,
+    metrics: Metrics = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    keys: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="Who may use it; tacit keys add makes it.")
+    ] = None,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--host-name",
+            metavar="NAME",
+            show_default=False,
+            help="A name by which others reach it; repeatable.",
+        ),
+    ] = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody who can reach the address use it.")] = False,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER", show_default=False, help="A limit, e.g. items=100; repeatable; docs/service.md lists them."
+        ),
+    ] = None,
+    log_text: Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")] = False,
+    engine: EngineOption = Engine.AUTO,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Serve scores, explanations and the graph over HTTP."""
+    if keys is None and host not in _LOOPBACK and not no_auth:
+        raise InputError(
+            f"others can reach this service at {host}; give their keys with --keys FILE, or let anybody use it with --no-auth"
+        )
+    if keys is not None and no_auth:
+        raise InputError("--keys and --no-auth cannot be given together; give one of them")
+    names = metric_names(metrics)
+    options = metric_options(option, names, pipeline)
+    try:
+        from ..server.app import create_app
+        from ..server.keys import Keys
+        from ..server.listening import bind
+        from ..server.listening import serve as listen
+        from ..server.service import Settings
+    except ImportError as error:
+        raise MissingExtra((error.name or "fastapi").partition(".")[0], "serve") from error
+    from ...reasoning import Reasoner
+    from ..terminal.screen import note
+
+    known = None if keys is None else Keys(keys)
+    settings = Settings.of(limit or (), log_text=log_text)
+    names_here = [*(host_name or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
+    with bind(host, port) as bound, open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
+        reasoner = Reasoner(opened, names, options=options)
+        app = create_app(reasoner, opened, settings=settings, keys=known, host_names=names_here, logging=not quiet)
+        _warm(opened)
+        if sys.stderr.isatty() and not quiet:
+            note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
+        listen(app, bound, settings, quiet=quiet)
+
+
+def _warm(graph: KnowledgeGraph) -> None:
+    """Ask what scores and explanations ask, so that the first request does not wait for compiled code to be loaded."""
+    from ...graph.open import index_of
+
+    index = index_of(graph)
+    known = [] if index is None else index.complete("", 2)
+    if len(known) == 2:
+        graph.hop_distances(known, known)
+        graph.paths(known[0], known[1], limit=1)
+        graph.neighbours(known[0])
+
+
+# The commands ``keys add``, ``keys list`` and ``keys remove``: who may ask a service, in a file that holds no key.
+
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The file of keys.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Whose key it is, or its id.")]
+
+keys = typer.Typer(cls=Group, help="Manage the keys of a service.", rich_markup_mode=None)
+
+
+@keys.command()
+def add(file: File, name: Name) -> None:
+    """Make a key and print it, once: the file holds only its hash."""
+    from ..server.keys import editing_keys, new_key
+    from ..terminal.screen import note
+
+    key, entry = new_key(name)
+    with editing_keys(file, create=True) as entries:
+        entries.append(entry)
+    print(key)
+    note(f"the key of {entry.name}; keep it, since it cannot be shown again, and {file} holds only its hash")
+
+
+@keys.command("list")
+def list_keys(file: File, json: Json = False) -> None:
+    """List whose keys a file holds."""
+    from ..server.keys import read_keys
+    from ..terminal.screen import print_json, show, table
+
+    entries = read_keys(file)
+    if json:
+        print_json({"id": entry.id, "name": entry.name} for entry in entries)
+    else:
+        show(table(("id", "name"), [(entry.id, entry.name) for entry in entries]))
+
+
+@keys.command()
+def remove(file: File, name: Name) -> None:
+    """Take a key away, by its id or by the name of its owner; a running service forgets it within a second or two."""
+    from ..server.keys import editing_keys
+    from ..terminal.screen import note
+    from ..terminal.text import plural
+
+    with editing_keys(file) as entries:
+        gone = [entry for entry in entries if name in (entry.id, entry.name)]
+        if not gone:
+            raise InputError(f"{file} holds no key of {name!r}; tacit keys list {file} shows them")
+        entries[:] = [entry for entry in entries if entry not in gone]
+    note(f"took away {plural(len(gone), 'key')} of {name}")

@@ -1,0 +1,3 @@
+"""The commands under ``tacit train``, one module each."""
+
+from __future__ import annotations

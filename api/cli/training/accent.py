@@ -1,0 +1,316 @@
+"""The command ``train accent``: a model that extracts event tuples, fine-tuned on those that people wrote down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ....graph.errors import InputError
+from ...opening import open_store, readable
+from ...terminal.progress import Meter, Stages, waiting
+from ..options import Database, Dtype, GraphArgument, Json, Password, Quiet, Strict, User, address_of
+from ..tuples import Making
+from .data import as_typed, check_distinct, name_of, say, sha256_of, tell_left_out
+
+if TYPE_CHECKING:
+    from ....reasoning.metrics.accent.scorers.registry import Opener
+
+
+def accent(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with human event tuples, plain or gzip."),
+    ],
+    model: Annotated[
+        str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="What to fine-tune, e.g. t5-base.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the model and its card go.")
+    ],
+    nones: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the answer None, a relation.")] = 5,
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the examples.")] = 50,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Examples a step.")] = 4,
+    rate: Annotated[float, typer.Option(metavar="X", help="AdamW's learning rate, falling to 0.")] = 5e-5,
+    max_length: Annotated[int, typer.Option(metavar="N", min=96, help="Tokens of a prompt that are read.")] = 512,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of examples, order and dropout; one seed, one model.")] = 42,
+    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train the extractor of the metric accent: a sequence-to-sequence model learns human event tuples."""
+    from ....loaders import read_event_tuples
+    from ...terminal.screen import facts, print_json, show
+
+    rows, data = [], []
+    check_distinct(files)
+    for file in files:
+        found = read_event_tuples(readable(file))
+        rows += found
+        tuples = sum(len(row.tuples) for row in found)
+        digest = sha256_of(file)
+        digest = f", sha256 `{digest}`" if digest else ""
+        data.append(f"`{Path(file).name}`, {len(found)} dialogues with {tuples} tuples{digest}")
+    from ....reasoning.training.accent import train_extractor
+
+    with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
+        trained = train_extractor(
+            rows, model, output, nones=nones, epochs=epochs, batch_size=batch_size, learning_rate=rate, max_length=max_length,
+            seed=seed, device=device, data=data,
+            command=as_typed("accent", [*files, "--model", model, "-o", str(output)], output),
+            progress=lambda done, total, _: meter.add(done - meter.number, total=total),
+        )  # fmt: skip
+    if json:
+        print_json({"output": str(output), **trained.to_dict()})
+        return
+    rows_shown = [
+        ("model", str(output)), ("card", str(output / "README.md")), ("fine-tuned from", trained.model),
+        ("examples", f"{trained.tuples} tuples, {trained.nones} None"), ("loss, last pass", trained.loss),
+        ("digest", trained.digest),
+    ]  # fmt: skip
+    show(facts(rows_shown))
+
+
+# The commands ``train retriever``, ``train comet`` and ``train kg-bert``: what ACCENT judges event tuples by, from a loaded
+# graph.
+
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="For the model and its card.")]
+Base = Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="What it begins as.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of all that is drawn; one seed, one model.")]
+Device = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Where it is trained.")]
+Epochs = Annotated[float, typer.Option(metavar="X", help="How often every triple is learnt from, where --steps does not say.")]
+Steps = Annotated[int | None, typer.Option(metavar="N", min=1, show_default=False, help="Batches to learn from.")]
+
+
+def retriever(
+    graph: GraphArgument,
+    output: Output,
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 2500,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=2, help="Triples of one relation in a batch.")] = 512,
+    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 1e-3,
+    parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes that each text is kept in.")] = 48,
+    pool: Annotated[int, typer.Option(metavar="N", min=1, help="Tails kept for each relation at most.")] = 20_000,
+    seed: Seed = 0,
+    encoder: Annotated[
+        str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Train the compact model that judges tails of events that a graph does not know."""
+    from ....reasoning.metrics.accent.events import RELATIONS
+    from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
+    from ....reasoning.models.encoder import DEFAULT_ENCODER
+    from ....reasoning.models.modelfile import check_folder, new_folder
+    from ....reasoning.training.card import licence_text, retriever_card
+    from ....reasoning.training.loop import checkpoints_of, forget
+    from ....reasoning.training.retriever import Recipe, train_retriever
+
+    recipe = Recipe(steps, batch_size, rate, parts, pool, seed)
+    recipe.check()
+    check_folder(output, FILE, "a tail retriever")
+    with _opened(graph, user, password, database, quiet, encoder) as (opener, making):
+        triples = opener.table.triples(RELATIONS)
+        making.done()
+
+        def vectors(texts: Any) -> Any:
+            opener.vectors.add(texts, lambda number: making.tell("embedding", number))
+            making.done()
+            return opener.vectors.known(texts)
+
+        name = (name_of(encoder) if encoder else DEFAULT_ENCODER, opener.encoder.signature)
+        facts = {"graph": opener.table.digest, "sources": opener.table.sources}
+        with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
+            model = train_retriever(
+                triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, checkpoints=checkpoints_of(output),
+                progress=lambda step, total, _: meter.reach(step, total),
+            )  # fmt: skip
+    data = to_bytes(model)
+    with new_folder(output) as fresh:
+        (fresh / "README.md").write_bytes(retriever_card(model, len(data)).encode())
+        (fresh / "LICENSE").write_bytes(licence_text("retriever").encode())
+        (fresh / FILE).write_bytes(data)
+    forget(output)
+    say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
+
+
+def comet(
+    graph: GraphArgument,
+    output: Output,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="What it begins as.")],
+    epochs: Epochs = 3.0,
+    steps: Steps = None,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Triples in a batch.")] = 32,
+    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 5e-5,
+    layers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, show_default="all", help="Top layers of a causal model that learn.")
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Numbers to work with.")] = Dtype.FLOAT32,
+    seed: Seed = 0,
+    checkpoint_every: Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")] = 500,
+    device: Device = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Train a COMET, which writes tails of events, on what a graph says; a run that died goes on when it is called again.
+
+    It begins as a sequence-to-sequence model, or as a causal one.
+    """
+    from ....reasoning.training.comet import train_comet
+
+    options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
+    train = partial(train_comet, layers=layers, half=dtype is Dtype.BFLOAT16)
+    _train(train, graph, output, model, options, device, json, quiet, (user, password, database))
+
+
+def kg_bert(
+    graph: GraphArgument,
+    output: Output,
+    model: Base,
+    epochs: Epochs = 3.0,
+    steps: Steps = None,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="True triples in a batch, each with a made-up one.")] = 32,
+    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 5e-5,
+    seed: Seed = 0,
+    checkpoint_every: Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")] = 500,
+    device: Device = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Train a KG-BERT, which tells true triples from made-up ones, on what a graph says."""
+    from ....reasoning.training.kgbert import train_kgbert
+
+    options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
+    _train(train_kgbert, graph, output, model, options, device, json, quiet, (user, password, database))
+
+
+def _train(
+    train: Any, graph: str, output: Path, model: str, options: tuple[Any, ...], device: str | None, json: bool, quiet: bool,
+    access: tuple[str | None, str | None, str | None],
+) -> None:  # fmt: skip
+    """Train a model of transformers on the triples of a graph's events."""
+    from ....reasoning.training.loop import Plan, check_output
+
+    epochs, steps, batch_size, rate, seed, checkpoint_every = options
+    if not epochs > 0:
+        raise InputError(f"{epochs:g} epochs make no sense; give a number above 0")
+    check_output(output)
+    with _opened(graph, *access, quiet, None) as (opener, making):
+        triples = sorted(set(opener.table.triples(opener.table.relations)))
+        digest = opener.table.digest
+        making.done()
+    planned = steps or max(1, round(epochs * len(triples) / batch_size))
+    plan = Plan(planned, batch_size, rate, seed, checkpoint_every)
+    plan.check()
+    with Meter("training", planned, unit="steps", noun="steps", quiet=quiet) as meter:
+
+        def progress(step: int, total: int, _: float) -> None:
+            meter.reach(step, total)
+
+        found = train(triples, model, output, plan, graph=digest, device=device, progress=progress)
+    say(output, json, {"graph": digest, "steps": planned, **found})
+
+
+@contextmanager
+def _opened(
+    graph: str, user: str | None, password: str | None, database: str | None, quiet: bool, encoder: str | None
+) -> Iterator[tuple[Opener, Making]]:
+    """Give what opens the parts of ACCENT over a graph, and what shows their making."""
+    from ....reasoning.metrics.accent.scorers.registry import Opener
+
+    address = address_of(graph, user, password, database)
+    assert address is not None
+    with open_store(address) as store, Making(quiet) as making:
+        yield Opener(store, encoder=encoder, progress=making.tell), making
+
+
+# The command ``train llm-probe``: what tells plausible tuples from others within a language model, from judged tuples.
+
+_SHOWN = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
+_NOUNS = {"reading": "tuples", "fitting": "layers"}
+
+
+def llm_probe(
+    judged: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="JUDGED...",
+            show_default=False,
+            help="CSV or JSON lines with head, relation, tail and label (1, 0); plain or gzip.",
+        ),
+    ],
+    output: Output,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The language model.")],
+    dtype: Annotated[Dtype, typer.Option(help="Numbers that the model works with.")] = Dtype.FLOAT32,
+    device: Device = None,
+    seed: Seed = 0,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a probe, which reads from within a language model whether people call an event tuple plausible.
+
+    Its agreement with them is measured on heads that it did not learn from.
+    """
+    from ....reasoning.metrics.accent.scorers.language_models import FILE, to_bytes
+    from ....reasoning.models.modelfile import check_folder, new_folder
+
+    check_folder(output, FILE, "a probe")
+    rows, files = _read(judged, strict)
+    from ....reasoning.models.causal_lm import open_causal
+    from ....reasoning.training.card import probe_card as card
+    from ....reasoning.training.probe import train_probe
+
+    with waiting("opening the model", quiet=quiet):
+        causal = open_causal(model, device=device, dtype=dtype.value)
+    otherwise = [*judged, "--model", model, "--output", str(output)]
+    told = {"files": files, "licence": licence, "command": as_typed("llm-probe", otherwise, output)}
+    with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
+        probe = train_probe(rows, causal, seed=seed, facts=told, progress=stages.tell)
+    with new_folder(output) as fresh:
+        (fresh / FILE).write_bytes(to_bytes(probe))
+        (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())
+    made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer}
+    say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))
+
+
+def _read(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any]]]:
+    """The judged tuples of the files, and for each file its name, its digest and how many it gave.
+
+    Raises:
+        InputError: there is no such file, one is named twice, or one holds no judged tuple; under ``strict``, a line holds none.
+    """
+    from ....loaders import JudgedTupleError, read_judged_tuples
+    from ....reasoning.metrics.accent.verbalise import READ
+
+    rows: list[Any] = []
+    files = []
+    check_distinct(paths)
+    for path in paths:
+        faults, before = [], len(rows)
+        for row in read_judged_tuples(readable(path), READ):
+            if not isinstance(row, JudgedTupleError):
+                rows.append(tuple(row))
+            elif strict:
+                raise InputError(f"{path}:{row.line}: {row.reason}")
+            else:
+                faults.append(f"line {row.line}: {row.reason}")
+        tell_left_out(path, faults)
+        if len(rows) == before:
+            raise InputError(f"{path} holds no judged tuple" + (f"; the first fault: {faults[0]}" if faults else ""))
+        files.append({"file": Path(path).name, "tuples": len(rows) - before, "sha256": sha256_of(path)})
+    return rows, files

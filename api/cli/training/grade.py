@@ -1,0 +1,234 @@
+"""The command ``train grade``: a GRADE checkpoint from dialogues and a graph, with its card; a run that died goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ....graph.errors import InputError
+from ...opening import Address, open_engine, readable
+from ...terminal.progress import Stages
+from ..options import Database, Dtype, Engine, EngineOption, GraphNeeded, Json, Password, Pipeline, Quiet, Strict, User
+from .data import Exclude, as_typed, sha256_of
+
+if TYPE_CHECKING:
+    from ....graph.protocol import KnowledgeGraph
+    from ....reasoning.training.grade import Sources, Trained
+
+_NOUNS = {"encoding turns": "turns", "keywords": "turns", "false responses": "responses", "dialogue graphs": "pairs"}
+
+
+class Negatives(Enum):
+    """Which false responses."""
+
+    HARD = "hard"
+    RANDOM = "random"
+
+
+class Profile(Enum):
+    """What an edge weighs."""
+
+    PAPER = "paper"
+    RELEASED = "released"
+
+
+def grade(
+    dialogues: Annotated[
+        list[str],
+        typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines, plain or gzip, as for tacit score."),
+    ],
+    graph: GraphNeeded,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
+    ],
+    exclude: Exclude = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
+    ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Train a BERT-like model along, which reads context and response together.")
+    ] = False,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER", help="Which one, with --tune.")] = "bert-base-uncased",
+    vectors: Annotated[
+        Path | None,
+        typer.Option("--vectors", metavar="FOLDER", show_default="the encoder's", help="Concept vectors such as Numberbatch."),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="FOLDER", show_default=False, help="Keeps vectors of turns and concepts between runs."),
+    ] = None,
+    pairs: Annotated[
+        int | None, typer.Option("--pairs", metavar="N", min=20, show_default=False, help="Learn from about this many.")
+    ] = None,
+    negatives: Annotated[
+        Negatives | None,
+        typer.Option(
+            show_default="random, hard with --tune",
+            help="False responses: like the true one in words and meaning, or drawn at random.",
+        ),
+    ] = None,
+    no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave the graph branch out.")] = False,
+    neighbours: Annotated[
+        str, typer.Option(metavar="N1,N2", help="Neighbours averaged at one hop, at two, …; 0 for none.")
+    ] = "10,10",
+    no_hop_attention: Annotated[bool, typer.Option("--no-hop-attention", help="Attend to edges alike, however long.")] = False,
+    profile: Annotated[Profile, typer.Option(help="Edges: 1/hops, or as the released code has them.")] = Profile.PAPER,
+    hidden: Annotated[
+        int, typer.Option(metavar="N", min=4, help="Width of the graph branch and the head, a multiple of 4.")
+    ] = 128,
+    turns: Annotated[int, typer.Option(metavar="N", min=1, help="Last turns of the history that are the context.")] = 2,
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the pairs.")] = 3,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs a step.")] = 64,
+    rate: Annotated[
+        float | None, typer.Option(metavar="X", show_default="1e-3, 2e-5 with --tune", help="Adam's highest learning rate.")
+    ] = None,
+    margin: Annotated[float, typer.Option(metavar="X", help="By which a true response is to score higher.")] = 0.1,
+    drop_edge: Annotated[float, typer.Option(metavar="X", help="Share of edges dropped at a step.")] = 0.1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one model.")] = 0,
+    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
+    dtype: Annotated[Dtype, typer.Option(help="Of the frozen encoder while turns are encoded.")] = Dtype.FLOAT32,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Train the metric grade on dialogues: true responses are to score higher than false ones.
+
+    A training that was stopped goes on when the same command is given again.
+    """
+    from ....reasoning.metrics.grade.checkpoint import KIND, SETTINGS, save_checkpoint
+    from ....reasoning.models.hub import need
+    from ....reasoning.models.modelfile import check_folder
+
+    check_folder(output, SETTINGS, KIND)
+    limits = _limits(neighbours)
+    read, files = _read(dialogues, exclude or (), strict)
+    torch = need("torch", "neural")
+    from ....reasoning.metrics.grade.network import GradeConfig
+    from ....reasoning.training.card import grade_card as card
+    from ....reasoning.training.grade import Recipe, train_grade
+    from ....reasoning.training.grade_data import forget
+
+    if hidden % 4:
+        raise InputError(f"--hidden {hidden} does not part into 4 heads; give a multiple of 4")
+    config = GradeConfig(
+        utterance="tuned" if tune else "frozen", limits=limits, profile=profile.value,
+        graph=not no_graph, hop_attention=not no_hop_attention, turns=turns, hidden=hidden,
+    )  # fmt: skip
+    recipe = Recipe(seed, epochs, batch_size, rate or (2e-5 if tune else 1e-3), margin=margin, drop_edge=drop_edge)
+    recipe.check()
+    drawn = negatives or (Negatives.HARD if tune else Negatives.RANDOM)
+    where = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    work = output.with_name(f"{output.name}.training")
+    facts = {"data": files, "licence": licence, "command": as_typed("grade", dialogues, output)}
+    with (
+        open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened,
+        Stages(lambda stage: _NOUNS.get(stage, "steps"), quiet=quiet) as stages,
+    ):
+        sources = _sources(opened, encoder, vectors, cache, pipeline, where, dtype.value, model if tune else None)
+        trained = train_grade(
+            read, sources, config, recipe, work, stages.tell, negatives=drawn.value, most=pairs, turn_cache=cache,
+            device=where, facts=facts,
+        )  # fmt: skip
+    text = card(trained.checkpoint, path=output.name)
+    digest = save_checkpoint(trained.checkpoint, output, text, trained.tokenizer)
+    forget(work)
+    _report(trained, output, digest, json)
+
+
+def _sources(
+    graph: KnowledgeGraph, encoder: str | None, vectors: Path | None, cache: Path | None, pipeline: str | None, device: str,
+    dtype: str, tuned: str | None,
+) -> Sources:  # fmt: skip
+    """Open what the training asks."""
+    from ....loaders import open_vectors
+    from ....reasoning.metrics.grade.concepts import EncodedVectors, TableVectors
+    from ....reasoning.models.encoder import open_encoder
+    from ....reasoning.text.language import open_analyser
+    from ....reasoning.training.grade import Sources
+
+    opened = open_encoder(encoder, device=device, dtype=dtype)
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+    exact = open_encoder(encoder, device=device)
+    table = TableVectors(open_vectors(vectors), graph) if vectors else EncodedVectors(exact, graph, cache)
+    named = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else ""
+    return Sources(graph, open_analyser(pipeline), opened, named, table, tuned)
+
+
+def _read(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[list[tuple[str, ...]], list[dict[str, Any]]]:
+    """Read the dialogues, those that judges have seen left out; and what the card says of each file."""
+    from ....loaders import Judgement, read_judgements
+    from ....reasoning.training.grade_data import without_judged
+
+    judged = [
+        (*row.history, row.response)
+        for file in exclude
+        for row in read_judgements(readable(file), strict=strict)
+        if isinstance(row, Judgement)
+    ]
+    found: list[tuple[str, ...]] = []
+    described = []
+    for file in files:
+        before = len(found)
+        found += _dialogues(readable(file), strict)
+        if len(found) == before:
+            raise InputError(f"{file} holds no dialogue")
+        described.append({"file": Path(file).name, "dialogues": len(found) - before, "sha256": sha256_of(file)})
+    return without_judged(found, judged), described
+
+
+def _dialogues(file: str, strict: bool) -> Iterator[tuple[str, ...]]:
+    """The dialogues of a file; of items that grow turn by turn, the whole one."""
+    from ....loaders import ItemError, read_items
+
+    last: tuple[str, ...] = ()
+    for item in read_items(file, strict=strict):
+        if isinstance(item, ItemError):
+            continue
+        if last and item.history != last:
+            yield last
+        last = (*item.history, item.response)
+    if last:
+        yield last
+
+
+def _limits(text: str) -> tuple[int, ...]:
+    """Return N_1, N_2, … of ``N1,N2``."""
+    try:
+        limits = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        limits = (-1,)
+    if limits == (0,):
+        return ()
+    if min(limits) < 1 or len(limits) > 3:
+        raise InputError(f"--neighbours {text} is not one to three numbers above 0 such as 10,10, nor 0")
+    return limits
+
+
+def _report(trained: Trained, output: Path, digest: str, json: bool) -> None:
+    """Say what was made, and how well it ranks."""
+    from ....reasoning.metrics.grade.checkpoint import CARD
+    from ...terminal.screen import facts, print_json, show, table
+
+    said = trained.checkpoint.facts
+    if json:
+        print_json({"output": str(output), "card": str(output / CARD), "digest": digest, **said})
+        return
+    names = ("step", "loss", "dev_loss", "dev_wins_1", "dev_wins_2")
+    rows = [(f"{row['step']:.0f}", *(f"{row[name]:.4f}" for name in names[1:])) for row in trained.state.curve]
+    show(table((">step", ">loss", ">loss on dev", ">beats 1st false", ">beats 2nd false"), rows))
+    show(facts([
+        ("checkpoint", str(output)), ("card", str(output / CARD)), ("digest", digest), ("pairs", f"{said['pairs']:,}"),
+        ("best after", f"step {said['best_step']:,}"),
+    ]))  # fmt: skip

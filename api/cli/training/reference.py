@@ -1,0 +1,111 @@
+"""The command ``train reference``: what percentiles come from, for a graph, options or dialogues of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...terminal.progress import Meter
+from ..options import (
+    BatchSize,
+    Database,
+    Engine,
+    EngineOption,
+    GraphOption,
+    Json,
+    MetricsNeeded,
+    OptionOption,
+    Password,
+    Pipeline,
+    Quiet,
+    Strict,
+    User,
+    address_of,
+    metric_names,
+    metric_options,
+    open_reasoner,
+)
+from .data import DialogueFiles, Exclude, read_corpora
+
+
+def reference(
+    dialogues: DialogueFiles,
+    metrics: MetricsNeeded,
+    graph: GraphOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", show_default="where scoring finds them", help="Where the references go."
+        ),
+    ] = None,
+    responses: Annotated[int, typer.Option(metavar="N", min=100, help="True responses, and as many random ones.")] = 2_500,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn; one seed, one reference.")] = 0,
+    held_out: Annotated[
+        bool,
+        typer.Option(
+            "--held-out", help="Draw from the tenth that train coherence with these files and this seed does not learn from."
+        ),
+    ] = False,
+    exclude: Exclude = None,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the dialogues.")] = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    batch_size: BatchSize = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Make the distributions that percentiles come from, for your graph, options or dialogues.
+
+    Scores of the same metric with the same options over the same graph have a percentile from then on.
+    """
+    from ....reasoning.reference import own_folder, write_reference
+    from ....reasoning.training.reference import draw, make_reference, unlearnt
+    from ...terminal.screen import print_json, show, table
+
+    names = metric_names(metrics)
+    options = metric_options(option, names, pipeline)
+    corpora, left, files = read_corpora(dialogues, exclude or (), strict)
+    drawn = draw(unlearnt(corpora, seed) if held_out else corpora, responses, seed)
+    corpus = "+".join(corpora)
+    rows: list[dict[str, Any]] = []
+    with open_reasoner(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as reasoner:
+        for metric in reasoner.metrics:
+            facts: dict[str, Any] = {"files": files, "licence": licence, "seed": seed, "held_out": held_out, "left_out": left}
+            if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
+                loads = reasoner.graph.manifest().loads
+                facts["graph"] = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
+            together = batch_size or min(getattr(metric, "together", 256), 256)
+            total = len(drawn.true) + len(drawn.random)
+            with Meter(metric.name, total, unit="responses", noun="responses", quiet=quiet) as meter:
+                made = make_reference(metric, drawn, corpus, facts, batch_size=together, progress=meter.add)
+            path = write_reference(output or own_folder(), metric.name, made)
+            rows.append(
+                {
+                    "metric": metric.name,
+                    "reference": made.label,
+                    **made.facts["responses"],
+                    "random_median": made.random_median,
+                    "above": made.above,
+                    "file": str(path),
+                }
+            )
+    if json:
+        print_json(rows)
+        return
+    columns = (
+        "metric",
+        "reference",
+        ">true",
+        ">random",
+        ">percentile of the median random response",
+        ">true above random",
+        "file",
+    )
+    show(table(columns, [tuple(row.values()) for row in rows]))

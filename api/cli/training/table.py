@@ -1,0 +1,87 @@
+"""The command ``train``: makes what ships with tacit, or the like of it, from data: the language pipeline, metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ....graph.errors import InputError
+from ...terminal.progress import Meter
+from ..options import Group, Json, Quiet
+from .accent import accent, comet, kg_bert, llm_probe, retriever
+from .coherence import coherence, language_model
+from .commonsense import commonsense
+from .grade import grade
+from .reference import reference
+
+train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
+
+
+@train.callback()
+def _several() -> None:
+    """Train what tacit needs."""
+
+
+@train.command()
+def pipeline(
+    treebank: Annotated[
+        Path,
+        typer.Argument(metavar="TREEBANK_DIR", show_default=False, help="Holds *-train, *-dev and *-test.conllu, plain or gzip."),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the pipeline goes.")
+    ],
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights, order and dropout; one seed, one pipeline.")] = 0,
+    max_steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 4000,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Train the small English pipeline (tags, lemmas, dependencies) on a UD treebank."""
+    from ...terminal.screen import facts, print_json, show
+
+    train_file, dev_file, test_file = (split(treebank, name) for name in ("train", "dev", "test"))
+    from ....reasoning.training.pipeline import train_pipeline
+
+    best: dict[str, float] = {}
+    with Meter("training", max_steps, unit="steps", noun="steps", quiet=quiet) as meter:
+
+        def progress(step: int, steps: int, scores: dict[str, float]) -> None:
+            best.update(scores)
+            meter.add(step - meter.number, total=steps)
+
+        evaluation = train_pipeline(train_file, dev_file, test_file, output, seed=seed, max_steps=max_steps, progress=progress)
+    if json:
+        print_json({"output": str(output), "test": evaluation.to_dict()})
+        return
+    scores = [(f"{name} on the test split", value) for name, value in evaluation.summary().items()]
+    show(facts([("pipeline", str(output)), ("card", str(output / "README.md")), *scores]))
+
+
+train.command()(commonsense)
+train.command()(grade)
+train.command()(accent)
+train.command()(coherence)
+train.command("language-model")(language_model)
+train.command()(retriever)
+train.command()(comet)
+train.command("kg-bert")(kg_bert)
+train.command("llm-probe")(llm_probe)
+train.command()(reference)
+
+
+def split(treebank: Path, name: str) -> Path:
+    """Return the file of the split ``name`` in a treebank's folder.
+
+    Raises:
+        InputError: there is no folder, no such file in it, or more than one.
+    """
+    if not treebank.is_dir():
+        raise InputError(f"there is no folder {treebank}")
+    found = sorted(path for pattern in ("conllu", "conllu.gz") for path in treebank.glob(f"*-{name}.{pattern}"))
+    if not found:
+        raise InputError(f"{treebank} holds no *-{name}.conllu or *-{name}.conllu.gz; give a treebank's folder")
+    if len(found) > 1:
+        raise InputError(f"{treebank} holds {len(found)} files *-{name}.conllu; leave one treebank in it")
+    return found[0]

@@ -1,0 +1,501 @@
+"""The commands ``score-tuples``, event tuples through a tuple scorer in input order, and ``fold-in``, for what was learnt so.
+
+A line that holds no tuple, or one with a relation that is unknown, gives an output line with ``error`` in its place; the
+others go on.
+"""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from ...graph.errors import InputError, MissingExtra
+from ...reasoning.registry import SCORER_REGISTRY
+from ..opening import Address, open_engine, open_store, readable
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter, waiting
+from .options import (
+    Database,
+    Dtype,
+    Engine,
+    GraphArgument,
+    GraphNeeded,
+    Json,
+    Password,
+    Pipeline,
+    Quiet,
+    Resamples,
+    ResampleSeed,
+    User,
+    address_of,
+)
+
+if TYPE_CHECKING:
+    from ...loaders import TupleRow
+    from ...reasoning.metrics.accent.events import EventTuple, Extractor
+    from ...reasoning.metrics.accent.extractors.extraction_eval import Encode, Estimate, Presence
+    from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
+
+_SHOWN_ERRORS = 10
+_TOGETHER = 512  # of scorers that read with no language model, which takes a minute to open when it is large
+
+
+def complete_scorers(incomplete: str) -> list[str]:
+    """Names of tuple scorers for the shell."""
+    return [name for name in SCORER_REGISTRY.names() if name.startswith(incomplete)]
+
+
+def score_tuples(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
+    ],
+    graph: GraphNeeded,
+    scorer: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_scorers,
+            help=f"What judges a tuple: {', '.join(SCORER_REGISTRY.own)}, or the name of a plugin's scorer.",
+        ),
+    ] = "compatibility",
+    nearest: Annotated[
+        int, typer.Option(metavar="N", min=0, help="compatibility: for unknown heads ask so many heads like them; 0 asks none.")
+    ] = 0,
+    threshold: Annotated[
+        float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine for a head to be like another.")
+    ] = 0.8,
+    comet: Annotated[
+        str | None,
+        typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET, for unknown heads and comet-loss."),
+    ] = None,
+    no_remember: Annotated[
+        bool, typer.Option("--no-remember", help="Do not write what the COMET generates to the graph.")
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID|FOLDER|FILE", show_default=False, help="Of the retriever (default: tacit's own), kg-bert or llm-…."
+        ),
+    ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER|FILE", show_default="tacit's own", help="llm-probe: what tacit train llm-probe wrote."),
+    ] = None,
+    dtype: Annotated[Dtype, typer.Option(help="llm-judge, llm-probe: numbers that the model works with.")] = Dtype.FLOAT32,
+    encoder: Annotated[
+        str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Where models run.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, show_default="512, fewer for language models", help="Tuples scored together."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be scored.")] = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Score event tuples, one JSON line each.
+
+    A line of FILE is {"head": "...", "relation": "xWant", "tail": "..."}. Lines come out in the same order with "score", the
+    "closest" known tails and where each came from, the "parts" that a language model's score is worked out from, and a "note"
+    where something was missing.
+    """
+    kind = SCORER_REGISTRY.kind(scorer)
+    readable(file)
+    if output is not None:
+        check_output(output, file)
+    address = address_of(graph, user, password, database)
+    assert address is not None
+    watched = not quiet and not (output is None and sys.stdout.isatty())
+    with open_engine(address, Engine.STORE, quiet=quiet) as store, Making(quiet) as making:
+        from ...reasoning.metrics.accent.scorers.registry import Opener
+
+        opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=making.tell)
+        tails = None
+        if "tails" in kind.options():
+            tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
+        with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
+            judge = opener.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
+        making.done()
+        known = judge.relations
+        stream = _Stream(file, frozenset(opener.relations() if known is None else known), strict)
+        scored, total = 0, 0.0
+        with (
+            lines_to(output, apart_from=file) as write,
+            Meter("scoring", None, unit="tuples", noun="tuples", quiet=not watched) as meter,
+        ):
+            for row, score in stream.scores(judge, batch_size or kind.together):
+                write(_line(row, score))
+                meter.add(1)
+                if score is not None:
+                    scored += 1
+                    total += score.value
+        _report(stream, scored, total, meter, judge.signature, output, quiet)
+    if stream.faults and not scored:
+        raise InputError(f"{file} holds no tuple that can be scored; the first fault: {stream.faults[0]}")
+
+
+def fold_in(
+    graph: GraphArgument,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Load what COMETs generated while scoring, and the journal beside GRAPH holds, into the graph itself."""
+    from ...reasoning.metrics.accent.tails.journal import fold_in as fold
+    from ..terminal.screen import note, print_json
+    from ..terminal.text import count
+
+    with open_store(Address(graph, user, password, database)) as store:
+        counts = fold(store)
+    if json:
+        print_json(counts._asdict())
+    elif not quiet:
+        note(f"{count(counts.new)} generated tails are now in the graph, {count(counts.duplicate)} were there already")
+    if counts.skipped:
+        note(f"{count(counts.skipped)} lines of the journal hold nothing that a graph can hold; they were skipped and are gone")
+
+
+class Making:
+    """Shows what is made once for a graph, one thing after the other."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._meter: Meter | None = None
+
+    def __enter__(self) -> Making:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.done()
+
+    def tell(self, what: str, number: int) -> None:
+        """Count ``number`` more of what is being made."""
+        if self._meter is None or self._meter.label != what:
+            self.done()
+            noun = "assertions" if "events" in what else "texts"
+            self._meter = Meter(what, None, unit=noun, noun=noun, quiet=self._quiet).__enter__()
+        self._meter.add(number)
+
+    def done(self) -> None:
+        """Take the bar away."""
+        if self._meter is not None:
+            self._meter.__exit__(None, None, None)
+            self._meter = None
+
+
+class _Row(NamedTuple):
+    """A line of the input: its number, what it holds, and why it cannot be scored (empty when it can)."""
+
+    number: int
+    data: dict[str, Any]
+    error: str
+
+
+class _Stream:
+    """The tuples of a file on their way through a scorer; lines without one keep their place."""
+
+    def __init__(self, file: str, relations: frozenset[str], strict: bool) -> None:
+        self.faults: list[str] = []
+        self.errors = 0
+        self._file = file
+        self._relations = relations
+        self._strict = strict
+
+    def scores(self, scorer: TupleScorer, batch_size: int) -> Iterator[tuple[_Row, TupleScore | None]]:
+        """Yield each line with its score, None where there is none."""
+        rows = self._rows()
+        while batch := list(islice(rows, batch_size)):
+            good = [row for row in batch if not row.error]
+            scores = iter(scorer.score([(row.data["head"], row.data["relation"], row.data["tail"]) for row in good]))
+            for row in batch:
+                yield row, None if row.error else next(scores)
+
+    def _rows(self) -> Iterator[_Row]:
+        from ...loaders.records import json_rows
+
+        for number, data, fault in json_rows(self._file):
+            error = fault or _fault(data, self._relations)
+            if error:
+                self.errors += 1
+                if self._strict:
+                    raise InputError(f"{self._file}:{number}: {error}")
+                if len(self.faults) < _SHOWN_ERRORS:
+                    self.faults.append(f"line {number}: {error}")
+            yield _Row(number, data, error)
+
+
+def _fault(data: dict[str, Any], relations: frozenset[str]) -> str:
+    """Why a line holds no tuple that can be scored; empty when it does."""
+    for name in ("head", "relation", "tail"):
+        if not isinstance(data.get(name), str):
+            return f"{name} is {'missing' if name not in data else 'no text'}; expected head, relation and tail"
+        if not data[name].strip():
+            return f"{name} is empty"
+    if data["relation"] not in relations:
+        return f"there is no relation {data['relation']!r} between events; choose from {', '.join(sorted(relations))}"
+    return ""
+
+
+def _line(row: _Row, score: TupleScore | None) -> str:
+    from ..terminal.screen import json_text
+
+    if score is None:
+        return json_text({**row.data, "line": row.number, "error": row.error}) + "\n"
+    added: dict[str, Any] = {"score": score.value, "closest": [close.to_dict() for close in score.closest]}
+    if score.parts:
+        added["parts"] = dict(score.parts)
+    if score.note:
+        added["note"] = score.note
+    return json_text({**row.data, **added}) + "\n"
+
+
+def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
+    """The summary, on stderr so that it never mixes with the scores."""
+    from ..terminal.screen import note, show, table
+    from ..terminal.text import count, duration, rate
+
+    if stream.errors:
+        shown = "" if stream.errors == len(stream.faults) else f", the first {len(stream.faults)} of {count(stream.errors)}"
+        note(f"not scored{shown}:")
+        for fault in stream.faults:
+            note(f"  {fault}")
+    if quiet:
+        return
+    sys.stdout.flush()
+    speed = rate((scored + stream.errors) / max(meter.seconds, 1e-9))
+    row = (scored, total / scored if scored else None, stream.errors, duration(meter.seconds), speed)
+    show(table((">tuples", ">mean", ">errors", ">time", ">tuples/s"), [row]), sys.stderr)
+    note(f"signature {signature}")
+    if output is not None:
+        note(f"written to {output}")
+
+
+# The command ``evaluate-tuples``: an extractor of event tuples against those that people wrote down.
+
+_BATCH = 32
+_NO_ENCODER = "none"
+
+
+class ExtractorName(Enum):
+    """What finds the tuples."""
+
+    RULES = "rules"
+    T5 = "t5"
+    CSKB = "cskb"
+
+
+class KindName(Enum):
+    """Which human tuples count."""
+
+    ALL = "all"
+    SINGLE = "single"
+    PAIR = "pair"
+
+
+def evaluate_tuples(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with human event tuples, plain or gzip."),
+    ],
+    extractor: Annotated[
+        ExtractorName, typer.Option(help="rules: over a parse; t5: by a model; cskb: keywords in the graph.")
+    ] = ExtractorName.RULES,
+    graph: Annotated[
+        str | None,
+        typer.Option("--graph", metavar="GRAPH", show_default=False, help="For cskb: a path, or a neo4j:// or bolt:// URL."),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            show_default=False,
+            help="An option of the extractor: JSON, else text; repeatable.",
+        ),
+    ] = None,
+    kind: Annotated[KindName, typer.Option(help="Compare tuples said in the response alone, with the turn before, or all.")] = (
+        KindName.ALL
+    ),
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="ID|FOLDER|none", show_default="all-MiniLM-L6-v2", help="Embeds tuples for their similarity."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write what was extracted, one JSON line a row."),
+    ] = None,
+    resamples: Resamples = 2000,
+    seed: ResampleSeed = 0,
+    pipeline: Pipeline = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    user: User = None,
+    password: Password = None,
+    database: Database = None,
+) -> None:
+    """Compare extracted event tuples with those of people: is the right relation found, and how alike are the texts?
+
+    A dialogue has a relation when a tuple of it is there; precision, recall and F1 are over dialogues and relations.
+    """
+    from ...loaders import read_event_tuples
+
+    if output is not None:
+        for file in files:
+            check_output(output, file)
+    rows = [row for file in files for row in read_event_tuples(readable(file))]
+    options = _options(option, extractor.value, pipeline)
+    encode = _encode(encoder)
+    with _opened(extractor.value, graph, options, user, password, database) as chosen:
+        found = _extracted(rows, chosen, quiet)
+        signature = chosen.signature
+    from ...reasoning.metrics.accent.extractors.extraction_eval import compare_tuples
+
+    wanted = None if kind is KindName.ALL else kind.value
+    compared = compare_tuples(
+        [[one[:3] for one in tuples if wanted in (None, str(one.kind))] for tuples in found],
+        [[one[:3] for one in row.tuples if wanted in (None, one.kind)] for row in rows],
+        encode=encode, resamples=resamples, seed=seed,
+    )  # fmt: skip
+    if output is not None:
+        _write(output, rows, found)
+    sizes = {"dialogues": len(rows), "extracted": sum(map(len, found)), "human": sum(len(row.tuples) for row in rows)}
+    if json:
+        from ..terminal.screen import print_json
+
+        bootstrap = {"level": 0.95, "resamples": resamples, "seed": seed}
+        relations = [row.to_dict() for row in compared]
+        print_json({"extractor": signature, "kind": kind.value, **sizes, "bootstrap": bootstrap, "relations": relations})
+    else:
+        _show(compared, sizes, resamples, seed)
+        if not quiet:
+            from ..terminal.screen import note
+
+            note(f"extractor {signature}")
+
+
+def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) -> dict[str, Any]:
+    """The options of the extractor from ``NAME=VALUE`` texts; ``pipeline`` goes to one that takes it.
+
+    Raises:
+        InputError: a text has another form, or names an option that the extractor does not have.
+    """
+    from ...reasoning.metrics.accent.extractors.registry import extractor_options
+
+    known = extractor_options(extractor)
+    options: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"--option {text} is not NAME=VALUE, e.g. cache_size=1000")
+        if name.strip() not in known:
+            raise InputError(f"the extractor {extractor} has no option {name.strip()!r}; it has {', '.join(known)}")
+        try:
+            options[name.strip()] = json_format.loads(value)
+        except ValueError:
+            options[name.strip()] = value
+    if pipeline is not None and "pipeline" in known:
+        options.setdefault("pipeline", pipeline)
+    return options
+
+
+def _encode(encoder: str | None) -> Encode | None:
+    """What embeds texts; None when nobody wants it, or when the usual encoder's extra is not installed."""
+    if encoder == _NO_ENCODER:
+        return None
+    from ...reasoning.models.encoder import open_encoder
+
+    try:
+        return open_encoder(encoder).encode
+    except MissingExtra as error:
+        if encoder is not None:
+            raise
+        from ..terminal.screen import note
+
+        note(f"no similarity: {error}")
+        return None
+
+
+@contextmanager
+def _opened(
+    name: str, graph: str | None, options: dict[str, Any], user: str | None, password: str | None, database: str | None
+) -> Iterator[Extractor]:
+    """Give the extractor, over the graph when it looks into one.
+
+    Raises:
+        InputError: it needs a graph and none is named.
+    """
+    from ...reasoning.metrics.accent.extractors.registry import needs_graph, open_extractor
+
+    if not needs_graph(name):
+        yield open_extractor(name, **options)
+        return
+    if graph is None:
+        raise InputError(f"the extractor {name} looks for tuples in a graph; name one with --graph")
+    with open_store(Address(graph, user, password, database)) as store:
+        yield open_extractor(name, store, **options)
+
+
+def _extracted(rows: Sequence[TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
+    """The tuples of every row."""
+    from ...graph.item import Item
+
+    found: list[list[EventTuple]] = []
+    waiting = iter(rows)
+    with Meter("extracting", len(rows), unit="responses", noun="responses", quiet=quiet) as meter:
+        while batch := list(islice(waiting, _BATCH)):
+            found += extractor.extract_batch([Item(row.history, row.response) for row in batch])
+            meter.add(len(batch))
+    return found
+
+
+def _write(output: Path, rows: Sequence[TupleRow], found: Sequence[Sequence[EventTuple]]) -> None:
+    """Write the extracted tuples, whole or not at all."""
+    from ..terminal.screen import json_text
+
+    with lines_to(output) as write:
+        for row, tuples in zip(rows, found, strict=True):
+            write(json_text({"id": row.id, "tuples": [one.to_dict() for one in tuples]}) + "\n")
+
+
+def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed: int) -> None:
+    """Print the comparison as a table, and how to read it."""
+    from ..terminal.screen import show, table
+    from ..terminal.text import count
+
+    headings = ("relation", ">human", ">extracted", ">both", ">precision", ">recall", "F1", ">chance", ">BLEU-2", ">similarity")
+    lines = [
+        (
+            row.relation, row.human, row.extracted, row.both, _number(row.precision), _number(row.recall), _interval(row.f1),
+            f"{row.chance:.3f}", _number(row.bleu), _number(row.similarity),
+        )
+        for row in rows
+    ]  # fmt: skip
+    show(table(headings, lines))
+    print(f"\n{count(sizes['dialogues'])} dialogues; {count(sizes['human'])} human tuples, {count(sizes['extracted'])} extracted")
+    print("human, extracted, both: dialogues with a tuple of the relation; chance: the F1 of as many dialogues drawn at random")
+    print(f"[ ] 95% bootstrap intervals over dialogues, {count(resamples)} resamples, seed {seed}")
+
+
+def _number(one: Estimate) -> str:
+    return "" if one.value is None else f"{one.value:.3f}"
+
+
+def _interval(one: Estimate) -> str:
+    return "" if one.value is None else f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"

@@ -1,1 +1,0 @@
-"""The commands under ``tacit train``, one module each."""

@@ -1,0 +1,271 @@
+"""What a report keeps of a run while it goes by: bounded memory, whatever the number of items.
+
+Counts, means and deviations are exact. Quantiles and the histogram are exact up to 100,000 values a metric, and of a random
+sample of so many beyond; which items are listed is drawn in the same way. The draws depend on the seed and the order of the
+input alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from math import isnan, sqrt
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from ...graph.errors import InputError
+from ..scoring.statistics import Tally
+from ..terminal.output import check_output, write_whole
+from ..terminal.progress import Meter
+from ..terminal.screen import note
+
+if TYPE_CHECKING:
+    from ...graph.item import Item
+    from ...reasoning import Explanation
+    from ...reasoning.scorer import ItemScores
+    from ..scoring.plan import Plan
+
+MOST_VALUES = 100_000
+MOST_LISTED = 1_000
+EXTREMES = 3
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+_SHORT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An item in the list: its place in the input from 0, its id, the last turn and the response (cut), its values by metric.
+
+    ``percentiles`` holds the percentiles of the values that have one.
+    """
+
+    place: int
+    id: str
+    last: str
+    response: str
+    values: dict[str, float]
+    percentiles: dict[str, float]
+
+
+@dataclass(slots=True)
+class Column:
+    """What is kept of one metric's values."""
+
+    number: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+    values: array[float] = field(default_factory=lambda: array("d"))
+    lowest: list[tuple[float, int, Item]] = field(default_factory=list)
+    highest: list[tuple[float, int, Item]] = field(default_factory=list)
+
+    @property
+    def deviation(self) -> float | None:
+        """Sample standard deviation (n - 1), None of fewer than two values."""
+        return sqrt(self.squares / (self.number - 1)) if self.number > 1 else None
+
+    def quantiles(self) -> list[float]:
+        """The values at :data:`QUANTILES`, between two values in proportion."""
+        ordered = sorted(self.values)
+        return [_quantile(ordered, at) for at in QUANTILES] if ordered else []
+
+    def add(self, value: float, place: int, item: Item, random: Random) -> None:
+        """Take in one value."""
+        self.number += 1
+        step = value - self.mean
+        self.mean += step / self.number
+        self.squares += step * (value - self.mean)
+        if len(self.values) < MOST_VALUES:
+            self.values.append(value)
+        elif (slot := random.randrange(self.number)) < MOST_VALUES:
+            self.values[slot] = value
+        _keep(self.lowest, (-value, -place, item))
+        _keep(self.highest, (value, -place, item))
+
+    def worst(self) -> list[tuple[float, int, Item]]:
+        """The items with the lowest values, lowest first, earlier ones before later ones: value, place, item."""
+        return [(-value, -place, item) for value, place, item in sorted(self.lowest, key=_rank, reverse=True)]
+
+    def best(self) -> list[tuple[float, int, Item]]:
+        """The items with the highest values, highest first."""
+        return [(value, -place, item) for value, place, item in sorted(self.highest, key=_rank, reverse=True)]
+
+
+class Collected:
+    """Told of every row of a run; see the head of this module."""
+
+    def __init__(self, names: list[str], seed: int = 0) -> None:
+        """Keep the values of the metrics ``names``."""
+        self.columns = {name: Column() for name in names}
+        self.tally = Tally()
+        self.listed: list[Listed] = []
+        self._random = Random(seed)
+        self._rows = 0
+
+    def add(self, row: ItemScores) -> None:
+        """Take in one row."""
+        self.tally.add(row)
+        place, self._rows = self._rows, self._rows + 1
+        item, scores = row.item, row.scores
+        if item is None or not scores:
+            return
+        values = {name: score.value for name, score in scores.items()}
+        for name, value in values.items():
+            if not isnan(value):
+                self.columns[name].add(value, place, item, self._random)
+        slot = len(self.listed)
+        if slot >= MOST_LISTED:
+            slot = self._random.randrange(self.tally.scored)
+            if slot >= MOST_LISTED:
+                return
+        last = item.history[-1] if item.history else ""
+        percentiles = {name: score.percentile for name, score in scores.items() if score.percentile is not None}
+        listed = Listed(place, str(item.id), _cut(last), _cut(item.response), values, percentiles)
+        self.listed[slot : slot + 1] = [listed]
+
+
+def _keep(heap: list[tuple[float, int, Item]], entry: tuple[float, int, Item]) -> None:
+    """Keep the largest entries; no two have the same place, so items are never compared."""
+    if len(heap) < EXTREMES:
+        heapq.heappush(heap, entry)
+    elif _rank(entry) > _rank(heap[0]):
+        heapq.heapreplace(heap, entry)
+
+
+def _rank(entry: tuple[float, int, Item]) -> tuple[float, int]:
+    return entry[:2]
+
+
+def _quantile(ordered: list[float], at: float) -> float:
+    place = at * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
+
+
+# From a run's rows to its report: what ``tacit score --html`` does besides scoring.
+
+
+class Reporting:
+    """A report in the making.
+
+    Attributes:
+        collected: is told of every row, by its method ``add``.
+    """
+
+    def __init__(self, target: Path, plan_names: list[str], file: str, output: Path | None = None) -> None:
+        """Report to ``target`` on the run of ``file`` into ``output`` by the metrics ``plan_names``.
+
+        Raises:
+            InputError: ``target`` cannot be written, or is the input or the output.
+        """
+        if check_output(target, file) == (output and output.resolve()):
+            raise InputError(f"{target} is for the scores; write the report to another file")
+        self.target = target
+        self.collected = Collected(plan_names)
+
+    def read(self, plan: Plan, output: Path, *, quiet: bool) -> None:
+        """Tell :attr:`collected` of every row of a finished output: for a run that did not score, or not here, all of it.
+
+        Raises:
+            InputError: the output does not hold the scores of the plan's file.
+        """
+        from ..scoring.running import read_scores
+
+        with Meter("reading the scores", unit="items", noun="items", quiet=quiet) as meter:
+            for row in read_scores(plan, output):
+                self.collected.add(row)
+                meter.add(1)
+
+    def finish(self, plan: Plan, signatures: Mapping[str, str], *, quiet: bool) -> None:
+        """Explain the worst and the best items and write the report; the metrics are opened once more for that.
+
+        Raises:
+            InputError: the report cannot be written.
+            GraphUnavailable: the graph went away.
+        """
+        from ...reasoning.registry import METRIC_REGISTRY
+        from .page import report_page
+
+        facts, explanations = self._explained(plan)
+        summaries = {name: summary for name in plan.names if (summary := METRIC_REGISTRY.summary(name))}
+        name = "standard input" if plan.file == "-" else Path(plan.file).name
+        text = report_page(f"Scores of {name}", self.collected, facts, signatures, summaries, explanations)
+        write_whole(self.target, text.encode())
+        if not quiet:
+            note(f"report written to {self.target}")
+
+    def _explained(self, plan: Plan) -> tuple[list[tuple[str, str]], dict[tuple[str, int], Explanation]]:
+        """What stands at the head of the report, and the explanations of the extremes by metric and place."""
+        from importlib.metadata import version
+
+        tally = self.collected.tally
+        facts = [("scored", f"{tally.scored:,}"), ("not scored", f"{tally.errors:,}"), ("tacit", version("tacit-kg"))]
+        explanations: dict[tuple[str, int], Explanation] = {}
+        with plan.open(quiet=True) as reasoner:
+            if reasoner.graph is not None:
+                manifest = reasoner.graph.manifest()
+                facts.insert(0, ("graph", f"{manifest.digest}, {manifest.assertions:,} assertions"))
+            metrics = {metric.name: metric for metric in reasoner.metrics}
+            for name, column in self.collected.columns.items():
+                rows = {place: item for _, place, item in [*column.worst(), *column.best()]}
+                from ...reasoning import Explanation
+
+                for place, item in rows.items():
+                    score = metrics[name].score_batch([item], explain=True)[0]
+                    explanations[name, place] = Explanation(item.history, item.response, score)
+        return facts, explanations
+
+
+# The distribution of a metric's values as a small picture: up to forty columns of equal width, each with its count.
+
+_WIDTH, _HEIGHT = 640, 150
+_LEFT, _BOTTOM, _TOP = 8, 22, 18
+_MOST = 40
+
+
+def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
+    """Return how many values lie in each of equal bins, and the least and the greatest value; the last bin holds the greatest.
+
+    Bins are as many as the square root of the values, 1..40; one where all values are equal.
+    """
+    least, most = min(values), max(values)
+    bins = min(_MOST, max(1, round(len(values) ** 0.5))) if most > least else 1
+    counts = [0] * bins
+    for value in values:
+        counts[min(int((value - least) / (most - least) * bins), bins - 1) if most > least else 0] += 1
+    return counts, least, most
+
+
+def histogram(values: Sequence[float], name: str) -> str:
+    """Return the distribution of ``values`` (at least one) as SVG; ``name`` is the metric's."""
+    counts, least, most = counted(values)
+    highest = max(counts)
+    width = (_WIDTH - 2 * _LEFT) / len(counts)
+    room = _HEIGHT - _BOTTOM - _TOP
+    marks = []
+    for place, number in enumerate(counts):
+        height = room * number / highest
+        start, end = (least + (most - least) * edge / len(counts) for edge in (place, place + 1))
+        marks.append(
+            f'<rect x="{_LEFT + place * width + 0.5:.1f}" y="{_TOP + room - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
+            f'height="{height:.1f}" fill="#0072b2"><title>{start:.3f} to {end:.3f}: {number:,}</title></rect>'
+        )
+    floor = _HEIGHT - _BOTTOM
+    title = escape(f"Distribution of {name}, {least:.3f} to {most:.3f}, most {highest:,} in a column")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'role="img" aria-label="{title}" font-family="Helvetica, Arial, sans-serif" font-size="11" fill="#57606a">'
+        f'<title>{title}</title><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>{"".join(marks)}'
+        f'<path d="M{_LEFT} {floor}H{_WIDTH - _LEFT}" stroke="#8a94a0"/><text x="{_LEFT}" y="{floor + 15}">{least:.3f}</text>'
+        f'<text x="{_WIDTH - _LEFT}" y="{floor + 15}" text-anchor="end">{most:.3f}</text>'
+        f'<text x="{_LEFT}" y="12">{highest:,}</text></svg>'
+    )

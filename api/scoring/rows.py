@@ -1,0 +1,157 @@
+"""Rows of scores as they are written and read back: JSON lines, and Parquet in row groups of bounded size.
+
+A line of JSON is :meth:`tacit.reasoning.ItemScores.to_dict`. Columns of Parquet: ``id`` (text; null where a record of the input
+holds no item and has no id), ``line`` (its number, only for records without an item), for each metric ``score.<metric>`` (double;
+null where it cannot judge), ``percentile.<metric>`` (double, 0..100; null without a reference), ``note.<metric>`` (text, as a
+dictionary; why it cannot judge, else null) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all
+went well), and with evidence ``evidence``, by metric, as JSON text.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ..terminal.screen import json_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ...reasoning.scorer import ItemScores
+
+GROUP_ROWS = 50_000
+GROUP_BYTES = 64 << 20
+_AT_A_TIME = 10_000
+
+
+class Form(Enum):
+    """How rows are written."""
+
+    JSONL = "jsonl"
+    GZIP = "jsonl.gz"
+    PARQUET = "parquet"
+
+    @classmethod
+    def of(cls, output: Path) -> Form:
+        """Return the form that the output's name ends in, JSON lines where it ends in none."""
+        return {".parquet": cls.PARQUET, ".gz": cls.GZIP}.get(output.suffix, cls.JSONL)
+
+
+def json_line(row: ItemScores, explain: bool) -> str:
+    """Return a row as one line of JSON, with the evidence when ``explain``."""
+    return json_text(row.to_dict(explain)) + "\n"
+
+
+def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
+    """Return the schema for the metrics ``names``."""
+    import pyarrow as pa
+
+    fields = [pa.field("id", pa.string()), pa.field("line", pa.int64())]
+    for name in names:
+        fields += [
+            pa.field(f"score.{name}", pa.float64()),
+            pa.field(f"percentile.{name}", pa.float64()),
+            pa.field(f"note.{name}", pa.dictionary(pa.int32(), pa.string())),
+            pa.field(f"signature.{name}", pa.dictionary(pa.int32(), pa.string())),
+        ]
+    fields.append(pa.field("error", pa.string()))
+    return pa.schema([*fields, pa.field("evidence", pa.string())] if explain else fields)
+
+
+def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> bytes:
+    """Return ``rows`` as an Arrow stream, in which they wait for the others of their file."""
+    import pyarrow as pa
+
+    schema = schema_of(names, explain)
+    table = pa.Table.from_pylist([_columns(row, explain) for row in rows], schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def write_parquet(parts: Iterable[Path], names: Sequence[str], explain: bool, file: BinaryIO) -> None:
+    """Write the rows of all ``parts``, in order, to one Parquet file.
+
+    A row group holds at most 50,000 rows, and ends sooner with the shard that takes it to 64 MiB, so memory stays bounded.
+    """
+    import pyarrow.parquet as pq
+
+    schema = schema_of(names, explain)
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in _groups(parts, schema):
+            writer.write_table(group, row_group_size=GROUP_ROWS)
+
+
+def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield tables of about the size of a row group."""
+    import pyarrow as pa
+
+    held: list[pa.Table] = []
+    rows = size = 0
+    for part in parts:
+        with pa.OSFile(str(part)) as file, pa.ipc.open_stream(file) as stream:
+            table = stream.read_all()
+        if held and rows + table.num_rows > GROUP_ROWS:
+            yield pa.concat_tables(held).unify_dictionaries()
+            held, rows, size = [], 0, 0
+        held.append(table)
+        rows += table.num_rows
+        size += table.nbytes
+        if size >= GROUP_BYTES:
+            yield pa.concat_tables(held).unify_dictionaries()
+            held, rows, size = [], 0, 0
+    yield pa.concat_tables(held).unify_dictionaries() if held else schema.empty_table()
+
+
+def _columns(row: ItemScores, explain: bool) -> dict[str, Any]:
+    """One row by column; what is left out is null."""
+    if row.error is not None:
+        return {"id": row.id, "line": row.line, "error": row.error}
+    columns: dict[str, Any] = {"id": row.id}
+    for name, score in row.scores.items():
+        columns[f"score.{name}"] = None if isnan(score.value) else score.value
+        columns[f"percentile.{name}"] = score.percentile
+        columns[f"note.{name}"] = score.evidence.note if isnan(score.value) else None
+        columns[f"signature.{name}"] = str(score.signature)
+    if explain:
+        columns["evidence"] = json_text({name: score.evidence.to_dict() for name, score in row.scores.items()})
+    return columns
+
+
+def read_lines(output: Path, form: Form) -> Iterator[ItemScores]:
+    """Yield the rows of JSON lines, without their evidence."""
+    import orjson
+
+    with gzip.open(output) if form is Form.GZIP else output.open("rb") as file:
+        for line in file:
+            yield _row(orjson.loads(line))
+
+
+def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
+    """Yield the rows of a Parquet file, a few at a time in memory, without their evidence."""
+    import pyarrow.parquet as pq
+
+    kinds = ("score", "percentile", "note", "signature")
+    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in kinds)]
+    with pq.ParquetFile(output) as file:
+        for batch in file.iter_batches(_AT_A_TIME, columns=columns):
+            for sheet in batch.to_pylist():
+                row = {name: sheet[name] for name in ("id", "line", "error") if sheet[name] is not None}
+                row["scores"] = {name: sheet[f"score.{name}"] for name in names}
+                row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
+                row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
+                row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
+                yield _row(row)
+
+
+def _row(row: dict[str, Any]) -> ItemScores:
+    """A row from its plain values."""
+    from ...reasoning.scorer import ItemScores
+
+    row.pop("evidence", None)
+    return ItemScores.from_dict(row)

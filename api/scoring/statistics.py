@@ -1,0 +1,96 @@
+"""Statistics of a scoring run: items, errors, and for each metric how many it judged, their mean, and why it judged no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from math import isnan
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from ...reasoning.scorer import ItemScores
+
+SHOWN_ERRORS = 10
+MOST_NOTES = 20
+
+
+@dataclass
+class Tally:
+    """Counts of items and errors (the first of them in words); by metric, how many items it judged and the sum of their scores.
+
+    ``percentiles`` holds the sums of the percentiles, for the metrics whose scores have some. ``unjudged`` counts the items that
+    a metric could not judge, by metric and then by note, of which it keeps 20.
+    """
+
+    scored: int = 0
+    errors: int = 0
+    faults: list[str] = field(default_factory=list)
+    judged: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, float] = field(default_factory=dict)
+    percentiles: dict[str, float] = field(default_factory=dict)
+    unjudged: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the output: items and faults."""
+        return self.scored + self.errors
+
+    def mean(self, name: str) -> float | None:
+        """Mean of a metric over the items that it could judge, None when there was none."""
+        return self.sums[name] / self.judged[name] if self.judged.get(name) else None
+
+    def mean_percentile(self, name: str) -> float | None:
+        """Mean percentile of a metric's scores with one decimal, None when they have none."""
+        return round(self.percentiles[name] / self.judged[name], 1) if name in self.percentiles else None
+
+    def not_judged(self, name: str) -> int:
+        """Items without a score by this metric."""
+        return sum(self.unjudged.get(name, {}).values())
+
+    def _note(self, name: str, note: str, number: int = 1) -> None:
+        """Count ``number`` items that a metric could not judge."""
+        notes = self.unjudged.setdefault(name, {})
+        if note not in notes and len(notes) >= MOST_NOTES:
+            note = "other reasons"
+        notes[note] = notes.get(note, 0) + number
+
+    def add(self, row: ItemScores) -> None:
+        """Count one row."""
+        fault = row.fault
+        if fault is None:
+            self.scored += 1
+            for name, score in row.scores.items():
+                if not isnan(score.value):
+                    self.judged[name] = self.judged.get(name, 0) + 1
+                    self.sums[name] = self.sums.get(name, 0.0) + score.value
+                else:
+                    self._note(name, score.evidence.note)
+                if score.percentile is not None:
+                    self.percentiles[name] = self.percentiles.get(name, 0.0) + score.percentile
+            return
+        self.errors += 1
+        if len(self.faults) < SHOWN_ERRORS:
+            self.faults.append(fault)
+
+    def merge(self, later: Tally) -> None:
+        """Count what another counted, of items that come after these."""
+        self.scored += later.scored
+        self.errors += later.errors
+        self.faults += later.faults[: SHOWN_ERRORS - len(self.faults)]
+        for name, number in later.judged.items():
+            self.judged[name] = self.judged.get(name, 0) + number
+            self.sums[name] = self.sums.get(name, 0.0) + later.sums[name]
+        for name, percentiles in later.percentiles.items():
+            self.percentiles[name] = self.percentiles.get(name, 0.0) + percentiles
+        for name, notes in later.unjudged.items():
+            for note, number in notes.items():
+                self._note(name, note, number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave."""
+        return cls(**row)

@@ -1,0 +1,184 @@
+"""The ASGI application: routes, errors as problem documents, and an OpenAPI document that matches both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic.json_schema import models_json_schema
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Scope
+
+from ...graph.protocol import KnowledgeGraph
+from ...reasoning import Reasoner
+from . import messages
+from .guard import Guard
+from .keys import Keys
+from .messages import SHOWN_ERRORS, Problem
+from .routes import exploring_routes, querying_routes, reporting_routes, scoring_routes
+from .service import Service, Settings
+
+_DESCRIPTION = """Commonsense you can query, scores you can explain: dialogue metrics over a graph of
+commonsense, and the graph itself.
+
+Errors are problem documents (RFC 9457). Every answer bears an `X-Request-ID`; one that is sent along is kept."""
+
+
+def create_app(
+    reasoner: Reasoner,
+    graph: KnowledgeGraph | None = None,
+    *,
+    settings: Settings | None = None,
+    keys: Keys | None = None,
+    host_names: Sequence[str] = (),
+    logging: bool = False,
+) -> FastAPI:
+    """Return the service as an ASGI application; what is given stays the caller's to close, after the application.
+
+    Args:
+        reasoner: with the metrics to serve.
+        graph: the graph that questions are asked of; the reasoner's by default.
+        settings: limits; the defaults of :class:`Settings` where None.
+        keys: who may use it; None: anybody who can reach it.
+        host_names: names under which others reach the service, e.g. through a proxy; requests for other hosts are refused. The
+            address at which a request arrives, localhost, 127.0.0.1 and [::1] are always right.
+        logging: write a line of JSON to stderr for each request, not only for those that end with 500 and above.
+
+    Raises:
+        InputError: a host name is not one.
+    """
+    service = Service(reasoner, graph or reasoner.graph, settings or Settings(), keys, host_names=host_names, logging=logging)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="tacit", version=version("tacit-kg"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
+    )
+    app.state.service = service
+    for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes):
+        app.include_router(routes(service))
+    mount_page(app)
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_middleware(Guard, service=service)
+    app.openapi = lambda: _openapi(app, plain)  # type: ignore[method-assign]
+    plain = FastAPI.openapi.__get__(app)
+    return app
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return error.response(request.scope)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Answer what the router refuses: an unknown path, or another method."""
+    assert isinstance(error, HTTPException)
+    kinds = {404: "not-found", 405: "method-not-allowed"}
+    details = {
+        404: "there is nothing at this path; see /openapi.json",
+        405: f"{request.method} is not taken at this path; see /openapi.json",
+    }
+    problem = Problem(
+        error.status_code, kinds.get(error.status_code, "refused"), details.get(error.status_code, str(error.detail)),
+        headers=error.headers,
+    )  # fmt: skip
+    return problem.response(request.scope)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """Answer a path or query parameter that is missing or not valid."""
+    assert isinstance(error, RequestValidationError)
+    errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in error.errors()[:SHOWN_ERRORS]]
+    first = errors[0]
+    problem = Problem(
+        422, "invalid-parameter", f"{first['at']} cannot be used ({first['reason']}); see /openapi.json", extra={"errors": errors}
+    )
+    return problem.response(request.scope)
+
+
+def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
+    """FastAPI's document, with the bodies that are checked here and with problem documents in place of FastAPI's own errors."""
+    if app.openapi_schema:
+        return app.openapi_schema
+    document: dict[str, Any] = plain()
+    models = [(model, "validation") for model in (*messages.EXAMPLES, messages.ProblemDocument)]
+    _, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas.update(defined["$defs"])
+    document["components"]["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    }
+    if app.state.service.keys is not None:
+        document["security"] = [{"bearer": []}, {"header": []}]
+    app.openapi_schema = json.loads(json.dumps(document))
+    return app.openapi_schema
+
+
+# The page at ``/``, the API's page at ``/docs``, and their files; browsers keep them and ask each time whether they changed.
+#
+# A file's ETag is of its bytes, so a copy is good as long as they are, in a new container too, and no version mixes with
+# another.
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+def mount_page(app: FastAPI) -> None:
+    """Serve the page, where it is there."""
+    folder = Path(str(files("tacit.api"))) / "page"
+    if not (folder / "index.html").is_file():
+        return
+    kept = _Files(directory=folder)
+
+    async def page(name: str, request: Request) -> Response:
+        response = await kept.get_response(name, request.scope)
+        response.headers["Content-Security-Policy"] = _POLICY
+        return response
+
+    @app.get("/", include_in_schema=False)
+    async def start(request: Request) -> Response:
+        return await page("index.html", request)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return await page("docs.html", request)
+
+    app.mount("/static", kept, name="static")
+
+
+class _Files(StaticFiles):
+    """The files of a folder."""
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Give a file, or say that the copy at hand is good."""
+        headers = {
+            "Cache-Control": "no-cache",  # keep it, but ask before it is used
+            "ETag": f'"{hashlib.sha256(Path(full_path).read_bytes()).hexdigest()[:32]}"',
+        }
+        response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
+        same = self.is_not_modified(response.headers, Headers(scope=scope))
+        return NotModifiedResponse(response.headers) if same else response

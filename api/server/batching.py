@@ -1,0 +1,222 @@
+"""Micro-batches across clients: requests put their items into one queue, and one thread scores together whatever waits.
+
+An idle service scores a request at once. A busy one finds more waiting and scores more in one go, which costs less an item: two
+short items together take little more time than one. So where somebody waits when a batch ends, those who were just answered get
+a moment to ask again. A request of many items gives only a part of them to each batch while others wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from ...graph.item import Item
+from ...reasoning.base import Metric
+from ...reasoning.scorer import ItemScores, score_items
+from .messages import Problem
+
+_PART = 16
+"""Items that a request gives to a batch in its turn."""
+_MOMENT = 0.003
+"""Seconds that items may wait for others, when some waited at the end of a batch."""
+_ENOUGH = 8
+"""Items for which no others are waited for: beyond that, more in one go saves little."""
+
+Observe = Callable[[int, Sequence[str]], object]
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """The items of one request, on their way through the thread."""
+
+    items: Sequence[Item]
+    sizes: Sequence[int]
+    key: tuple[tuple[str, ...], bool]
+    finish: Callable[[list[ItemScores]], Any]
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+    taken: int = 0
+    rows: list[ItemScores] = field(default_factory=list)
+    outcome: Any = None
+    failure: Exception | None = None
+
+
+class Batcher:
+    """One thread that scores, and the queue before it. The thread starts with the first request.
+
+    Args:
+        metrics: the open metrics, by name.
+        batch_items, batch_characters: most that one batch holds; one item at least.
+        waiting_items: most items in the queue; an empty one takes any request.
+        observe: told of each batch: its size, and the names of the metrics.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, Metric],
+        *,
+        batch_items: int,
+        batch_characters: int,
+        waiting_items: int,
+        observe: Observe = lambda *_: None,
+    ) -> None:
+        self._metrics = metrics
+        self._batch_items, self._batch_characters, self._most = batch_items, batch_characters, waiting_items
+        self._observe = observe
+        self._changed = threading.Condition()
+        self._jobs: deque[_Job] = deque()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self.waiting = 0
+
+    async def score(
+        self,
+        items: Sequence[Item],
+        names: tuple[str, ...],
+        explain: bool,
+        finish: Callable[[list[ItemScores]], Any] = lambda rows: rows,
+    ) -> Any:
+        """Return what ``finish`` makes, in the scoring thread, of the rows of ``items``.
+
+        Raises:
+            Problem: the queue is full.
+            TacitError: as :func:`tacit.reasoning.score_items`.
+        """
+        loop = asyncio.get_running_loop()
+        job = _Job(items, [_size(item) for item in items], (names, explain), finish, loop, loop.create_future())
+        with self._changed:
+            if self._closed:
+                raise Problem(503, "stopping", "the service is about to stop; ask again in a moment")
+            if self.waiting and self.waiting + len(items) > self._most:
+                raise Problem(
+                    429,
+                    "queue-full",
+                    f"{self.waiting:,} items wait to be scored already; ask again in a moment, or for fewer at once",
+                )
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="scoring", daemon=True)
+                self._thread.start()
+            self.waiting += len(items)
+            self._jobs.append(job)
+            self._changed.notify()
+        try:
+            await job.answer
+        except asyncio.CancelledError:
+            self._drop(job)
+            raise
+        if job.failure is not None:
+            raise job.failure
+        return job.outcome
+
+    def close(self) -> None:
+        """Score what waits, refuse what comes, and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _drop(self, job: _Job) -> None:
+        """Forget a request that nobody waits for any longer."""
+        with self._changed:
+            if job in self._jobs:
+                self._jobs.remove(job)
+                self.waiting -= len(job.items) - job.taken
+
+    def _work(self) -> None:
+        last = 0
+        while True:
+            with self._changed:
+                if self._jobs:
+                    self._gather(min(_ENOUGH, last + self.waiting))
+                while not self._jobs:
+                    if self._closed:
+                        return
+                    self._changed.wait()
+                parts = self._take()
+            last = sum(end - start for _, start, end in parts)
+            self._score(parts)
+
+    def _gather(self, enough: int) -> None:
+        """Wait a moment until ``enough`` items are there."""
+        until = time.monotonic() + _MOMENT
+        while self.waiting < enough and not self._closed:
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            self._changed.wait(left)
+
+    def _take(self) -> list[tuple[_Job, int, int]]:
+        """Take a batch out of the queue: parts of requests that ask for the same, in turns, the first to come first."""
+        key = self._jobs[0].key
+        same = [job for job in self._jobs if job.key == key]
+        first = {id(job): job.taken for job in same}
+        room, characters = self._batch_items, self._batch_characters
+        turn: Sequence[_Job] = same
+        while turn and room > 0 and characters > 0:
+            for job in turn:
+                for size in islice(job.sizes, job.taken, job.taken + min(_PART, room)):
+                    if characters <= 0:
+                        break
+                    job.taken += 1
+                    room -= 1
+                    characters -= size
+                if room <= 0 or characters <= 0:
+                    break
+            turn = [job for job in turn if job.taken < len(job.items)]
+        parts = [(job, first[id(job)], job.taken) for job in same if job.taken > first[id(job)]]
+        self.waiting -= sum(end - start for _, start, end in parts)
+        unfinished = [job for job, _, _ in parts if job.taken < len(job.items)]
+        gone = {id(job) for job, _, _ in parts}
+        self._jobs = deque([job for job in self._jobs if id(job) not in gone] + unfinished)
+        return parts
+
+    def _score(self, parts: Sequence[tuple[_Job, int, int]]) -> None:
+        names, explain = parts[0][0].key
+        items = [item for job, start, end in parts for item in job.items[start:end]]
+        done: list[_Job] = []
+        try:
+            rows = iter(list(score_items(items, [self._metrics[name] for name in names], batch_size=len(items), explain=explain)))
+        except Exception as error:
+            for job, _, _ in parts:
+                job.failure = error
+                self._drop(job)
+            done = [job for job, _, _ in parts]
+        else:
+            for job, start, end in parts:
+                job.rows += islice(rows, end - start)
+                if end == len(job.items):
+                    done.append(job)
+                    try:
+                        job.outcome = job.finish(job.rows)
+                    except Exception as error:
+                        job.failure = error
+        self._observe(len(items), names)
+        _deliver(done)
+
+
+def _deliver(done: Sequence[_Job]) -> None:
+    """Wake those who wait for the answers, with one call into each event loop."""
+    for loop in {job.loop for job in done}:
+        answers = [job.answer for job in done if job.loop is loop]
+        try:
+            loop.call_soon_threadsafe(_wake, answers)
+        except RuntimeError:  # the loop was closed: nobody waits any more
+            continue
+
+
+def _wake(answers: Sequence[asyncio.Future[Any]]) -> None:
+    for answer in answers:
+        if not answer.done():
+            answer.set_result(None)
+
+
+def _size(item: Item) -> int:
+    """Characters that have to be read for an item."""
+    return sum(map(len, item.history)) + len(item.response) + sum(map(len, item.references))

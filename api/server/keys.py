@@ -1,0 +1,252 @@
+"""API keys: the key in a request's headers against the hashes in a file, compared in constant time.
+
+The file is read again when it changes, so that a key can be added or taken away while the service runs. While the file is missing
+or damaged, the service admits nobody: a key that was taken away must not come back because the file was lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...graph.errors import InputError
+from .messages import Problem
+from .observing import log
+
+# A file of API keys: who may use a service, with a salted hash of each key, never the key itself.
+#
+# A key is 32 random bytes, so it cannot be found by trying, although the hash is fast. A line of the file holds the key's id
+# (the public beginning of the key), a salt, the BLAKE2b hash of salt and key, and a name for people::
+#
+# 3f9c2a7d51e0 6b0e... 9d41... alice
+
+_LINE = re.compile(r"([0-9a-f]{12}) ([0-9a-f]{32}) ([0-9a-f]{64})(?: (\S.*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key, as the file knows it: ``id`` begins the key, ``name`` is for people."""
+
+    id: str
+    salt: bytes
+    digest: bytes
+    name: str
+
+    def line(self) -> str:
+        """The line of the file."""
+        return f"{self.id} {self.salt.hex()} {self.digest.hex()} {self.name}".rstrip() + "\n"
+
+
+def read_keys(path: Path) -> list[Entry]:
+    """Return the entries of a file of keys; empty lines and lines that begin with ``#`` are left aside.
+
+    Raises:
+        InputError: it cannot be read, or a line is not an entry.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the keys at {path} cannot be read ({error}); make the file with: tacit keys add {path} NAME"
+        ) from error
+    entries = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            raise InputError(f"{path}:{number} is not an entry of a key file; let tacit keys add write the file")
+        entries.append(Entry(match[1], bytes.fromhex(match[2]), bytes.fromhex(match[3]), match[4] or ""))
+    return entries
+
+
+def new_key(name: str) -> tuple[str, Entry]:
+    """Return a fresh key and its entry; the key can be had only now.
+
+    Raises:
+        InputError: the name is empty, or not one line of printable characters.
+    """
+    if not name.strip() or not name.isprintable():
+        raise InputError(f"{name!r} cannot be the name of a key; give one line of printable characters")
+    identity = secrets.token_hex(6)
+    key = f"tacit_{identity}_{secrets.token_urlsafe(32)}"
+    salt = secrets.token_bytes(16)
+    return key, Entry(identity, salt, key_digest(salt, key.encode()), name.strip())
+
+
+@contextmanager
+def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
+    """Give the entries of a file of keys to change, and write them back at the end; one process at a time may do so.
+
+    The file is locked, read, and replaced by a new one that holds the changed list. Nothing is written when the block raises.
+
+    Args:
+        path: the file; create: make it where there is none, readable by its owner alone.
+
+    Raises:
+        InputError: the file cannot be read or written, or a line of it is not an entry.
+    """
+    made = create and not path.exists()
+    try:
+        descriptor = _locked(path, create)
+    except OSError as error:
+        hint = "make its folder first" if create else f"make it with: tacit keys add {path} NAME"
+        raise InputError(f"the keys at {path} cannot be opened ({error.strerror or error}); {hint}") from error
+    try:
+        entries = read_keys(path)
+        yield entries
+        write_keys(path, entries)
+    except BaseException:
+        if made and path.stat().st_size == 0:
+            path.unlink()
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def write_keys(path: Path, entries: list[Entry]) -> None:
+    """Replace a file of keys in one step: a new one is readable by its owner alone, another keeps its permissions.
+
+    To change a file that others may change too, use :func:`editing_keys`.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        rights = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0o600
+        descriptor, fresh = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write("# Keys of a tacit service: id, salt, BLAKE2b of salt and key, name. Written by: tacit keys add\n")
+                file.writelines(entry.line() for entry in entries)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(fresh).chmod(rights)
+            Path(fresh).replace(path)
+        finally:
+            Path(fresh).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"the keys at {path} cannot be written ({error.strerror or error}); check the folder") from error
+
+
+def _locked(path: Path, create: bool) -> int:
+    """Return a descriptor of the file at ``path`` that holds the lock on it.
+
+    Each writer puts a new file at ``path``. Who waited for the lock of the old file has to take the lock of the new one.
+    """
+    import fcntl
+
+    while True:
+        descriptor = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def key_digest(salt: bytes, key: bytes) -> bytes:
+    """Return what the file keeps of a key."""
+    return hashlib.blake2b(key, salt=salt, digest_size=32).digest()
+
+
+_KEY = re.compile(rb"tacit_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_LOOK_AGAIN = 1.0
+_NOBODY = Entry("0" * 12, b"\0" * 16, b"\0" * 32, "")
+
+
+class Keys:
+    """The keys of a file.
+
+    Raises:
+        InputError: the file cannot be read, a line of it is not an entry, or it has no entry.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._version = _version(path)
+        self._entries: dict[str, Entry] | None = {entry.id: entry for entry in read_keys(path)}
+        self._looked = time.monotonic()
+        if not self._entries:
+            raise InputError(f"{path} holds no key, so nobody could use the service; make one with: tacit keys add {path} NAME")
+
+    def admit(self, headers: Mapping[bytes, bytes]) -> str:
+        """Return the id of the key in a request's headers.
+
+        Raises:
+            Problem: 401, there is no key or it is not one of the file; 503, the file cannot be read.
+        """
+        kind, _, token = headers.get(b"authorization", b"").partition(b" ")
+        given = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
+        challenge = {"WWW-Authenticate": 'Bearer realm="tacit"'}
+        if not given:
+            raise Problem(
+                401,
+                "no-key",
+                "this service asks for a key; send it as Authorization: Bearer KEY or X-API-Key: KEY",
+                headers=challenge,
+            )
+        form = _KEY.fullmatch(given)
+        name = form[1].decode() if form else ""
+        entry = self._known().get(name, _NOBODY)
+        right = hmac.compare_digest(key_digest(entry.salt, given), entry.digest)
+        if not right or entry is _NOBODY:
+            raise Problem(401, "wrong-key", "the key is not one that this service knows; ask whoever runs it", headers=challenge)
+        return entry.id
+
+    def check(self) -> None:
+        """Return when the file of keys can be read.
+
+        Raises:
+            Problem: it is missing or damaged.
+        """
+        self._known()
+
+    def _known(self) -> dict[str, Entry]:
+        now = time.monotonic()
+        if now - self._looked > _LOOK_AGAIN:
+            self._looked = now
+            version = _version(self._path)
+            if version != self._version or version == ():
+                self._version = version
+                self._read()
+        if self._entries is None:
+            raise Problem(
+                503,
+                "keys-unavailable",
+                "the service cannot read its file of keys, so it admits nobody; see its log",
+            )
+        return self._entries
+
+    def _read(self) -> None:
+        known = self._entries is not None
+        try:
+            self._entries = {entry.id: entry for entry in read_keys(self._path)}
+        except InputError as error:
+            self._entries = None
+            if known:
+                log("error", "keys", detail=str(error))
+        else:
+            if not known:
+                log("info", "keys", detail=f"{self._path} can be read again")
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return (stat.st_ino, stat.st_mtime_ns, stat.st_size)

@@ -1,0 +1,335 @@
+"""What a database needs to answer the protocol: the answers put together from the rows of Cypher queries.
+
+:class:`Store` asks the queries of :mod:`tacit.cypher` through one method, ``_rows``, that each engine gives it. Engines differ in
+how they find shortest paths, stream everything and write; all else is here once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cypher import Dialect, Query, query
+from . import answers
+from .answers import chains_of_links
+from .errors import InputError
+from .loading import from_row
+from .model import Assertion, GraphCounts, Manifest, Neighbour, Path, QueryResult, TripleCounts
+from .names import check_relation, event_uri, normalise_event
+from .protocol import MAX_HOPS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# How two sets of concepts are connected, out of the rows of Cypher queries: chains of one and two assertions, and best paths.
+
+Links = dict[str, dict[str, float]]
+
+# The shapes of a chain of two: the query's suffix, whether the first and the second assertion point onwards, and whether the
+# query is asked with the ends swapped (a chain against all arrows is one along them, seen from its other end).
+_SHAPES = (
+    ("along", True, True, False),
+    ("along", True, True, True),
+    ("meeting", True, False, False),
+    ("parting", False, True, False),
+)
+
+
+class Connections(ABC):
+    """The part of a store that answers ``triples_between``, ``count_triples`` and ``paths``."""
+
+    @abstractmethod
+    def _ask(self, name: str, /, **parameters: Any) -> list[Sequence[Any]]:
+        """Return all rows of the query ``name``."""
+
+    @abstractmethod
+    def _known(self, uris: Collection[str]) -> set[str]:
+        """Return those of ``uris`` that are concepts."""
+
+    @abstractmethod
+    def _uris(self, texts: Sequence[str], language: str) -> list[str]:
+        """Return ``texts`` as concept URIs; as :func:`tacit.graph.answers.concept_uris`."""
+
+    @abstractmethod
+    def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
+        """Return ``(concept, neighbour, strongest weight)`` rows by any of ``relations``, by all when there are none."""
+
+    def triples_between(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> list[Path]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`."""
+        answers.check_hops(hops, most=2)
+        ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
+        if not ones or not others:
+            return []
+        found: list[Path] = []
+        if hops == 1:
+            for assertion in map(assertion_of, self._ask("between", heads=ones, tails=others)):
+                found.append(Path((assertion.head, assertion.tail), (assertion,)))
+            for assertion in map(assertion_of, self._ask("between", heads=others, tails=ones)):
+                found.append(Path((assertion.tail, assertion.head), (assertion,)))
+        else:
+            found += self._chains(ones, others)
+        return sorted(found, key=lambda path: path.order)
+
+    def _chains(self, sources: list[str], targets: list[str]) -> Iterator[Path]:
+        """Yield the chains of two assertions, in no fixed order."""
+        for name, forth, on, swapped in _SHAPES:
+            ends = (targets, sources) if swapped else (sources, targets)
+            for row in self._ask(f"chains_{name}", sources=ends[0], targets=ends[1]):
+                start, middle, end = row[:3]
+                first = assertion_of([*_directed(start, middle, forth, row[3]), *row[4:13]])
+                second = assertion_of([*_directed(middle, end, on, row[13]), *row[14:]])
+                yield Path((end, middle, start), (second, first)) if swapped else Path((start, middle, end), (first, second))
+
+    def count_triples(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> TripleCounts:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
+        answers.check_hops(hops, most=2)
+        ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
+        if not ones or not others:
+            return TripleCounts(0, 0)
+        pairs: set[tuple[str, str]] = set()
+        triples: set[tuple[Any, ...]] = set()
+        if hops == 1:
+            triples |= {tuple(row) for row in self._ask("distinct_triples", heads=ones, tails=others)}
+            pairs |= {(head, tail) for head, _, tail in triples}
+            against = {tuple(row) for row in self._ask("distinct_triples", heads=others, tails=ones)}
+            triples |= against
+            pairs |= {(tail, head) for head, _, tail in against}
+        else:
+            for name, forth, on, swapped in _SHAPES:
+                ends = (others, ones) if swapped else (ones, others)
+                for row in self._ask(f"relations_{name}", sources=ends[0], targets=ends[1]):
+                    start, middle, end, first, second = row
+                    pairs.add((end, start) if swapped else (start, end))
+                    triples.add((middle, *sorted(((start, forth, first), (end, not on, second)))))
+        return TripleCounts(len(pairs), len(triples))
+
+    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.paths`."""
+        answers.check_hops(max_hops, least=0)
+        answers.check_limit(limit)
+        source, target = self._uris([source, target], language)
+        if len(self._known({source, target})) < len({source, target}) or not limit:
+            return []
+        if source == target:
+            return [Path((source,), ())]
+        links, hops = self._links(source, target, max_hops)
+        chains = chains_of_links(links, source, target, hops, limit) if hops else []
+        steps = sorted({(a, b) for chain in chains for a, b in pairwise(chain)})
+        best = self._strongest(steps)
+        return [Path(chain, tuple(best[a, b] for a, b in pairwise(chain))) for chain in chains]
+
+    def _links(self, source: str, target: str, max_hops: int) -> tuple[Links, int]:
+        """Return the steps of all shortest paths (with others that lead nowhere) and their number of hops, 0 when none."""
+        links: Links = defaultdict(dict)
+        near, far = {source}, {target}
+        levels = ({source}, {target})
+        for hops in range(1, max_hops + 1):
+            forward = len(levels[0]) <= len(levels[1])
+            seen, other, level = (near, far, levels[0]) if forward else (far, near, levels[1])
+            reached: set[str] = set()
+            for a, b, weight in self._expand(sorted(level), []):
+                if b not in seen:
+                    reached.add(b)
+                    start, end = (a, b) if forward else (b, a)
+                    links[start][end] = weight
+            if reached & other:
+                return links, hops
+            if not reached:
+                break
+            seen |= reached
+            levels = (reached, levels[1]) if forward else (levels[0], reached)
+        return {}, 0
+
+    def _strongest(self, steps: list[tuple[str, str]]) -> dict[tuple[str, str], Assertion]:
+        """Return the first assertion in the fixed order between each two nodes, whatever its direction."""
+        best: dict[tuple[str, str], Assertion] = {}
+        ones, others = sorted({a for a, _ in steps}), sorted({b for _, b in steps})
+        for heads, tails in ((ones, others), (others, ones)) if steps else ():
+            for assertion in map(assertion_of, self._ask("between", heads=heads, tails=tails)):
+                for pair in ((assertion.head, assertion.tail), (assertion.tail, assertion.head)):
+                    if pair not in best or assertion.order < best[pair].order:
+                        best[pair] = assertion
+        return best
+
+
+def assertion_of(row: Sequence[Any]) -> Assertion:
+    """Return the assertion in the twelve columns of a query's row; a text that is absent is empty."""
+    return Assertion._make((*row[:4], *(text or "" for text in row[4:10]), *row[10:]))
+
+
+def _directed(start: str, end: str, onwards: bool, relation: str) -> tuple[str, str, str]:
+    return (start, relation, end) if onwards else (end, relation, start)
+
+
+SCAN_ROWS = 100_000
+
+
+class Store(Connections):
+    """A graph in a database that speaks Cypher; a context manager that closes itself."""
+
+    dialect: ClassVar[Dialect]
+    _queries_at_once: int | None = None
+
+    # --- what an engine gives
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """Where the graph is, without a password."""
+
+    @abstractmethod
+    def _rows(self, asked: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        """Return all rows of a query that reads."""
+
+    @abstractmethod
+    def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
+        """Return ``(source, target, hops)`` rows of the pairs within ``max_hops``, a pair in either order or both."""
+
+    @abstractmethod
+    def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
+        """See :meth:`tacit.graph.protocol.StreamsRecords.scan`."""
+
+    @abstractmethod
+    def run(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
+    ) -> QueryResult:
+        """Run one read-only Cypher query, as :meth:`tacit.graph.protocol.KnowledgeGraph.run`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections; closing twice is harmless."""
+
+    def limit_queries(self, at_once: int) -> None:
+        """See :meth:`tacit.graph.protocol.LimitsQueries.limit_queries`."""
+        if at_once < 1:
+            raise InputError(f"at_once = {at_once} is not possible; it must be >= 1")
+        self._queries_at_once = at_once
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def _ask(self, name: str, /, **parameters: Any) -> list[Sequence[Any]]:
+        return self._rows(query(name, self.dialect), parameters)
+
+    # --- the protocol
+
+    def manifest(self) -> Manifest:
+        """Return what was loaded."""
+        rows = self._ask("manifest")
+        return from_row(rows[0]) if rows else Manifest()
+
+    def counts(self) -> GraphCounts:
+        """Return the numbers of concepts, events, assertions, and assertions by relation."""
+        relations = {str(name): int(number) for name, number in self._ask("count_relations")}
+        ordered = dict(sorted(relations.items(), key=lambda item: (-item[1], item[0])))
+        concepts, events = self._ask("count_concepts")[0][0], self._ask("count_events")[0][0]
+        return GraphCounts(int(concepts), int(events), sum(ordered.values()), ordered)
+
+    def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.resolve`."""
+        return answers.resolve(texts, language, self._known)
+
+    def _uris(self, texts: Sequence[str], language: str) -> list[str]:
+        return answers.concept_uris(texts, language, self._known, lambda unknown: answers.refuse_unknown(unknown, self.url))
+
+    def _known(self, uris: Collection[str]) -> set[str]:
+        return {str(uri) for (uri,) in self._ask("known", uris=sorted(set(uris)))} if uris else set()
+
+    def neighbours(
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
+    ) -> list[Neighbour]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`."""
+        answers.check_hops(hop)
+        answers.check_limit(limit)
+        names = answers.check_relations(relations)
+        (concept,) = self._uris([concept], language)
+        if names == []:
+            return []
+        seen, level = {concept}, {concept: float("inf")}
+        for _ in range(hop):
+            reached: dict[str, float] = {}
+            for near, far, weight in self._expand(sorted(level), names or []):
+                if far not in seen:
+                    reached[far] = max(reached.get(far, 0.0), min(level[near], weight))
+            seen.update(reached)
+            level = reached
+        ranked = sorted(level.items(), key=lambda item: (-item[1], item[0]))
+        return [Neighbour(uri, hop, weight) for uri, weight in ranked[:limit]]
+
+    def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
+        """Return ``(concept, neighbour, strongest weight)`` rows."""
+        return self._ask("expand", uris=uris, relations=relations) if uris else []
+
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
+    ) -> NDArray[np.int8]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`."""
+        answers.check_hops(max_hops, least=0)
+        sources, targets = self._uris(sources, language), self._uris(targets, language)
+        known = self._known({*sources, *targets})
+        ones, others = sorted(known.intersection(sources)), sorted(known.intersection(targets))
+        found = {(uri, uri): 0 for uri in known}
+        if max_hops and ones and others and (ones != others or len(ones) > 1):
+            for source, target, hops in self._distances(ones, others, max_hops):
+                found[source, target] = found[target, source] = int(hops)
+        table = [found.get((source, target), -1) for source in sources for target in targets]
+        return np.array(table, dtype=np.int8).reshape(len(sources), len(targets))
+
+    def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
+        answers.check_limit(limit)
+        uri = head if head.startswith("/e/") else event_uri(head)
+        rows = self._ask("tails", head=uri, relation="" if relation is None else check_relation(relation))
+        return sorted(map(assertion_of, rows), key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
+
+    def heads(self, text: str, limit: int = 10) -> list[str]:
+        """See :meth:`tacit.graph.protocol.KnowledgeGraph.heads`."""
+        answers.check_limit(limit)
+        wanted = normalise_event(text).lower()
+        rows = self._ask("heads", text=wanted)
+        ranked = sorted((held.lower() != wanted, len(held), uri) for uri, held in rows)
+        return [uri for _, _, uri in ranked[:limit]]
+
+    def assertions(self) -> Iterator[Assertion]:
+        """Stream every assertion, in no particular order."""
+        for batch in self.scan():
+            yield from map(Assertion._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def refuse_closed(closed: bool, url: str) -> None:
+    """Raise :class:`InputError` when ``closed``: a graph was asked after its ``with`` block."""
+    if closed:
+        raise InputError(f"{url} is closed; open it again")
+
+
+# The query that shows whether a statement stands in a graph: one text, for the embedded engine and Neo4j alike.
+
+
+def claim_query() -> Query:
+    """Return the query; its parameters are the URIs ``head`` and ``tail`` and the name ``relation``.
+
+    Its rows, one a source that says so, hold ``head_text``, ``relation``, ``tail_text``, ``weight``, ``source``, ``dataset``.
+    """
+    return query("explore/claim")

@@ -1,0 +1,336 @@
+"""Hop distances: labels first, and a search in what the labels leave out, bounded by what they say. Exact.
+
+For a pair, the labels give the shortest length through any covered node (the hubs among them). A shorter path can only run
+through the uncovered rest, where every node has few arcs: a search from both ends, always widening the smaller frontier, looks
+for one and stops as soon as no shorter path can exist. Nodes are numbered so that covered nodes come first and arcs are sorted,
+so a node's arcs into the rest are the end of its list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .labels import hub_bounds, through_labels
+from .primitives import fresh_stamps, offer, prefetch, sort_key
+
+_BLOCK = 128  # pairs whose labels a core's nearest caches hold at once
+_AHEAD = 5  # pairs between asking for hub labels and reading them: as many as a core can wait for at a time
+_LINE = 64  # bytes of a cache line
+
+
+@njit(nogil=True, cache=True)
+def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignore[no-untyped-def]
+    """Return the length of the shortest path of at most ``most`` hops outside the covered nodes, else 127."""
+    mark, here, there = scratch.mark, scratch.here, scratch.there
+    mine = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
+    yours = mine + np.int32(1)
+    mark[one], mark[two] = mine, yours
+    here[0], there[0] = one, two
+    start, end, other_start, other_end = 0, 1, 0, 1
+    for depth in range(1, most + 1):
+        if end - start > other_end - other_start:
+            here, there = there, here
+            start, end, other_start, other_end = other_start, other_end, start, end
+            mine, yours = yours, mine
+        if depth == most:  # only a meeting counts now, nothing has to be remembered
+            for position in range(start, end):
+                node = here[position]
+                for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
+                    other = neighbour[arc]
+                    if other < covered:
+                        break
+                    if mark[other] == yours:
+                        return depth
+            return 127
+        size = end
+        for position in range(start, end):
+            node = here[position]
+            for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
+                other = neighbour[arc]
+                if other < covered:
+                    break
+                if mark[other] == yours:
+                    return depth
+                if mark[other] != mine:
+                    mark[other] = mine
+                    here[size] = other
+                    size += 1
+        if size == end:
+            return 127
+        start, end = end, size
+    return 127
+
+
+@njit(nogil=True, cache=True)
+def _want_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped-def]
+    """Ask for the hub labels of two nodes."""
+    for node in (np.int64(one), np.int64(two)):
+        prefetch(roots, node * groups)
+        for place in range(2 * groups * node, 2 * groups * (node + 1), _LINE // 8):
+            prefetch(nears, place)
+
+
+@njit(nogil=True, cache=True)
+def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
+    """Fill ``out[i]`` with the distance from ``ones[i]`` to ``twos[i]``; -1 for none within ``most`` and for unknown nodes.
+
+    Block by block, so that while one step goes through the pairs, the memory that the next one reads is on its way.
+    """
+    root, near, start, pruned, covered = labels  # unpacked once: handing tuples of arrays on costs more than a distance
+    whole = covered >= len(indptr) - 1
+    roots, nears, starts = root.reshape(-1), near.reshape(-1), start.reshape(-1)
+    groups = root.shape[1]
+    least, best = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    for first in range(0, len(ones), _BLOCK):
+        size = min(_BLOCK, len(ones) - first)
+        for i in range(min(_AHEAD, size)):
+            _want_bounds(roots, nears, groups, ones[first + i], twos[first + i])
+        for i in range(size):
+            if i + _AHEAD < size:
+                _want_bounds(roots, nears, groups, ones[first + i + _AHEAD], twos[first + i + _AHEAD])
+            one, two = ones[first + i], twos[first + i]
+            if one < 0 or two < 0:
+                least[i] = best[i] = 127
+            elif one == two:
+                least[i] = best[i] = 0
+            else:
+                least[i], best[i] = hub_bounds(root, near, one, two)
+                if least[i] > most:
+                    least[i] = best[i] = 127
+                elif least[i] < best[i]:
+                    prefetch(starts, 3 * np.int64(one))
+                    prefetch(starts, 3 * np.int64(two))
+        for i in range(size):
+            if least[i] < best[i]:
+                for node in (ones[first + i], twos[first + i]):
+                    prefetch(pruned, start[node, 0])
+                    prefetch(pruned, start[node, 0] + _LINE // 4)
+        for i in range(size):
+            one, two, shortest = ones[first + i], twos[first + i], best[i]
+            if least[i] < shortest:
+                shortest = through_labels(start, pruned, one, two, least[i], shortest)
+                bound = min(shortest - 1, most)
+                if least[i] <= bound and not whole and one >= covered and two >= covered:
+                    shortest = min(shortest, _search(indptr, neighbour, covered, one, two, bound, scratch))
+            out[first + i] = shortest if shortest <= most else -1
+
+
+@njit(nogil=True, cache=True)
+def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
+    """Fill ``out[i, j]`` with the distance from ``ones[i]`` to ``twos[j]``, as :func:`pair_distances` does."""
+    rows = max(1, _BLOCK // max(1, len(twos)))
+    for first in range(0, len(ones), rows):
+        part = ones[first : first + rows]
+        left, right = np.repeat(part, len(twos)), np.empty(len(part) * len(twos), twos.dtype)
+        for row in range(len(part)):
+            right[row * len(twos) : (row + 1) * len(twos)] = twos
+        pair_distances(indptr, neighbour, labels, left, right, most, scratch, out[first : first + rows].reshape(-1))
+
+
+# Levels of nodes around one node, each with the strength of its strongest shortest chain.
+#
+# A chain is as strong as its weakest assertion; strengths are weight codes, which sort as weights do. When only the best few of
+# the last level are asked for, the nodes before it are taken strongest first and the walk ends as soon as nothing left could be
+# better: a hub at the end of a weak assertion is never opened.
+
+
+@njit(nogil=True, cache=True)
+def best_at_hop(  # type: ignore[no-untyped-def]
+    indptr, neighbour, weight, relation, rank, allowed, everything, strongest, source, hop, limit, scratch
+):
+    """Return the sort keys (strength, rank) of the best ``limit`` nodes at exactly ``hop`` hops, themselves unsorted.
+
+    ``allowed[code]`` says whether a relation may be walked, unless ``everything`` may; ``strongest`` is one more than the
+    largest weight code; ``limit`` < 0 means all.
+    """
+    mark, queue, value = scratch.mark, scratch.here, scratch.value
+    base = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(8))
+    counts = np.zeros(strongest + 1, np.int64)
+    queue[0] = source
+    mark[source] = base
+    value[source] = strongest
+    start, end = np.int64(0), np.int64(1)
+    for depth in range(1, hop + 1):
+        last = depth == hop and limit >= 0
+        order = _strongest_first(queue, start, end, value, strongest) if last else queue[start:end]
+        here = base + np.int32(depth)
+        size = end
+        for code in range(strongest + 1):
+            counts[code] = 0
+        for position in range(len(order)):
+            node = order[position]
+            reached = value[node]
+            if last and position > 0 and reached < value[order[position - 1]] and _above(counts, reached) >= limit:
+                break
+            for arc in range(indptr[node], indptr[node + 1]):
+                other = neighbour[arc]
+                if base <= mark[other] < here or not (everything or allowed[relation[arc] >> 1]):
+                    continue
+                strength = min(reached, np.int32(weight[arc]))
+                if mark[other] != here:
+                    mark[other] = here
+                    value[other] = strength
+                    counts[strength] += 1
+                    queue[size] = other
+                    size += 1
+                elif strength > value[other]:
+                    counts[value[other]] -= 1
+                    counts[strength] += 1
+                    value[other] = strength
+        start, end = end, size
+    found = queue[start:end]
+    heap = np.empty(min(limit, len(found)) if limit >= 0 else len(found), np.int64)
+    size = np.int64(0)
+    for node in found:
+        size = offer(heap, size, sort_key(value[node], rank[node], strongest))
+    return heap[:size]
+
+
+@njit(nogil=True, cache=True)
+def best_of_each(  # type: ignore[no-untyped-def]
+    indptr, neighbour, weight, relation, rank, strongest, sources, hop, scratch, keys
+):
+    """Write what :func:`best_at_hop` returns for each source into its row of ``keys``, and leave the rest of the row.
+
+    ``keys`` is of shape (sources, limit); a source below 0 has no row.
+    """
+    everything = np.zeros(0, np.bool_)
+    for place in range(len(sources)):
+        if sources[place] >= 0:
+            found = best_at_hop(
+                indptr, neighbour, weight, relation, rank, everything, True, strongest, sources[place], hop, keys.shape[1],
+                scratch,
+            )  # fmt: skip
+            keys[place, : len(found)] = found
+
+
+@njit(nogil=True, cache=True)
+def _above(counts, strength):  # type: ignore[no-untyped-def]
+    total = 0
+    for code in range(strength + 1, len(counts)):
+        total += counts[code]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-untyped-def]
+    """Return ``queue[start:end]`` by value descending, by counting."""
+    places = np.zeros(strongest + 2, np.int64)
+    for position in range(start, end):
+        places[strongest - value[queue[position]] + 1] += 1
+    for code in range(1, strongest + 2):
+        places[code] += places[code - 1]
+    out = np.empty(end - start, np.int32)
+    for position in range(start, end):
+        node = queue[position]
+        code = strongest - value[node]
+        out[places[code]] = node
+        places[code] += 1
+    return out
+
+
+@njit(nogil=True, cache=True)
+def _degrees(indptr, nodes):  # type: ignore[no-untyped-def]
+    total = 0
+    for node in nodes:
+        total += indptr[node + 1] - indptr[node]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):  # type: ignore[no-untyped-def]
+    """Mark every node on a shortest path of ``hops`` hops with its distance to ``target``; return the mark of the target.
+
+    A node marked ``target's mark + d`` lies ``d`` hops from the target, and its value is the strength of its strongest shortest
+    chain there. All shortest paths from ``source`` run through marked nodes; other nodes near the target are marked as well.
+    """
+    mark, from_source, value = scratch.mark, scratch.other_mark, scratch.value
+    near_target, near_source = scratch.there, scratch.here
+    base = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(8))
+    origin = fresh_stamps(from_source, scratch.stamp, np.int64(1), np.int64(8))
+    mark[target], value[target], near_target[0] = base, strongest, target
+    from_source[source], near_source[0] = origin, source
+    start, end, first, last = np.int64(0), np.int64(1), np.int64(0), np.int64(1)
+    back, forth = 0, 0
+    while back + forth < hops:
+        if _degrees(indptr, near_target[start:end]) <= _degrees(indptr, near_source[first:last]):
+            back += 1
+            size = end
+            for position in range(start, end):
+                node = near_target[position]
+                size = _relax(indptr, neighbour, weight, node, base + np.int32(back), base, mark, value, near_target, size)
+            start, end = end, size
+        else:
+            forth += 1
+            size = last
+            for position in range(first, last):
+                node = near_source[position]
+                for arc in range(indptr[node], indptr[node + 1]):
+                    other = neighbour[arc]
+                    if from_source[other] < origin:
+                        from_source[other] = origin + np.int32(forth)
+                        near_source[size] = other
+                        size += 1
+            first, last = last, size
+    start, size = np.int64(0), np.int64(0)  # the target's queue is free now: fill it with the nodes where both walks meet
+    for position in range(first, last):
+        node = near_source[position]
+        if mark[node] == base + np.int32(back):
+            near_target[size] = node
+            size += 1
+    for depth in range(forth - 1, -1, -1):
+        end = size
+        here = base + np.int32(hops - depth)
+        for position in range(start, end):
+            node = near_target[position]
+            for arc in range(indptr[node], indptr[node + 1]):
+                other = neighbour[arc]
+                if from_source[other] == origin + np.int32(depth):
+                    strength = min(value[node], np.int32(weight[arc]))
+                    if mark[other] != here:
+                        mark[other] = here
+                        value[other] = strength
+                        near_target[size] = other
+                        size += 1
+                    elif strength > value[other]:
+                        value[other] = strength
+        start = end
+    return base
+
+
+@njit(nogil=True, cache=True)
+def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size):  # type: ignore[no-untyped-def]
+    """Open ``node``: put its unseen neighbours on ``queue`` and keep the best strength of each that is on this level."""
+    for arc in range(indptr[node], indptr[node + 1]):
+        other = neighbour[arc]
+        if base <= mark[other] < here:
+            continue
+        strength = min(value[node], np.int32(weight[arc]))
+        if mark[other] != here:
+            mark[other] = here
+            value[other] = strength
+            queue[size] = other
+            size += 1
+        elif strength > value[other]:
+            value[other] = strength
+    return size
+
+
+@njit(nogil=True, cache=True)
+def steps(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit, scratch):  # type: ignore[no-untyped-def]
+    """Return the sort keys of the best ``limit`` next nodes after ``node`` among those marked ``closer``.
+
+    A next node counts with the strength of the best whole chain through it, ``bound`` at most.
+    """
+    mark, value = scratch.mark, scratch.value
+    heap = np.empty(min(limit, indptr[node + 1] - indptr[node]), np.int64)
+    size = np.int64(0)
+    previous = -1
+    for arc in range(indptr[node], indptr[node + 1]):  # of parallel arcs the strongest comes first and stands for all
+        other = neighbour[arc]
+        if other != previous and mark[other] == closer:
+            strength = min(bound, value[other], np.int32(weight[arc]))
+            size = offer(heap, size, sort_key(strength, rank[other], strongest))
+        previous = other
+    return heap[:size]

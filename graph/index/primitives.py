@@ -1,0 +1,188 @@
+"""Memory that searches reuse: marks that are stamped instead of cleared, queues, and a pool that lends each thread its own.
+
+A search on a large graph touches a few hundred nodes; clearing an array of a million before it would cost more than the search.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+_LAST_STAMP = 2_000_000_000
+
+
+class Scratch(NamedTuple):
+    """Memory for one search at a time, each array of shape (nodes,) unless said otherwise.
+
+    Attributes:
+        mark, other_mark: stamps of where a search has been. stamp: shape (2,), the last stamp used in each of them.
+        here, there: queues of nodes. value: whatever a search keeps a node, valid where it is marked.
+    """
+
+    mark: Ints
+    other_mark: Ints
+    stamp: Ints
+    here: Ints
+    there: Ints
+    value: Ints
+
+
+def new_scratch(nodes: int) -> Scratch:
+    """Return fresh memory for a graph of ``nodes``; the system hands out its pages as they are touched."""
+    mark, other_mark, here, there, value = (np.zeros(nodes, dtype=np.int32) for _ in range(5))
+    return Scratch(mark, other_mark, np.zeros(2, dtype=np.int32), here, there, value)
+
+
+class ScratchPool:
+    """Lends scratch memory; as many pieces exist as were ever in use at once."""
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._free: list[Scratch] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lend(self) -> Iterator[Scratch]:
+        """Lend one piece for the length of a ``with`` block."""
+        with self._lock:
+            scratch = self._free.pop() if self._free else None
+        scratch = scratch or new_scratch(self._nodes)
+        yield scratch  # after an error it is dropped, since its arrays may be in any state
+        with self._lock:
+            self._free.append(scratch)
+
+
+@njit(nogil=True, cache=True)
+def fresh_stamps(mark, stamp, which, width):  # type: ignore[no-untyped-def]
+    """Return the first of ``width`` stamps that occur nowhere in ``mark``."""
+    if stamp[which] > _LAST_STAMP:
+        mark[:] = 0
+        stamp[which] = 0
+    first = stamp[which] + np.int32(1)
+    stamp[which] += np.int32(width)
+    return first
+
+
+# Work on many independent rows, shared out to the machine's cores by threads that live as long as the work.
+
+_WORTH_A_THREAD = 2_000  # rows: below, starting a thread costs more than it saves
+
+
+def share_out(rows: int, work: Callable[[slice], None]) -> None:
+    """Call ``work`` on slices that together make ``range(rows)``, at the same time on as many cores as are worth it.
+
+    The slices change nothing in the result as long as rows do not depend on each other.
+
+    Raises:
+        BaseException: whatever ``work`` raised first, once all slices are done.
+    """
+    parts = max(1, min(_cores(), rows // _WORTH_A_THREAD))
+    slices = [slice(rows * part // parts, rows * (part + 1) // parts) for part in range(parts)]
+    errors: list[BaseException] = []
+
+    def guarded(part: slice) -> None:
+        try:
+            work(part)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(part,), daemon=True) for part in slices[1:]]
+    for thread in threads:
+        thread.start()
+    guarded(slices[0])
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# The best few of many, kept while they stream by: a heap of bounded size, for the kernels.
+
+
+@njit(nogil=True, cache=True)
+def offer(heap, size, key):  # type: ignore[no-untyped-def]
+    """Keep ``key`` in ``heap`` (a max-heap of the ``len(heap)`` least keys seen, ``size`` filled); return the new size."""
+    if size < len(heap):
+        place = size
+        while place > 0 and heap[(place - 1) >> 1] < key:
+            heap[place] = heap[(place - 1) >> 1]
+            place = (place - 1) >> 1
+        heap[place] = key
+        return size + 1
+    if size == 0 or key >= heap[0]:
+        return size
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= key:
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = key
+    return size
+
+
+@njit(nogil=True, cache=True)
+def sort_key(strength, rank, strongest):  # type: ignore[no-untyped-def]
+    """Return one number that sorts by strength descending, then rank."""
+    return np.int64(strongest - strength) << np.int64(32) | np.int64(rank)
+
+
+# Looking a value up in a stretch of an ascending array, compiled: arcs of a node, labels of a node.
+
+
+@njit(nogil=True, cache=True)
+def place_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
+    """Return the first place of ``value`` in ``ascending[low:high]``, -1 when it is not there."""
+    last = high
+    while low < high:
+        middle = (low + high) >> 1
+        if ascending[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < last and ascending[low] == value else -1
+
+
+# A hint to the processor, for compiled code: these array entries are wanted soon.
+#
+# Answers about pairs drawn at random lie at random places of arrays that no cache holds; most of the time would go into waiting
+# for memory, one pair after another. A loop that names the places of pairs to come lets those waits pass side by side.
+
+
+def _prefetch(_context: Any, array: Any, place: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        read, keep, of_data = word(0), word(3), word(1)
+        builder.call(hint, [builder.bitcast(builder.gep(data, [arguments[1]]), byte), read, keep, of_data])
+        return context.get_dummy_value()
+
+    return types.void(array, place), generate
+
+
+# ``prefetch(array, place)``: ask for the cache line of ``array[place]``; the array has one dimension, any place is safe.
+prefetch: Any = intrinsic(_prefetch)

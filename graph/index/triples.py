@@ -1,0 +1,269 @@
+"""What connects two sets of nodes: direct arcs, and pairs of arcs that meet in a middle node.
+
+Answers are *joints*: places in the sorted arc lists where one or more parallel arcs begin; chains are spelled out from them
+(:mod:`tacit.graph.index.triples` counts without writing any down). For two hops the smaller side marks its neighbours and the
+larger side is looked through, each of its nodes either by walking its arcs or, for a hub, by looking the marked nodes up in
+them, whichever is less work.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .primitives import fresh_stamps, place_of
+
+
+@njit(nogil=True, cache=True)
+def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
+    """Return the place of the first arc from ``node`` to ``other``, -1 when there is none."""
+    return place_of(neighbour, indptr[node], indptr[node + 1], other)
+
+
+@njit(nogil=True, cache=True)
+def parallel(indptr, neighbour, node, arc):  # type: ignore[no-untyped-def]
+    """Return how many arcs, ``arc`` the first of them, join ``node`` to the same neighbour."""
+    end = arc + 1
+    while end < indptr[node + 1] and neighbour[end] == neighbour[arc]:
+        end += 1
+    return end - arc
+
+
+@njit(nogil=True, cache=True)
+def touching(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-def]
+    """Return the joints of one hop, shape (joints, 3): place in ``ones``, place in ``twos``, first arc in the former's list."""
+    out = np.empty((len(ones) * len(twos), 3), np.int32)
+    size = 0
+    for i in range(len(ones)):
+        for j in range(len(twos)):
+            arc = first_arc(indptr, neighbour, ones[i], twos[j])
+            if arc >= 0:
+                out[size, 0], out[size, 1], out[size, 2] = i, j, arc
+                size += 1
+    return out[:size]
+
+
+@njit(nogil=True, cache=True)
+def meeting(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
+    """Return the joints of two hops, shape (joints, 4): places in ``ones`` and ``twos``, first arcs in their lists.
+
+    ``ones`` should be the side with fewer arcs. Equal ends are left out; the two arcs of a joint lead to the same middle.
+    """
+    mark, latest, middles = scratch.mark, scratch.value, scratch.here
+    seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
+    arcs = 0
+    for one in ones:
+        arcs += indptr[one + 1] - indptr[one]
+    owner, place, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
+    entries, found = 0, 0
+    for i in range(len(ones)):
+        previous = -1
+        for arc in range(indptr[ones[i]], indptr[ones[i] + 1]):
+            middle = neighbour[arc]
+            if middle == previous:
+                continue
+            previous = middle
+            if mark[middle] != seen:
+                mark[middle] = seen
+                latest[middle] = -1
+                middles[found] = middle
+                found += 1
+            owner[entries], place[entries], before[entries] = i, arc, latest[middle]
+            latest[middle] = entries
+            entries += 1
+    out = np.empty((64, 4), np.int32)
+    size = 0
+    for j in range(len(twos)):
+        two = twos[j]
+        start, end = indptr[two], indptr[two + 1]
+        look_up = found * 8 < end - start
+        previous = -1
+        for step in range(found if look_up else end - start):
+            arc = first_arc(indptr, neighbour, two, middles[step]) if look_up else start + step
+            if arc < 0:
+                continue
+            middle = neighbour[arc]
+            if middle == previous or mark[middle] != seen:
+                continue
+            previous = middle
+            entry = latest[middle]
+            while entry >= 0:
+                if ones[owner[entry]] != two:
+                    if size == len(out):
+                        larger = np.empty((2 * size, 4), np.int32)
+                        for row in range(size):
+                            for column in range(4):
+                                larger[row, column] = out[row, column]
+                        out = larger
+                    out[size, 0], out[size, 1], out[size, 2], out[size, 3] = owner[entry], j, place[entry], arc
+                    size += 1
+                entry = before[entry]
+    return out[:size]
+
+
+@njit(nogil=True, cache=True)
+def spell(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def]
+    """Return every chain of the joints: shape (chains, joints.shape[1]), as joints but each with one arc of the parallel ones."""
+    total = 0
+    for number in range(len(joints)):
+        many = parallel(indptr, neighbour, ones[joints[number, 0]], joints[number, 2])
+        if joints.shape[1] == 4:
+            many *= parallel(indptr, neighbour, twos[joints[number, 1]], joints[number, 3])
+        total += many
+    out = np.empty((total, joints.shape[1]), np.int32)
+    size = 0
+    for number in range(len(joints)):
+        joint = joints[number]
+        many = parallel(indptr, neighbour, ones[joint[0]], joint[2])
+        further = parallel(indptr, neighbour, twos[joint[1]], joint[3]) if joints.shape[1] == 4 else 1
+        for near in range(many):
+            for far in range(further):
+                for column in range(len(joint)):
+                    out[size, column] = joint[column]
+                out[size, 2] += near
+                if joints.shape[1] == 4:
+                    out[size, 3] += far
+                size += 1
+    return out
+
+
+# How many connections two sets of nodes have, for many pairs of sets in one call, without writing the connections down.
+#
+# Looks through the arcs as :mod:`tacit.graph.index.triples` does, but keeps sums alone. A connection counts once by its
+# triples, however many assertions say them, and once when it is found from both of its ends because both stand in both sets.
+
+
+@njit(nogil=True, cache=True)
+def _kinds(indptr, neighbour, relation, node, arc):  # type: ignore[no-untyped-def]
+    """Return how many different relations (direction counts) the parallel arcs from ``arc`` on have."""
+    count = 0
+    for later in range(arc, arc + parallel(indptr, neighbour, node, arc)):
+        fresh = True
+        for earlier in range(arc, later):
+            if relation[earlier] == relation[later]:
+                fresh = False
+                break
+        count += fresh
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _known(sources, targets, mark, stamp):  # type: ignore[no-untyped-def]
+    """Return the nodes of both sides, each once and without -1 (unknown); those on both sides are marked ``stamp + 2``."""
+    ones, twos = np.empty(len(sources), np.int32), np.empty(len(targets), np.int32)
+    size = 0
+    for node in sources:
+        if node >= 0 and mark[node] != stamp:
+            mark[node] = stamp
+            ones[size] = node
+            size += 1
+    ones, size = ones[:size], 0
+    for node in targets:
+        if node >= 0 and mark[node] != stamp + 1 and mark[node] != stamp + 2:
+            mark[node] = stamp + 2 if mark[node] == stamp else stamp + 1
+            twos[size] = node
+            size += 1
+    return ones, twos[:size]
+
+
+@njit(nogil=True, cache=True)
+def _arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
+    """Return how many arcs ``nodes`` have."""
+    arcs = np.int64(0)
+    for node in nodes:
+        arcs += indptr[node + 1] - indptr[node]
+    return arcs
+
+
+@njit(nogil=True, cache=True)
+def _again(one, two, mark, both):  # type: ignore[no-untyped-def]
+    """Whether the pair is counted the other way round already, as both nodes stand on both sides."""
+    return one > two and mark[one] == both and mark[two] == both
+
+
+@njit(nogil=True, cache=True)
+def _touching(indptr, neighbour, relation, ones, twos, mark, both):  # type: ignore[no-untyped-def]
+    """Return ``(pairs, triples)`` at one hop."""
+    pairs, triples = np.int64(0), np.int64(0)
+    for one in ones:
+        for two in twos:
+            arc = first_arc(indptr, neighbour, one, two)
+            if arc >= 0:
+                pairs += 1
+                if not _again(one, two, mark, both):
+                    triples += _kinds(indptr, neighbour, relation, one, arc)
+    return pairs, triples
+
+
+@njit(nogil=True, cache=True)
+def _meeting(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
+    """Return ``(pairs, triples)`` at two hops; ``ones`` should be the side with fewer arcs."""
+    mark, latest, middles = scratch.mark, scratch.value, scratch.here
+    seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
+    arcs = _arcs_of(indptr, ones)
+    owner, kinds, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
+    entries, found = 0, 0
+    for i in range(len(ones)):
+        previous = -1
+        for arc in range(indptr[ones[i]], indptr[ones[i] + 1]):
+            middle = neighbour[arc]
+            if middle == previous:
+                continue
+            previous = middle
+            if mark[middle] != seen:
+                mark[middle] = seen
+                latest[middle] = -1
+                middles[found] = middle
+                found += 1
+            owner[entries], before[entries] = i, latest[middle]
+            kinds[entries] = _kinds(indptr, neighbour, relation, ones[i], arc)
+            latest[middle] = entries
+            entries += 1
+    joined = np.full(len(ones), -1, np.int32)  # by place in ones: the last of twos that it was found to be joined to
+    pairs, triples = np.int64(0), np.int64(0)
+    for j in range(len(twos)):
+        two = twos[j]
+        start, end = indptr[two], indptr[two + 1]
+        look_up = found * 8 < end - start
+        previous = -1
+        for step in range(found if look_up else end - start):
+            arc = first_arc(indptr, neighbour, two, middles[step]) if look_up else start + step
+            if arc < 0:
+                continue
+            middle = neighbour[arc]
+            if middle == previous or mark[middle] != seen:
+                continue
+            previous = middle
+            further = _kinds(indptr, neighbour, relation, two, arc)
+            entry = latest[middle]
+            while entry >= 0:
+                one = ones[owner[entry]]
+                if one != two:
+                    if joined[owner[entry]] != j:
+                        joined[owner[entry]] = j
+                        pairs += 1
+                    if not _again(one, two, scratch.other_mark, both):
+                        triples += kinds[entry] * further
+                entry = before[entry]
+    return pairs, triples
+
+
+@njit(nogil=True, cache=True)
+def count_many(indptr, neighbour, relation, sources, targets, starts, hops, scratch, out):  # type: ignore[no-untyped-def]
+    """Fill ``out[s]`` with ``(pairs, triples)`` between ``sources[starts[s, 0]:starts[s + 1, 0]]`` and ``targets`` likewise.
+
+    Nodes come in any order; -1 is no node, one that stands in a set twice counts once. ``starts``: shape (sets + 1, 2).
+    """
+    mark = scratch.other_mark
+    for number in range(len(out)):
+        stamp = fresh_stamps(mark, scratch.stamp, np.int64(1), np.int64(3))
+        ones, twos = _known(
+            sources[starts[number, 0] : starts[number + 1, 0]], targets[starts[number, 1] : starts[number + 1, 1]], mark, stamp
+        )
+        both = stamp + np.int32(2)
+        if hops == 1:
+            out[number, 0], out[number, 1] = _touching(indptr, neighbour, relation, ones, twos, mark, both)
+            continue
+        if _arcs_of(indptr, ones) > _arcs_of(indptr, twos):
+            ones, twos = twos, ones
+        out[number, 0], out[number, 1] = _meeting(indptr, neighbour, relation, ones, twos, both, scratch)

@@ -1,0 +1,462 @@
+"""Bytes of an official file as they stream from disk: plain or gzip by magic bytes, hashed, counted, decompressed ahead of use.
+
+:meth:`ByteSource.check` reads a gzip file once to its end, before any of it is used, and raises when a checksum is wrong or the
+stream is cut. :meth:`ByteSource.chunks` raises nothing because of what a file holds: everything before the damage comes out, and
+:attr:`ByteSource.damage` says what happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import queue
+import sys
+import tempfile
+import threading
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
+
+from ..graph.errors import InputError, LoadError
+
+GZIP_MAGIC = b"\x1f\x8b"
+_READ_BYTES = 1 << 18
+_CHUNK_BYTES = 1 << 19
+HEAD_BYTES = 1 << 16
+
+CORRUPT = "corrupt gzip"
+TRUNCATED = "truncated gzip"
+TRAILING = "data after the end of the gzip stream"
+
+_SENTENCES = {
+    CORRUPT: "its gzip stream is corrupt",
+    TRUNCATED: "its gzip stream ends early",
+    TRAILING: "data that is not gzip follows its gzip stream",
+}
+
+Item = TypeVar("Item")
+
+
+class _Damaged(Exception):
+    """A compressed stream that is not as it was written; the argument says how."""
+
+
+class ByteSource:
+    """One file, read once from start to end in constant memory.
+
+    Attributes:
+        path: as the caller gave it; ``-`` is standard input.
+        bytes_total: size on disk, None for standard input and pipes.
+        bytes_read: bytes taken from disk so far.
+        bytes_checked: bytes that :meth:`check` has looked at so far.
+        damage: None, or why the stream ended before its time (``CORRUPT``, ``TRUNCATED`` or ``TRAILING``).
+        head: the first 64 KB of the content, as far as it has been read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open ``path``.
+
+        Raises:
+            InputError: it does not exist, is a directory or may not be read.
+        """
+        self.path = os.fspath(path)
+        self.bytes_read = 0
+        self.bytes_checked = 0
+        self.bytes_total: int | None = None
+        self.damage: str | None = None
+        self.head = b""
+        self._hash = hashlib.sha256()
+        self._finished = False
+        self._checked = False
+        self._taken = b""
+        self._file = self._open()
+
+    @property
+    def name(self) -> str:
+        """What to call the file in a message."""
+        return "standard input" if self.path == "-" else self.path
+
+    def _open(self) -> BinaryIO:
+        if self.path == "-":
+            return sys.stdin.buffer
+        if "\0" in self.path:
+            raise InputError(f"{self.path!r} cannot be a file name: it holds a NUL character")
+        try:
+            file = Path(self.path).open("rb", buffering=0)  # noqa: SIM115 (closed by close)
+        except FileNotFoundError:
+            raise InputError(f"{self.path} does not exist; check the path") from None
+        except IsADirectoryError:
+            raise InputError(f"{self.path} is a directory; give a file") from None
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be read: {error.strerror or error}") from None
+        size = os.fstat(file.fileno()).st_size
+        self.bytes_total = size or None
+        return file
+
+    @property
+    def sha256(self) -> str | None:
+        """Hex digest of the bytes on disk, or None before the file was read to its end."""
+        return self._hash.hexdigest() if self._finished else None
+
+    @property
+    def seekable(self) -> bool:
+        """Whether the file can be read a second time; a pipe cannot."""
+        return bool(self._file.seekable())
+
+    def check(self) -> None:
+        """Read a gzip file to its end and verify every checksum and length in it, then go back to its beginning.
+
+        Other files have no checksum and are not read. What comes through a pipe is kept in a temporary file meanwhile. A second
+        call does nothing.
+
+        Raises:
+            LoadError: the stream is corrupt, cut, or followed by something else.
+            InputError: the file cannot be read, or there is no room for the temporary file.
+        """
+        if self._checked:
+            return
+        self._checked = True
+        start = self._file.tell() if self.seekable else None
+        first = self._beginning(self._take)
+        if not first.startswith(GZIP_MAGIC):
+            self._taken = first
+            return
+        copy = self._temporary() if start is None else None
+
+        def keep(data: bytes) -> None:
+            self.bytes_checked += len(data)
+            if copy is not None:
+                with self._room():
+                    copy.write(data)
+
+        def take() -> bytes:
+            data = self._take()
+            keep(data)
+            return data
+
+        try:
+            keep(first)
+            for _ in _gunzip(first, take):
+                pass
+        except _Damaged as damaged:
+            if copy is not None:
+                copy.close()
+            raise LoadError(self._damaged(str(damaged))) from None
+        except BaseException:
+            if copy is not None:
+                copy.close()
+            raise
+        if copy is not None:
+            with self._room():
+                copy.flush()
+            self._file, start = copy, 0
+        assert start is not None
+        self._file.seek(start)
+
+    def fail_if_damaged(self) -> None:
+        """Raise what :meth:`check` raises, for a file that was damaged after it was checked."""
+        if self.damage is not None:
+            raise LoadError(self._damaged(self.damage))
+
+    def _damaged(self, reason: str) -> str:
+        return f"{self.name} is damaged ({_SENTENCES[reason]}); nothing was taken from it: download or copy it again"
+
+    def _temporary(self) -> BinaryIO:
+        with self._room():
+            return tempfile.TemporaryFile()
+
+    @contextlib.contextmanager
+    def _room(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"{self.name} cannot be kept in {tempfile.gettempdir()} while it is checked ({error.strerror or error}); "
+                "free space there, name another folder in TMPDIR, or give a file instead of a pipe"
+            ) from None
+
+    def _take(self) -> bytes:
+        """Return the next bytes of the file, none at its end."""
+        try:
+            return self._file.read(_READ_BYTES) or b""
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error.strerror or error}") from None
+
+    def _read(self) -> bytes:
+        """Return the next bytes, counted and hashed."""
+        data, self._taken = self._taken or self._take(), b""
+        self._hash.update(data)
+        self.bytes_read += len(data)
+        return data
+
+    def _beginning(self, take: Callable[[], bytes]) -> bytes:
+        """Return the first bytes: at least as many as tell what the file is, unless it is shorter."""
+        first = take()
+        while 0 < len(first) < len(GZIP_MAGIC) and (more := take()):
+            first += more
+        return first
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content, decompressed, in pieces of at most a few MB; call once."""
+        first = self._beginning(self._read)
+        try:
+            for chunk in _gunzip(first, self._read) if first.startswith(GZIP_MAGIC) else self._plain(first):
+                if len(self.head) < HEAD_BYTES:
+                    self.head += chunk[: HEAD_BYTES - len(self.head)]
+                yield chunk
+        except _Damaged as damaged:
+            self.damage = str(damaged)
+        while self._read():  # after damage the rest still belongs to the file's checksum
+            pass
+        self._finished = True
+
+    def _plain(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            yield data
+            data = self._read()
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self._file is not getattr(sys.stdin, "buffer", None):
+            with contextlib.suppress(OSError):
+                self._file.close()
+
+
+def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Decompress every member of a gzip file that begins with ``data`` and goes on with ``read()``, until that returns nothing.
+
+    Zero padding after a member is legal, anything else there is damage.
+
+    Raises:
+        _Damaged: a checksum or length is wrong, the stream cannot be decompressed, ends early, or something follows it.
+    """
+    decompressor: Any = None
+    members = 0
+    while data or (data := read()):
+        if decompressor is None:
+            if not (data := data.lstrip(b"\0")):
+                continue
+            while len(data) < len(GZIP_MAGIC) and (more := read()):
+                data += more
+            if members and not data.startswith(GZIP_MAGIC):
+                raise _Damaged(TRAILING)
+            decompressor = _decompressor()
+        done = False
+        while not done:
+            try:
+                out = decompressor.decompress(data, _CHUNK_BYTES)
+            except Exception:  # IsalError and zlib.error have no common base below Exception
+                raise _Damaged(CORRUPT) from None
+            if out:
+                yield out
+            data, ended = _rest(decompressor)
+            done = ended or decompressor.needs_input
+            if ended:
+                decompressor = None
+                members += 1
+    if decompressor is not None:
+        raise _Damaged(TRUNCATED)
+
+
+def _rest(decompressor: Any) -> tuple[bytes, bool]:
+    """Return what follows the member that has just ended, and whether one has."""
+    return (decompressor.unused_data, True) if decompressor.eof else (b"", False)
+
+
+class _Zlib:
+    """zlib under the interface of igzip's decompressor, for platforms without ISA-L."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        out = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self.needs_input = not self._inner.unconsumed_tail and len(out) < max_length
+        return out
+
+
+def _decompressor() -> Any:
+    try:
+        from isal import igzip_lib
+    except ImportError:
+        return _Zlib()
+    return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+
+
+def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None, None]:
+    """Yield ``items`` while a thread works at most ``depth`` of them ahead; its exceptions surface here.
+
+    Closing the returned generator stops the thread.
+    """
+    handed: queue.Queue[tuple[Item | None, BaseException | None, bool]] = queue.Queue(maxsize=depth)
+    stopped = threading.Event()
+
+    def put(entry: tuple[Item | None, BaseException | None, bool]) -> None:
+        while not stopped.is_set():
+            with contextlib.suppress(queue.Full):
+                handed.put(entry, timeout=0.1)
+                return
+
+    def work() -> None:
+        try:
+            for item in items:
+                put((item, None, False))
+                if stopped.is_set():
+                    return
+            put((None, None, True))
+        except BaseException as error:  # handed to the caller's thread
+            put((None, error, True))
+
+    thread = threading.Thread(target=work, name="tacit-read-ahead", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error, last = handed.get()
+            if error is not None:
+                raise error
+            if last:
+                return
+            yield item  # type: ignore[misc]
+    finally:
+        stopped.set()
+        thread.join()
+
+
+# From a file's bytes to whole lines, in constant memory however long a line is.
+#
+# Readers get :class:`Block` objects (many whole lines at once, for the compiled scanner) or single numbered lines. A line that
+# cannot be trusted comes out with its *flaw*: longer than ``MAX_LINE`` bytes (only its beginning is ever held), or where a gzip
+# stream was cut or damaged.
+
+MAX_LINE = 1 << 20
+EXCERPT = 80
+BOM = b"\xef\xbb\xbf"
+
+NOT_UTF8 = "not UTF-8"
+NUL_BYTE = "NUL byte"
+TOO_LONG = f"line longer than {MAX_LINE:,} bytes"
+
+_SHOWN = 4 * EXCERPT
+
+
+class Block(NamedTuple):
+    """Consecutive lines of a file.
+
+    Attributes:
+        first: number of its first line, from 1.
+        size: how many lines it holds.
+        data: the lines' bytes; each ends with a newline, except perhaps the file's last.
+        flaw: None, or why the block, then the beginning of a single line, cannot be used.
+    """
+
+    first: int
+    size: int
+    data: bytes
+    flaw: str | None = None
+
+
+class Line(NamedTuple):
+    """One line: its number from 1, its bytes without the line ending, and why they cannot be used (or None)."""
+
+    number: int
+    data: bytes
+    flaw: str | None = None
+
+
+class Chunks(Protocol):
+    """What blocks are made of: a :class:`ByteSource`, or one whose beginning has been read already."""
+
+    @property
+    def damage(self) -> str | None:
+        """Why the stream ended early, None where it did not or has not ended."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the content in pieces; call once."""
+
+
+def blocks(source: Chunks) -> Iterator[Block]:
+    """Yield the lines of ``source`` in blocks of a few MB; a byte order mark at the start is left out."""
+    number = 1
+    carry = b""
+    skipping = False
+    at_start = True
+    for chunk in source.chunks():
+        if at_start:
+            chunk = carry + chunk
+            carry = b""
+            if len(chunk) < len(BOM) and BOM.startswith(chunk):
+                carry = chunk
+                continue
+            chunk = chunk.removeprefix(BOM)
+            at_start = False
+        begin = 0
+        if skipping:
+            begin = chunk.find(b"\n") + 1
+            if begin == 0:
+                continue
+            skipping = False
+            number += 1
+        end = chunk.rfind(b"\n") + 1
+        if end > begin:
+            whole = b"".join((carry, memoryview(chunk)[begin:end]))
+            carry = b""
+            count = whole.count(b"\n")
+            yield Block(number, count, whole)
+            number += count
+        carry += chunk[max(begin, end) :]
+        if len(carry) > MAX_LINE + 1:  # one byte more for a carriage return
+            yield Block(number, 1, carry[:_SHOWN], TOO_LONG)
+            carry, skipping = b"", True
+    if source.damage is not None:
+        yield Block(number, 1, carry[:_SHOWN], source.damage)
+    elif carry:
+        yield Block(number, 1, carry)
+
+
+def lines(source: ByteSource) -> Iterator[Line]:
+    """Yield the lines of ``source``, without ``\\n`` or ``\\r\\n``."""
+    for block in blocks(source):
+        yield from split(block)
+
+
+def split(block: Block) -> Iterator[Line]:
+    """Yield the lines of ``block``."""
+    if block.flaw is not None:
+        yield Line(block.first, block.data, block.flaw)
+        return
+    rows = block.data.split(b"\n")
+    if not rows[-1]:
+        rows.pop()
+    for number, row in enumerate(rows, block.first):
+        data = row.removesuffix(b"\r")
+        yield Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_SHOWN], TOO_LONG)
+
+
+def decode(line: Line) -> tuple[str, str | None]:
+    """Return the text of ``line`` and None, or what can be shown of it and why it cannot be used."""
+    if line.flaw is not None:
+        return excerpt(line.data), line.flaw
+    if b"\0" in line.data:
+        return excerpt(line.data), NUL_BYTE
+    try:
+        return line.data.decode(), None
+    except UnicodeDecodeError:
+        return excerpt(line.data), NOT_UTF8
+
+
+def excerpt(data: bytes | str) -> str:
+    """Return the beginning of ``data`` as printable text of at most ``EXCERPT`` characters."""
+    text = data[:_SHOWN].decode(errors="replace") if isinstance(data, bytes) else data
+    shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text[:EXCERPT])
+    return shown + "…" if len(text) > EXCERPT else shown

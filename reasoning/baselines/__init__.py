@@ -1,1 +1,0 @@
-"""Metrics of others, through the interface of all: what new metrics are measured against."""

@@ -1,0 +1,3 @@
+"""The metrics, one module or folder each; tacit.reasoning.registry lists them."""
+
+from __future__ import annotations

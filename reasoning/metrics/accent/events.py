@@ -1,0 +1,390 @@
+"""Events written in one way: as ATOMIC writes heads, as it writes tails, and as keys under which wordings of one event meet.
+
+ATOMIC's heads are clauses (``PersonX buys a brush``); its tails leave out a subject that the relation already names (``to buy a
+brush`` for xWant, ``happy`` for xReact), and people who write down the events of a dialogue do neither the same way
+(``PersonX be happy``, ``PersonX not gets it``). :func:`head_form` and :func:`tail_form` give the graph's wording,
+:func:`comparison_key` drops what the two disagree on: subject, "to", "wants to", "feels", articles and agreement. Tense stays.
+:func:`name_people` decides who is PersonX.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from ....graph.item import Item
+from ....graph.names import lemmas, normalise_event
+
+# Event tuples: what an extractor finds in a response and its history, and the twelve relations of ACCENT.
+#
+# A tuple is *Single* when both events are said in the response, *Pair* when the head is said in the turn before it and the tail
+# in the response (Ghazarian et al., ACL 2023, section 3.1).
+
+RELATIONS = (
+    "xIntent", "xNeed", "xReact", "oReact", "xWant", "oWant", "xAttr", "xEffect", "oEffect", "HinderedBy", "isAfter",
+    "HasSubEvent",
+)  # fmt: skip
+"""The twelve relations of ATOMIC-2020 that ACCENT looks for, in the order in which tuples are given."""
+
+_PLACE = {relation: place for place, relation in enumerate(RELATIONS)}
+
+
+class Kind(StrEnum):
+    """Where the two events of a tuple are said."""
+
+    SINGLE = "single"
+    PAIR = "pair"
+
+
+class Where(NamedTuple):
+    """Characters of a dialogue in which an event is said.
+
+    Attributes:
+        turn: index of the turn of the history, from 0; None for the response.
+        start, end: offsets in that text.
+    """
+
+    turn: int | None
+    start: int
+    end: int
+
+
+class EventTuple(NamedTuple):
+    """Two events and how the second relates to the first.
+
+    Attributes:
+        head: an event with its subject, who is PersonX, e.g. ``PersonX gets a dog``.
+        relation: one of :data:`RELATIONS`.
+        tail: an event with its subject: PersonX for relations in x, PersonY for those in o.
+        kind: where they are said.
+        head_at, tail_at: the words that they are made of; None where the extractor does not know.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    kind: Kind
+    head_at: Where | None = None
+    tail_at: Where | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "head": self.head,
+            "relation": self.relation,
+            "tail": self.tail,
+            "kind": str(self.kind),
+            "head_at": self.head_at._asdict() if self.head_at else None,
+            "tail_at": self.tail_at._asdict() if self.tail_at else None,
+        }
+
+
+class Extractor(Protocol):
+    """What finds the event tuples of responses; ``signature`` names it in the signature of every score made with it."""
+
+    @property
+    def signature(self) -> str:
+        """Short text that changes whenever the tuples may."""
+
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
+        """Return the tuples of each item, in the order of :func:`in_order`; the same alone as in a batch."""
+
+
+def in_order(tuples: Iterable[EventTuple]) -> list[EventTuple]:
+    """Return ``tuples`` without repetitions of head, relation and tail, by relation, else as they were found."""
+    first: dict[tuple[str, str, str], EventTuple] = {}
+    for one in tuples:
+        first.setdefault(one[:3], one)
+    return sorted(first.values(), key=lambda one: _PLACE[one.relation])
+
+
+# Agreement of English verbs with their subject, on single words: ``buys`` and ``buy``, tense left as it is.
+#
+# Events of ATOMIC say ``PersonX buys a brush``, its tails ``to buy a brush``; these are one verb in one tense. A past form
+# stays what it is, so ``bought`` and ``buys`` are never taken for each other. No dictionary is needed: whoever asks knows that
+# the word is a verb.
+
+_THIRD = {"be": "is", "am": "is", "are": "is", "have": "has", "do": "does", "go": "goes"}
+_BASE = {
+    "is": "be", "am": "be", "are": "be", "has": "have", "does": "do", "aches": "ache", "dies": "die", "lies": "lie",
+    "ties": "tie", "shoes": "shoe",
+}  # fmt: skip
+_HISSING = ("sses", "shes", "ches", "xes", "zzes", "oes")
+_NO_ENDING = ("ss", "us", "is", "was")
+_INVARIABLE_WORDS = (
+    "can could may might must ought shall should to will would "
+    "a about all an and any as at but by for from her his if in into my no of off on or our out over so some than that the this "
+    "up was were when while with your"
+)
+INVARIABLE = frozenset(_INVARIABLE_WORDS.split())
+_GERUND = re.compile(r"[a-z]*[aeiouy][a-z]*ing")
+_NO_GERUND_WORDS = "anything ceiling darling evening everything morning nothing something sibling unring unstring"
+_NO_GERUNDS = frozenset(_NO_GERUND_WORDS.split())
+_PAST_FORMS = (
+    "was were been had did gone went became began bit blew broke brought built bought caught chose came drew drank "
+    "drove ate fell fed felt fought found flew forgot got gave grew heard hid held kept knew led left lent lost "
+    "made meant met paid rode rang ran said saw sold sent shook shot sang sank sat slept spoke spent stood stole "
+    "stuck swam took taught tore told thought threw understood woke wore won wrote"
+)
+_PAST = frozenset(_PAST_FORMS.split())
+_ADVERB_WORDS = "also already always almost even ever first hardly just maybe never not now often sometimes soon still then"
+_ADVERBS = frozenset(_ADVERB_WORDS.split())
+_VERBS_IN_LY = "ally apply belly bully comply fly imply misapply multiply rally reapply rely reply supply tally"
+_LIKE_ADVERBS = frozenset(_VERBS_IN_LY.split())
+
+
+def third_person(base: str) -> str:
+    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay.
+
+    A gerund gets its auxiliary: ``breathing`` -> ``is breathing``, as does one that was taken for a base form, ``breathings``.
+    """
+    if base in _THIRD:
+        return _THIRD[base]
+    if is_gerund(gerund := base.removesuffix("s")):
+        return f"is {gerund}"
+    if len(base) < 2 or not base.isalpha() or not base.islower() or base in INVARIABLE or is_past(base) or is_third_person(base):
+        return base
+    if base.endswith("y") and base[-2:-1] not in ("a", "e", "i", "o", "u", ""):
+        return base[:-1] + "ies"
+    return base + ("es" if base.endswith(("s", "sh", "ch", "x", "z", "o")) else "s")
+
+
+def base_form(verb: str) -> str:
+    """Return the form of a verb after "to" when it agrees with a subject: ``buys`` -> ``buy``, ``is`` -> ``be``; others stay."""
+    if verb in _BASE:
+        return _BASE[verb]
+    if not is_third_person(verb):
+        return verb
+    if verb.endswith("ies"):
+        return verb[:-3] + "y"
+    return verb[:-2] if verb.endswith(_HISSING) else verb[:-1]
+
+
+def is_third_person(verb: str) -> bool:
+    """``verb`` has the ending of the third person singular, or is one of its irregular forms."""
+    return verb in _BASE or (verb.endswith("s") and len(verb) > 2 and not verb.endswith(_NO_ENDING))
+
+
+def is_gerund(verb: str) -> bool:
+    """``verb`` ends in -ing with a vowel before it: ``waking``, but neither ``bring`` nor a noun such as ``evening``."""
+    return _GERUND.fullmatch(verb) is not None and verb not in _NO_GERUNDS
+
+
+def progressive(phrase: str) -> str:
+    """Return a predicate with the auxiliary that its gerund needs: ``not eating`` -> ``is not eating``; others as they are."""
+    words = phrase.split(" ")
+    return f"is {phrase}" if is_gerund(words[verb_place(words)]) else phrase
+
+
+def verb_place(words: Sequence[str]) -> int:
+    """Return where the verb of a predicate stands, after adverbs such as ``never`` and ``quickly``; the last word may be one."""
+    place = 0
+    while place < len(words) - 1 and is_adverb(words[place]):
+        place += 1
+    return place
+
+
+def is_adverb(word: str) -> bool:
+    """``word`` may stand between a subject and its verb: ``never``, ``quickly``; verbs such as ``reply`` are none."""
+    return word in _ADVERBS or (word.endswith("ly") and len(word) > 3 and word not in _LIKE_ADVERBS)
+
+
+def is_past(verb: str) -> bool:
+    """``verb`` is a past form, as far as its shape says: ``walked`` and ``bought`` are, ``need`` and ``put`` are not."""
+    if verb in _PAST:
+        return True
+    return verb.endswith("ed") and len(verb) > 3 and not verb.endswith("eed") and bool(lemmas(verb))
+
+
+WANTS = frozenset(("xIntent", "xNeed", "xWant", "oWant"))
+FEELINGS = frozenset(("xReact", "oReact", "xAttr"))
+EFFECTS = frozenset(("xEffect", "oEffect"))
+OF_OTHERS = frozenset(("oWant", "oReact", "oEffect"))
+
+_APOSTROPHES = re.compile("[’‘`´]")
+_CLITIC = re.compile(r"(?<=\w)\s*'\s*(?=(?:s|m|re|ve|ll|d|t)\b)")
+_NEGATION = re.compile(r"(?<=\w)\s+(?=n't\b)")
+_END = re.compile(r"[\s.,;:!?…]+$")
+_QUOTES = re.compile('["“”]')
+_CONTRACTIONS = tuple(
+    (re.compile(rf"(?:{pattern})(?![\w'])"), full)
+    for pattern, full in (
+        (r"\bcan?n't|\bcan't|\bcannot|\bcant", "can not"), (r"\bwo(?:n't|nt)", "will not"), (r"\bshan't", "shall not"),
+        (r"\bain't", "is not"), (r"\b(do|does|did|is|are|was|were|would|should|could|have|has)nt", r"\1 not"),
+        (r"(?<=\w)n't", " not"), (r"(?<=\w)'m", " am"), (r"(?<=\w)'re", " are"), (r"(?<=\w)'ve", " have"),
+        (r"(?<=\w)'ll", " will"), (r"(?<=\w)'d", " would"), (r"\b(it|that|he|she|there|what|who)'s", r"\1 is"),
+    )
+)  # fmt: skip
+_NOT_THIRD = re.compile(r"\bn't\b")
+
+_PERSON = re.compile(r"^(?:Person[XYZ]|they|he|she|i|you|we|others|people)(?: and Person[XYZ])?$")
+_LEADING = frozenset(("and", "but", "or", "so", "then", "also", "because"))
+_ARTICLES = frozenset(("a", "an", "the"))
+_POSSESSIVES = frozenset(("my", "his", "her", "its", "own"))
+_WANTING = re.compile(
+    r"^(?:(?:wants?|wanted|likes?|intends?|intended|hopes?|needs?|needed|plans?|tries|wishes) |(?:would|'d) (?:like|love) |"
+    r"have to )(?P<negated>not )?to (?=\w)"
+)
+_FEELING = re.compile(
+    r"^(?P<denied>not )?(?:feels?|felt|be|is|are|am|gets?|becomes?|seems?|looks?|to feel|to be|being|feeling)(?: like)? (?=\w)"
+)
+_DENIED = re.compile(r"^(?:do not|does not|not) (?:to )?(?=\w)")
+
+
+def normalise(text: str) -> str:
+    """Return an event phrase as :func:`tacit.graph.names.normalise_event` does, apostrophes made one and end marks dropped.
+
+    ``" Person x likes PersonY`s dog !"`` gives ``PersonX likes PersonY's dog``. Normalising twice changes nothing.
+    """
+    text = _NEGATION.sub("", _CLITIC.sub("'", _APOSTROPHES.sub("'", _QUOTES.sub(" ", text))))
+    while (stripped := _END.sub("", normalise_event(text))) != text:
+        text = stripped
+    return text
+
+
+@lru_cache(maxsize=50_000)
+def head_form(text: str) -> str:
+    """Return an event as ATOMIC writes heads and the clauses of HinderedBy and isAfter.
+
+    The verb after a person agrees with it (``PersonX be happy`` -> ``PersonX is happy``), negation has its auxiliary
+    (``PersonX not gets it`` -> ``PersonX does not get it``) and contractions are written out. Phrases without a person as subject
+    keep their words.
+    """
+    subject, words = split_subject(_written_out(normalise(text)))
+    if not subject or not words:
+        return " ".join((*subject, *words))
+    agrees = len(subject) == 1 and subject[0].startswith("Person")
+    before = verb_place(words)
+    verb = words[before]
+    if "not" in words[:before] and agrees and verb not in INVARIABLE:
+        others = [word for word in words[:before] if word != "not"]
+        base = base_form(verb)
+        rest = ["is", "not"] if base == "be" else [verb, "not"] if is_past(verb) and verb in ("was", "had") else None
+        words = [*others, *(rest or ["did" if is_past(verb) else "does", "not", base]), *words[before + 1 :]]
+    elif agrees:
+        words = [*words[:before], third_person(verb), *words[before + 1 :]]
+    return " ".join((*subject, *words))
+
+
+def head_forms(text: str) -> tuple[str, ...]:
+    """Return the wordings under which a graph may know the head ``text``, in the order in which they should be tried.
+
+    As normalised, as :func:`head_form` writes it, with the negations that ATOMIC's files hold (``can n't``), without articles,
+    and without its subject in base form, as ConceptNet's events stand there (``buy a brush``).
+    """
+    full = head_form(text)
+    forms = [normalise(text), full]
+    if " not " in full:
+        forms += [full.replace(" not ", " n't "), full.replace("is not ", "isn't ").replace("does not ", "doesn't ")]
+    forms += [" ".join(word for word in form.split() if word not in _ARTICLES) for form in (full,)]
+    subject, words = split_subject(full)
+    if subject == ["PersonX"] and words:
+        forms.append(" ".join((base_form(words[0]), *words[1:])))
+    return tuple(dict.fromkeys(form for form in forms if form))
+
+
+@lru_cache(maxsize=50_000)
+def tail_form(text: str, relation: str) -> str:
+    """Return an event as ATOMIC writes the tails of ``relation``.
+
+    xIntent, xNeed, xWant, oWant: ``to`` and the base form; xReact, oReact, xAttr: the complement of the verb; xEffect, oEffect:
+    the verb in the third person; HasSubEvent: its base form; each without the subject that the relation names (PersonX,
+    for oWant, oReact and oEffect PersonY), and with any other. HinderedBy, isAfter: :func:`head_form`.
+    """
+    full = head_form(text)
+    words = _without_subject(full, relation)
+    if words is None or relation in ("HinderedBy", "isAfter"):
+        return full
+    phrase = " ".join(words)
+    if relation in WANTS:
+        base, denied = _DENIED.subn("", _based(_goal(phrase)))
+        return f"{'not ' if denied else ''}to {base}"
+    if relation in FEELINGS:
+        return _FEELING.sub(r"\g<denied>", phrase)
+    if relation in EFFECTS:
+        if words and split_subject(full)[0]:
+            verb = verb_place(words)
+            words = [*words[:verb], third_person(words[verb]), *words[verb + 1 :]]
+        return " ".join(words)
+    return _based(phrase)
+
+
+@lru_cache(maxsize=200_000)
+def comparison_key(text: str, relation: str | None = None) -> str:
+    """Return what wordings of one event share: ``PersonX buys a brush`` and ``to buy brush`` have the key ``buy brush``.
+
+    Args:
+        text: a head, or with ``relation`` a tail, in a graph's wording or a dialogue's.
+        relation: the tail's relation, which tells whose act it is and whether "wants to" or "feels" go without saying.
+
+    Returns:
+        Lower case but for people; no subject that is PersonX (for oWant, oReact, oEffect: PersonY), no "to", no articles; present
+        tense without agreement, other tenses as they are. It may be empty only when ``text`` holds no word.
+    """
+    full = _written_out(normalise(text))
+    words = _without_subject(full, relation)
+    subject: list[str] = []
+    if words is None:
+        subject, words = split_subject(full)
+    phrase = " ".join(words)
+    if relation in WANTS and not subject:
+        phrase = _goal(phrase)
+    phrase = _based(phrase.removeprefix("to "))
+    if relation in FEELINGS and not subject:
+        phrase = _based(_FEELING.sub(r"\g<denied>", phrase))
+    phrase = " ".join((*subject, _DENIED.sub("not ", phrase)))
+    own = "PersonY's" if relation in OF_OTHERS else "PersonX's"
+    kept = ["their" if word == own or word in _POSSESSIVES else word for word in phrase.split() if word not in _ARTICLES]
+    key = " ".join(word for place, word in enumerate(kept) if word != "their" or kept[place - 1 : place] != ["their"])
+    return key or phrase or full
+
+
+def _written_out(text: str) -> str:
+    """``text`` with its contractions written out."""
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    return _NOT_THIRD.sub("not", text)
+
+
+def split_subject(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a clause's subject when it is a person (``PersonX``, ``they``), and the other words."""
+    words = text.split()
+    for size in (3, 1):
+        if len(words) >= size and _PERSON.match(" ".join(words[:size])):
+            return words[:size], words[size:]
+    return [], words
+
+
+def _without_subject(text: str, relation: str | None) -> list[str] | None:
+    """The words of a clause without the subject that goes without saying; None when it has another subject."""
+    words = text.split()
+    while len(words) > 1 and words[0] in _LEADING:
+        words = words[1:]
+    subject, rest = split_subject(" ".join(words))
+    if not subject:
+        return words
+    other = relation in OF_OTHERS
+    named = "PersonY" if other else "PersonX"
+    if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (other or subject[0] == "they")):
+        return rest
+    return None
+
+
+def _goal(phrase: str) -> str:
+    """A phrase without the words that say that it is wanted."""
+    match = _WANTING.match(phrase)
+    if match:
+        phrase = (match["negated"] or "") + phrase[match.end() :]
+    return phrase.removeprefix("to ")
+
+
+def _based(phrase: str) -> str:
+    """A verb phrase whose first verb does not agree with anybody."""
+    words = phrase.split()
+    before = verb_place(words)
+    if words and not words[before].startswith("Person"):
+        words[before] = base_form(words[before])
+    return " ".join(words)

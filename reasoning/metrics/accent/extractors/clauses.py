@@ -1,0 +1,313 @@
+"""Clauses of a parsed turn: who does or is what, under which modality, and by which connective it hangs on another clause.
+
+A clause is a predicate of the dependency tree that says something by itself: a root, a conjoined, adverbial or parenthetical
+clause, and what somebody thinks or says. Conjoined predicates share a subject; "I don't think it works" denies that it works.
+Relations are those of Universal Dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from ....text.parsing import Parse
+from .phrases import (
+    ATTITUDES,
+    DENIALS,
+    FEELINGS,
+    MEN,
+    MODALITIES,
+    SUBJECTS,
+    WOMEN,
+    Participant,
+    Speaker,
+    Tree,
+    Words,
+    is_time,
+    participant,
+    phrase_at,
+    set_right,
+    subject_at,
+)
+
+_OWN = frozenset(("ROOT", "conj", "advcl", "parataxis", "acl", "csubj", "advcl:relcl", "ccomp"))
+_AUXILIARIES = {"ca": "can", "could": "can", "wo": "will", "'ll": "will", "’ll": "will", "ll": "will", "'d": "would",
+                "’d": "would"}  # fmt: skip
+_CONNECTIVES = {"cause": "because", "cuz": "because", "since": "because", "as": "because", "though": "but", "although": "but",
+                "however": "but", "yet": "but", "till": "until", "once": "when", "whenever": "when", "plus": "and",
+                "therefore": "so", "thus": "so", "afterwards": "then", "later": "then", "now": "then"}  # fmt: skip
+_LINKING = frozenset(("so", "then", "therefore", "thus", "afterwards", "later", "otherwise", "however", "though"))
+_QUESTION_TAGS = frozenset(("WP", "WRB", "WDT"))
+_ADVERBIAL = frozenset(("when", "while", "before", "after", "until", "once", "whenever"))
+_WEAK = frozenset(("", "and", "to", "that"))
+
+
+class Mood(Enum):
+    """How a clause is said."""
+
+    STATEMENT = "statement"
+    QUESTION = "question"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One clause of a turn.
+
+    Attributes:
+        subject: words of the subject; empty when none is said.
+        who: the participant or noun that the subject is; empty when none is said.
+        person: the subject is a person; plural: it takes the verb of many.
+        verb: lemma of the verb, ``be`` for a copula; core: lemma of the predicate (the adjective or noun after a copula).
+        pos: universal part of speech of the predicate.
+        phrase: the verb in base form and what it governs, without subject, negation and auxiliaries.
+        aim: the same without the modality of wanting or trying ("try it" of "want to try it").
+        denied: it is said not to be so; modals: auxiliaries and governing verbs of modality ("can", "want", "will").
+        mood: statement, question or command; asked: its question word, empty when there is none.
+        connective: what joins it to another clause ("because", "but", "to", "and"), empty when nothing does; other: that
+            clause's number in the turn, the one said before when the tree names none, None for the first.
+        relation: its relation in the tree.
+        past: the verb is in a past tense; sentence: number of its sentence; start, end: its characters.
+    """
+
+    subject: Words
+    who: str
+    person: bool
+    plural: bool
+    verb: str
+    core: str
+    pos: str
+    phrase: Words
+    aim: Words
+    denied: bool
+    modals: frozenset[str]
+    mood: Mood
+    asked: str
+    connective: str
+    other: int | None
+    relation: str
+    past: bool
+    sentence: int
+    start: int
+    end: int
+
+
+def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
+    """Return the clauses of a turn that ``speaker`` says, in the order of their predicates."""
+    tree = Tree(set_right(parse))
+    places = [place for place in range(len(parse)) if _is_predicate(tree, place)]
+    known = _Places(tree, places)
+    clauses: dict[int, Clause] = {}
+    for place in places:
+        for one in _chain(known, place, clauses):
+            clauses[one] = _clause(known, one, speaker, clauses)
+    return [clauses[place] for place in places]
+
+
+class _Places:
+    """Where the predicates of a turn are.
+
+    Attributes:
+        numbers: of the predicates by place; apart: those that are no part of the phrase that governs them.
+        above: for every word, the nearest predicate above it, None when there is none; before: by sentence, the last predicate of
+            the sentences before it.
+    """
+
+    def __init__(self, tree: Tree, places: Sequence[int]) -> None:
+        self.tree = tree
+        self.numbers = {place: number for number, place in enumerate(places)}
+        self.apart = frozenset(place for place in places if tree.words[place].relation != "ccomp")
+        self.before: dict[int, int] = {}
+        for place in places:
+            self.before[tree.words[place].sentence + 1] = place
+        self.above: list[int | None] = [None] * len(tree.words)
+        order = [place for place, word in enumerate(tree.words) if word.head == place]
+        for place in order:
+            for child in tree.children[place]:
+                self.above[child] = place if place in self.numbers else self.above[place]
+                order.append(child)
+
+
+def _chain(known: _Places, place: int, found: Mapping[int, Clause]) -> list[int]:
+    """``place`` and the predicates above it that are not ``found`` yet, from the top."""
+    chain: list[int] = []
+    one: int | None = place
+    while one is not None and one not in found:
+        chain.append(one)
+        one = known.above[one]
+    return chain[::-1]
+
+
+def _is_predicate(tree: Tree, place: int) -> bool:
+    """The word at ``place`` heads a clause of its own."""
+    word = tree.words[place]
+    if word.relation not in _OWN or word.pos in ("PUNCT", "SYM"):
+        return False
+    if word.relation == "ccomp":
+        governor = tree.words[word.head].lemma
+        return (governor in ATTITUDES or governor in FEELINGS) and tree.child(place, *SUBJECTS) is not None
+    if word.relation == "acl":
+        return word.tag == "VB" and tree.marked(place, "to")
+    if word.tag in _QUESTION_TAGS and tree.child(place, "cop") is None and tree.child(place, *SUBJECTS) is not None:
+        return False  # "You what?" asks for a repetition and tells of no event
+    if word.pos in ("VERB", "AUX") or tree.child(place, "cop", *SUBJECTS) is not None:
+        return True
+    if is_time(word):
+        return False
+    return word.relation in ("ROOT", "parataxis") or (word.relation == "advcl" and tree.child(place, "mark") is not None)
+
+
+def _clause(known: _Places, place: int, speaker: Speaker, found: Mapping[int, Clause]) -> Clause:
+    """The clause at ``place``; the one that it hangs on is among those ``found``."""
+    tree, words = known.tree, known.tree.words
+    word = words[place]
+    above = known.above[place]
+    parent = None if above is None else found[above]
+    subject_place = tree.child(place, *SUBJECTS)
+    mood = _mood(tree, place, subject_place)
+    if offered := _offered(tree, place, mood):
+        subject_place, mood = tree.child(place, "obj"), Mood.STATEMENT
+    subject, who, person = ((), "", False) if subject_place is None else subject_at(tree, subject_place, speaker)
+    if not who and parent is not None and word.relation in ("conj", "advcl", "acl"):
+        subject, who, person = parent.subject, parent.who, parent.person
+        mood = parent.mood if word.relation == "conj" and mood is Mood.COMMAND else mood
+    if not who and mood is Mood.COMMAND:
+        addressed = participant("you", speaker)
+        subject, who, person = ((), "", False) if addressed is None else ((addressed,), addressed.who, True)
+    denied = any(words[c].relation in ("advmod", "cc") and words[c].text.lower() in DENIALS for c in tree.children[place])
+    if parent is not None and word.relation == "ccomp" and parent.denied:
+        denied = not denied
+    core, aim, modals = _modality(tree, place if offered is None else offered)
+    modals |= {"will"} if offered else set()
+    plural = subject_place is not None and words[subject_place].tag in ("NNS", "NNPS")
+    connective, other = _connective(known, place)
+    phrase, goal = (phrase_at(tree, at, speaker, known.apart) for at in (core, aim))
+    if subject_place is None and len(phrase) > 1 and isinstance(phrase[0], Participant) and not phrase[0].possessive:
+        subject, who, person = phrase[:1], phrase[0].who, True  # a subject that hangs on a word below the predicate
+        phrase, goal = phrase[1:], goal[1:] if goal == phrase else goal
+    span = tree.below(place, known.numbers)
+    kept = [one for one in span if words[one].relation not in ("punct", "cc", "mark")] or span
+    tags = [words[c].tag for c in tree.children[core] if words[c].relation in ("aux", "cop", "aux:pass")] + [words[core].tag]
+    return Clause(
+        subject=subject, who=who, person=person, plural=plural, denied=denied, modals=modals, mood=mood,
+        verb=_verb(tree, core), core=words[core].lemma, pos=words[core].pos,
+        phrase=phrase, aim=goal,
+        asked=_asked(tree, span, place), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
+        sentence=word.sentence, start=words[kept[0]].start, end=words[kept[-1]].end,
+    )  # fmt: skip
+
+
+def _offered(tree: Tree, place: int, mood: Mood) -> int | None:
+    """Where the act of "let me see" stands, None for other clauses."""
+    if mood is not Mood.COMMAND or tree.words[place].lemma != "let":
+        return None
+    whom = tree.child(place, "obj")
+    own = whom is not None and tree.words[whom].lemma in ("i", "we", "me", "us", "'s")
+    return tree.child(place, "xcomp", "ccomp") if own else None
+
+
+def _verb(tree: Tree, place: int) -> str:
+    """The verb of the predicate at ``place``: ``be`` for what somebody is or suffers."""
+    return "be" if tree.child(place, "cop") is not None or tree.passive(place) else tree.words[place].lemma
+
+
+def _modality(tree: Tree, place: int) -> tuple[int, int, frozenset[str]]:
+    """Where the event stands ("go" of "is going to go"), where what is wanted stands, and the modalities on the way to both."""
+    words = tree.words
+    modals: set[str] = set()
+    core = aim = place
+    while True:
+        modals |= {
+            _AUXILIARIES.get(words[c].text.lower(), words[c].lemma)
+            for c in tree.children[aim]
+            if words[c].relation == "aux" and words[c].lemma not in ("be", "do", "have", "to")
+        }
+        inner = tree.child(aim, "xcomp")
+        kind = MODALITIES.get(words[aim].lemma, "")
+        if inner is None or not kind or not (tree.marked(inner, "to") or words[inner].tag == "VB"):
+            return core, aim, frozenset(modals)
+        if words[aim].lemma == "go" and words[aim].tag != "VBG":
+            return core, aim, frozenset(modals)
+        modals.add(kind)
+        if kind in ("will", "must", "used") and core == aim:
+            core = inner
+        aim = inner
+
+
+def _asked(tree: Tree, span: Sequence[int], place: int) -> str:
+    """The question word before the predicate at ``place``."""
+    return next((tree.words[c].lemma for c in span if tree.words[c].tag in ("WP", "WRB", "WDT") and c < place), "")
+
+
+def _mood(tree: Tree, place: int, subject: int | None) -> Mood:
+    """Whether a clause states, asks or bids; a question is known by its sign or by its order of words."""
+    words = tree.words
+    word = words[place]
+    if word.relation not in ("ROOT", "parataxis", "conj"):
+        return Mood.STATEMENT
+    last = tree.last[place]
+    if "?" in words[last].text or (last + 1 < len(words) and words[last + 1].text == "?"):
+        return Mood.QUESTION
+    finite = [c for c in tree.children[place] if words[c].relation in ("aux", "cop", "aux:pass")]
+    if subject is not None and finite and finite[0] < subject and words[finite[0]].tag in ("VBP", "VBZ", "VBD", "MD"):
+        return Mood.QUESTION
+    bare = subject is None and tree.child(place, "cop") is None and word.tag == "VB"
+    free = not any(words[c].relation in ("mark", "aux") and words[c].lemma != "do" for c in tree.children[place])
+    return Mood.COMMAND if bare and free else Mood.STATEMENT
+
+
+def _connective(known: _Places, place: int) -> tuple[str, int | None]:
+    """What joins the clause at ``place`` to another one, and that clause's number."""
+    words = known.tree.words
+    word = words[place]
+    joined = ""
+    for child in known.tree.children[place]:
+        relation, lemma = words[child].relation, words[child].lemma
+        if (child > place and lemma not in ("then", "though")) or known.tree.is_degree(child):
+            continue
+        linking = relation == "mark" or relation == "cc" or (relation == "advmod" and lemma in _LINKING)
+        if (linking or (word.relation.startswith("advcl") and lemma in _ADVERBIAL)) and joined in _WEAK:
+            joined = _CONNECTIVES.get(lemma, lemma)
+            if joined == "after" and words[child + 1].lemma in ("that", "this") and words[child + 1].relation == "mark":
+                joined = "then"
+    other = known.above[place]
+    if other is None:
+        other = next((known.before[n] for n in range(word.sentence, 0, -1) if n in known.before), None)
+    return joined, None if other is None else known.numbers[other]
+
+
+# Who "he" and "she" are: the person whom a dialogue's last two turns named last, when the word fits.
+#
+# "My brother won." – "He is lucky." is about one person, and so are "Cindy" and "she". The person named last wins; "they" and
+# "it" are left alone. No more is tried: most third persons of a dialogue are pronouns throughout.
+
+_NEVER = {"he": WOMEN, "she": MEN}
+_SPEAKERS = ("0", "1")
+
+
+def resolved(*turns: Sequence[Clause]) -> list[list[Clause]]:
+    """Return the clauses of turns, in the order in which they are said, with "he" and "she" replaced by whom they mean."""
+    known: dict[str, str] = {}
+    return [[_resolved(clause, known) for clause in turn] for turn in turns]
+
+
+def _resolved(clause: Clause, known: dict[str, str]) -> Clause:
+    """The clause with what is ``known``, which then also holds whom it names as its subject."""
+    if known:
+        who = known.get(clause.who, clause.who)
+        parts = (_meant(words, known) for words in (clause.subject, clause.phrase, clause.aim))
+        subject, phrase, aim = parts
+        if (who, subject, phrase, aim) != (clause.who, clause.subject, clause.phrase, clause.aim):
+            clause = replace(clause, who=who, subject=subject, phrase=phrase, aim=aim)
+    if clause.person and clause.who not in _SPEAKERS:
+        for pronoun, never in _NEVER.items():
+            if clause.who not in ("he", "she", "they") and clause.who not in never:
+                known[pronoun] = clause.who
+    return clause
+
+
+def _meant(words: Words, known: dict[str, str]) -> Words:
+    return tuple(
+        word._replace(who=known[word.who]) if isinstance(word, Participant) and word.who in known else word for word in words
+    )

@@ -1,0 +1,332 @@
+"""Discourse rules: which events of a dialogue a rule relates, and under which relation.
+
+A rule reads what a connective, a modal verb, a feeling, a judgement or the place of a clause says about two events. Those within
+one turn give Single tuples (:func:`single`), those between a turn and the reply to it give Pair tuples (:func:`pair`). Within a
+turn, effects, feelings and wishes are PersonX's (``xEffect``) when both clauses are about one person, else another's
+(``oEffect``). Every candidate names its rule, so that :mod:`.rules` can leave out those that are right no oftener than chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..events import third_person
+from .clauses import Clause, Mood
+from .phrases import ATTITUDES, EVALUATIONS, EXCLAMATIONS, FEELINGS, NO_EVENTS, THANKS, Participant, Speaker, Words
+
+_WISHES = frozenset(("want", "need", "like", "should", "must"))
+_OFFERS = frozenset(("will", "can"))
+_SHOWING = frozenset(("look", "seem", "sound", "feel", "taste", "smell"))
+_NO_SUBJECT = frozenset(("it", "that", "this", "which", "these", "those", "there"))
+_DOUBTFUL = frozenset(("would", "want", "like", "used", "try", "can", "should"))
+
+
+class Candidate(NamedTuple):
+    """Two events that a discourse rule relates: their words with people marked, and the clauses that they come from."""
+
+    rule: str
+    relation: str
+    head: Words
+    tail: Words
+    head_from: Clause
+    tail_from: Clause
+
+
+def single(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
+    """Candidates with both events in one turn of ``speaker``."""
+    for clause in clauses:
+        other = None if clause.other is None else clauses[clause.other]
+        if other is not None:
+            yield from _joined(other, clause)
+        yield from _felt(clause, clauses)
+    yield from _in_a_row(clauses)
+    yield from _offered(clauses, speaker)
+
+
+def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
+    """Candidates from the connective between ``clause`` and the one that it hangs on."""
+    if not (_is_event(other) and _is_event(clause)):
+        return
+    joined = clause.connective
+    head, tail = _event_words(other), _event_words(clause)
+    forth = (other, clause)
+    back = (clause, other)
+    if joined == "because":
+        if other.denied:
+            yield Candidate("because not", "HinderedBy", _event_words(other, denied=False), tail, *forth)
+        elif _feeling(other):
+            yield Candidate("because felt", _family("React", clause, other), tail, head, *back)
+        else:
+            yield Candidate("because", _family("Effect", clause, other), tail, head, *back)
+            if clause.modals & {"want", "will", "like"}:
+                yield Candidate("because", "xIntent", head, _event_words(clause, aim=True), *forth)
+    elif joined == "so":
+        if clause.denied:
+            yield Candidate("so not", "HinderedBy", _event_words(clause, denied=False), head, *back)
+        yield Candidate("so", _family("Effect", other, clause), head, tail, *forth)
+        if clause.modals & {"can", "will"}:
+            yield Candidate("so that", "xIntent", head, tail, *forth)
+            yield Candidate("so that", "xNeed", tail, head, *back)
+    elif joined == "but":
+        if clause.denied:
+            yield Candidate("but not", "HinderedBy", head, tail, *forth)
+        elif other.denied:
+            yield Candidate("not but", "HinderedBy", _event_words(other, denied=False), tail, *forth)
+            yield Candidate("not but", _family("Effect", other, clause), head, tail, *forth)
+        elif other.modals & _DOUBTFUL or clause.modals & _DOUBTFUL:
+            yield Candidate("would but", "HinderedBy", _event_words(other, aim=True), tail, *forth)
+        else:
+            yield Candidate("but", "HinderedBy", head, tail, *forth)
+            yield Candidate("but", "HasSubEvent", head, tail, *forth)
+    elif joined == "to":
+        yield Candidate("to", "xIntent", head, tail, *forth)
+        yield Candidate("to", "xWant", head, tail, *forth)
+        yield Candidate("to", "xNeed", tail, head, *back)
+    elif joined in ("if", "unless"):
+        if joined == "unless" or other.denied or "would" in other.modals:
+            yield Candidate("if not", "HinderedBy", _event_words(other, denied=False), tail, *forth)
+        yield Candidate("if", "xNeed", head, tail, *forth)
+        yield Candidate("if", _family("Effect", clause, other), tail, head, *back)
+        yield Candidate("if", _family("Want", clause, other), tail, head, *back)
+    elif joined in ("when", "while"):
+        yield Candidate("when", "HasSubEvent", head, tail, *forth)
+        if other.past and joined == "when":
+            yield Candidate("when", "isAfter", head, tail, *forth)
+            yield Candidate("when", _family("Effect", clause, other), tail, head, *back)
+    elif joined in ("after", "then"):
+        last, first = (clause, other) if joined == "then" else (other, clause)
+        yield Candidate(joined, "isAfter", _event_words(last), _event_words(first), last, first)
+        yield Candidate(joined, "xNeed", _event_words(last), _event_words(first), last, first)
+    elif joined in ("before", "until"):
+        yield Candidate("before", "isAfter", tail, head, *back)
+    elif joined == "or" and clause.modals & {"will", "would", "can"}:
+        yield Candidate("or else", "xIntent", head, _event_words(clause, denied=not clause.denied), *forth)
+        yield Candidate("or else", "xNeed", _event_words(clause, denied=not clause.denied), head, *back)
+    elif joined == "and" and clause.relation == "conj":
+        yield Candidate("and", "isAfter", tail, head, *back)
+        yield Candidate("and", _family("Effect", other, clause), head, tail, *forth)
+        yield Candidate("and", "HasSubEvent", head, tail, *forth)
+        yield Candidate("and", "xNeed", tail, head, *back)
+
+
+def _offered(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
+    """Candidates from what the speaker offers to do for the one that the turn tells something of."""
+    mine = _person(speaker)
+    for clause in clauses:
+        if not (clause.who == mine.who and clause.modals & _OFFERS and _is_event(clause) and not clause.denied):
+            continue
+        told = [one for one in clauses if _is_event(one) and one.person and one.who != mine.who and one.mood is Mood.STATEMENT]
+        if told:
+            head = min(told, key=lambda one: abs(one.start - clause.start))
+            yield Candidate("offer", "oWant", _event_words(head), _event_words(clause), head, clause)
+            yield Candidate("offer", "oEffect", _event_words(head), _event_words(clause), head, clause)
+
+
+def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
+    """Candidates from what somebody feels about another clause of the turn."""
+    felt = _feeling(clause)
+    if not felt:
+        return
+    place = clauses.index(clause)
+    about = [one for one in clauses if one.other == place and one.connective in ("to", "that", "", "because", "when")]
+    for one in about:
+        if _is_event(one) and one is not clause and clause.who:
+            yield Candidate(
+                "felt", _family("React", one, clause), _event_words(one), (*clause.subject, "feel", felt), one, clause
+            )
+
+
+def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
+    """Candidates from events of one person that are told one after the other, and from how they are judged."""
+    events = [(place, clause) for place, clause in enumerate(clauses) if _is_event(clause)]
+    for (_, first), (_, second) in pairwise(events):
+        if second.connective not in ("", "and", "that") or second.relation == "ccomp":
+            continue
+        head, tail = _event_words(first), _event_words(second)
+        wanted = second.modals & _WISHES
+        if wanted:
+            yield Candidate("wish next", _family("Want", first, second), head, _event_words(second, aim=True), first, second)
+        if second.mood is Mood.COMMAND:
+            yield Candidate("command next", _family("Effect", first, second), head, tail, first, second)
+            yield Candidate("command next", "xWant", head, tail, first, second)
+        if first.who == second.who and first.sentence != second.sentence:
+            yield Candidate("next", "xEffect", head, tail, first, second)
+            yield Candidate("next", "HasSubEvent", head, tail, first, second)
+            yield Candidate("next", "isAfter", tail, head, second, first)
+            if second.verb == "be" and second.pos in ("ADJ", "NOUN"):
+                yield Candidate("is next", "xAttr", head, tail, first, second)
+            if first.verb == "be" and first.pos in ("ADJ", "NOUN"):
+                yield Candidate("is before", "xAttr", tail, head, second, first)
+                yield Candidate("is before", "xEffect", head, tail, first, second)
+            if first.verb in ("love", "like", "enjoy", "hate"):
+                yield Candidate("likes next", "xEffect", head, tail, first, second)
+                yield Candidate("likes next", "xWant", head, tail, first, second)
+        felt = _feeling(second)
+        if felt:
+            yield Candidate("feels next", _family("React", first, second), head, (*second.subject, "feel", felt), first, second)
+    for place, clause in enumerate(clauses):
+        judged = _judgement(clause)
+        before = [one for at, one in events if at < place]
+        if judged and before and before[-1].person:
+            subject = before[-1].subject
+            yield Candidate("judged", "xReact", _event_words(before[-1]), (*subject, "feel", judged), before[-1], clause)
+            yield Candidate("judged", "xAttr", _event_words(before[-1]), (*subject, "be", judged), before[-1], clause)
+
+
+def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
+    """Candidates whose head is in the turn before, said by the other one, and whose tail is in the reply of ``speaker``."""
+    told = [clause for clause in history if _is_event(clause) and clause.person and clause.relation != "ccomp"]
+    asked = [clause for clause in history if clause.mood is Mood.QUESTION and clause.who and clause.person]
+    if asked:
+        yield from _answered(asked[-1], reply)
+    head = told[-1] if told else (asked[-1] if asked else None)
+    if head is not None:
+        yield from _answering(head, reply, speaker, question=bool(asked) and history[-1] is asked[-1])
+
+
+def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
+    """Candidates from a reply to a question."""
+    head = _event_words(question, denied=False)
+    events = [clause for clause in reply if _is_event(clause)]
+    for number, clause in enumerate(events):
+        tail = _event_words(clause)
+        if question.asked == "why":
+            denied = question.denied
+            yield Candidate(
+                "why", "HinderedBy" if denied else "xIntent", head, _event_words(clause, aim=not denied), question, clause
+            )
+            yield Candidate("why", "xReact" if _feeling(clause) else "xEffect", _event_words(question), tail, question, clause)
+        elif question.asked == "how" and number == 0:
+            yield Candidate("how", "xNeed", head, tail, question, clause)
+        elif not question.asked and (clause.connective in ("but", "because") or clause.denied):
+            yield Candidate("asked but", "HinderedBy", head, tail, question, clause)
+        elif not question.asked and number == 0:
+            yield Candidate("asked", "xEffect", head, tail, question, clause)
+            yield Candidate("asked", "HasSubEvent", head, tail, question, clause)
+            yield Candidate("asked", "xIntent", head, _event_words(clause, aim=True), question, clause)
+
+
+def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, question: bool) -> Iterator[Candidate]:
+    """Candidates from how a reply takes what was told."""
+    words = _event_words(head)
+    mine = _person(speaker)
+    own = head.who == mine.who
+    side = "x" if own else "o"
+    for number, clause in enumerate(reply):
+        first = number == 0
+        judged, felt = _judgement(clause), _feeling(clause)
+        if judged:
+            yield Candidate("judged reply", f"{side}React", words, (mine, "feel", judged), head, clause)
+            if number < 2:
+                yield Candidate("judged reply", "xAttr", words, (*head.subject, "be", judged), head, clause)
+        elif felt and clause.who in ("", mine.who):
+            yield Candidate("felt reply", f"{side}React", words, (mine, "feel", felt), head, clause)
+        elif clause.core in EXCLAMATIONS and not clause.who:
+            yield Candidate("exclaimed", f"{side}React", words, (mine, "feel", EXCLAMATIONS[clause.core]), head, clause)
+        elif clause.core in THANKS and (not clause.who or clause.who == mine.who):
+            yield Candidate("thanks", "oReact", words, (mine, "feel", "thankful"), head, clause)
+            if head.who != mine.who:
+                yield Candidate("thanks", "oEffect", words, (mine, "thank", *head.subject), head, clause)
+        elif clause.mood is Mood.QUESTION and (clause.who and clause.who != mine.who) and not own:
+            yield Candidate("asks back", "oWant", words, (mine, "want", "to", "know", *_asked_words(clause)), head, clause)
+        elif clause.mood is Mood.QUESTION and clause.who == mine.who:
+            yield Candidate("may I", f"{side}Want", words, (mine, *clause.aim), head, clause)
+        elif not _is_event(clause):
+            continue
+        elif clause.who == mine.who and clause.modals & _WISHES and not clause.denied:
+            yield Candidate("wish reply", f"{side}Want", words, _event_words(clause, aim=True), head, clause)
+        elif clause.who == mine.who and clause.verb in ("hope", "want", "need"):
+            yield Candidate("hope reply", f"{side}Want", words, _event_words(clause), head, clause)
+        elif clause.who == mine.who and clause.verb in ATTITUDES:
+            yield Candidate("thinks reply", f"{side}Effect", words, _event_words(clause), head, clause)
+        elif clause.who == mine.who and clause.modals & _OFFERS and not clause.denied:
+            yield Candidate("will reply", f"{side}Effect", words, _event_words(clause), head, clause)
+            yield Candidate("will reply", f"{side}Want", words, _event_words(clause), head, clause)
+        elif clause.verb == "be" and clause.pos in ("ADJ", "NOUN") and clause.who == head.who:
+            yield Candidate("is reply", "xAttr", words, _event_words(clause), head, clause)
+        elif clause.who == head.who and clause.person:
+            yield Candidate("same reply", "xEffect", words, _event_words(clause), head, clause)
+            yield Candidate("same reply", "HasSubEvent", words, _event_words(clause), head, clause)
+            if clause.modals & {"should", "must", "need", "can"} or clause.mood is Mood.COMMAND:
+                yield Candidate("advice", "xWant", words, _event_words(clause), head, clause)
+                yield Candidate("advice", "xNeed", words, _event_words(clause), head, clause)
+        elif first and not question:
+            yield Candidate("other reply", f"{side}Effect", words, _event_words(clause), head, clause)
+            yield Candidate("other reply", "HasSubEvent", words, _event_words(clause), head, clause)
+
+
+def _asked_words(clause: Clause) -> Words:
+    """What somebody wants to know by asking the clause."""
+    return (clause.asked or "if", *clause.subject, *_finite(clause))
+
+
+def _finite(clause: Clause) -> Words:
+    """The phrase of a clause with its verb in the third person, denied where the clause is."""
+    verb = clause.phrase[0] if clause.phrase else ""
+    if not isinstance(verb, str) or not verb:
+        return clause.phrase
+    rest = clause.phrase[1:]
+    return ("does", "not", verb, *rest) if clause.denied and verb != "be" else (third_person(verb), *rest)
+
+
+def _event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
+    """The clause as subject and verb phrase; ``denied`` overrides whether it is denied, ``aim`` drops the modality of wanting."""
+    denial = clause.denied if denied is None else denied
+    phrase = clause.aim if aim else clause.phrase
+    if not phrase:
+        return clause.subject
+    verb, *rest = phrase
+    if clause.person or not clause.subject or not isinstance(verb, str):  # whose verb agrees once the people have names
+        return (*clause.subject, *(("not",) if denial else ()), verb, *rest)
+    finite = verb if clause.plural else third_person(verb)
+    if verb == "be":
+        return (*clause.subject, "are" if clause.plural else "is", *(("not",) if denial else ()), *rest)
+    return (*clause.subject, *(("do" if clause.plural else "does", "not", verb) if denial else (finite,)), *rest)
+
+
+def _is_event(clause: Clause) -> bool:
+    """A clause tells what somebody does or is, beyond keeping the talk going."""
+    if not clause.who or clause.who in _NO_SUBJECT or clause.verb in NO_EVENTS or clause.mood is Mood.QUESTION:
+        return False
+    if clause.asked and len(clause.phrase) < 3 and not clause.relation.startswith("advcl"):
+        return False
+    return len(clause.phrase) > 1 or clause.verb not in ("be", "have", "do", "can", "will", "would", "should")
+
+
+def _judgement(clause: Clause) -> str:
+    """The adjective by which a clause judges what was said ("that's cool", "sounds great", "awesome"); empty when it does not."""
+    if (clause.mood is Mood.QUESTION and not clause.asked.startswith("how")) or clause.relation == "ccomp":
+        return ""
+    word = clause.core
+    if clause.verb in _SHOWING and (not clause.who or clause.who in _NO_SUBJECT):
+        word = next((w for w in clause.phrase if isinstance(w, str) and w in EVALUATIONS), "")
+    elif clause.person or (clause.who and clause.who not in _NO_SUBJECT):
+        return ""
+    elif clause.verb == "be" and clause.pos == "NOUN":
+        word = next((w for w in clause.phrase if isinstance(w, str) and w in EVALUATIONS), word)
+    return word if word in EVALUATIONS and not clause.denied else ""
+
+
+def _feeling(clause: Clause) -> str:
+    """The adjective by which somebody says how they feel ("I'm glad", "sorry to hear"), empty when nobody does."""
+    if clause.mood is Mood.QUESTION:
+        return ""
+    if clause.verb in ("be", "feel") and clause.person:
+        words = (clause.core,) if clause.verb == "be" else tuple(w for w in clause.phrase[1:4] if isinstance(w, str))
+        found = next((word for word in words if word in FEELINGS), "")
+        return f"not {found}" if found and clause.denied else found
+    if not clause.who and clause.relation in ("ROOT", "parataxis") and clause.core in FEELINGS and clause.core not in EVALUATIONS:
+        return clause.core
+    return ""
+
+
+def _person(speaker: Speaker) -> Participant:
+    """The speaker as a participant."""
+    return Participant(str(speaker), False, "i")
+
+
+def _family(name: str, head: Clause, tail: Clause) -> str:
+    """``Effect`` as xEffect when both are about one person, else as oEffect; so for React and Want."""
+    return ("x" if head.who == tail.who else "o") + name

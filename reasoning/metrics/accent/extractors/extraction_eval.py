@@ -1,0 +1,208 @@
+"""How well extracted tuples agree with those that people wrote down: "Setup 2" of the evaluation of ACCENT's extractor.
+
+A dialogue *has* a relation when at least one tuple of it was extracted, or written down, under that relation; precision, recall
+and F1 are those of this presence over all pairs of dialogue and relation, as Ghazarian et al. (ACL 2023, section 5.2, Table 3)
+report them. Where both sides have a relation, their texts are compared, each extracted tuple with all human ones of the relation
+(head and tail in one text, both as ``head_form`` of :mod:`..events` writes them): BLEU-2 as sacrebleu defines it,
+over the extracted tuples of the pair, and the cosine of sentence embeddings with the nearest human tuple. Intervals come from
+resampled dialogues, percentiles 2.5 and 97.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .....graph.errors import InputError
+from ....evaluation.resampling import counts
+from ....models.hub import need
+from ..events import RELATIONS, head_form
+
+Floats = NDArray[np.float64]
+Triple = tuple[str, str, str]
+Fold = Callable[[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+MICRO, MACRO = "micro", "macro"
+_APART = " | "
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95% interval; all None where nothing can be said."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """How one relation, or all of them, were found.
+
+    Attributes:
+        relation: its name, or ``micro`` (all pairs of dialogue and relation together) or ``macro`` (mean over the relations).
+        human, extracted, both: numbers of dialogues that have it by each side.
+        precision, recall, f1: within 0..1; 0 where nothing was extracted or nothing is there.
+        chance: the F1 expected of as many dialogues drawn at random, relation by relation.
+        bleu: BLEU-2, within 0..1; similarity: cosine, within -1..1; both over pairs that both sides have, None without such.
+    """
+
+    relation: str
+    human: int
+    extracted: int
+    both: int
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    chance: float
+    bleu: Estimate
+    similarity: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def compare_tuples(
+    extracted: Sequence[Sequence[Triple]],
+    human: Sequence[Sequence[Triple]],
+    *,
+    encode: Encode | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[Presence]:
+    """Return how the extracted tuples of dialogues agree with the human ones: micro and macro first, then every relation.
+
+    Args:
+        extracted, human: for each dialogue its tuples ``(head, relation, tail)``; relations beyond the twelve are left aside.
+        encode: texts to embeddings of unit length, shape (texts, dimension); without it there is no similarity.
+        resamples: of the dialogues, for the intervals, >= 1; seed: one seed, one interval.
+
+    Raises:
+        InputError: the two are not equally many, there is no dialogue, or ``resamples`` is below 1.
+        MissingExtra: sacrebleu is not installed.
+    """
+    if len(extracted) != len(human) or not human:
+        raise InputError(f"{len(extracted)} and {len(human)} dialogues cannot be compared; give as many of each, at least one")
+    if resamples < 1:
+        raise InputError(f"{resamples} resamples make no interval; give 1 or more")
+    here, there = _presence(extracted), _presence(human)
+    cells = (here & there, here, there)
+    draws = np.array([counts(len(human), seed, number) for number in range(resamples)])
+    sums = [cell.sum(0, dtype=np.float64) for cell in cells]
+    drawn = [(draws @ cell).astype(np.float64) for cell in cells]
+    bleu = _similarities(extracted, human, here & there, _bleu_of)
+    cosine = None if encode is None else _similarities(extracted, human, here & there, _cosine_by(encode, extracted, human))
+    rows = []
+    for name in (MICRO, MACRO, *RELATIONS):
+        pick = slice(None) if name in (MICRO, MACRO) else slice(RELATIONS.index(name), RELATIONS.index(name) + 1)
+        fold = _macro if name == MACRO else _micro
+        points = fold(*(part[pick] for part in sums))
+        spread = fold(*(part[:, pick] for part in drawn))
+        number = [int(part[pick].sum()) for part in sums]
+        precision, recall, f1 = (_estimate(float(points[at]), spread[at]) for at in range(3))
+        chance = _chance(sums[1][pick], sums[2][pick], len(human), fold)
+        similarity = Estimate(None) if cosine is None else _mean(cosine, pick, draws)
+        bleus = _mean(bleu, pick, draws)
+        rows.append(Presence(name, number[2], number[1], number[0], precision, recall, f1, chance, bleus, similarity))
+    return rows
+
+
+def _presence(dialogues: Sequence[Sequence[Triple]]) -> NDArray[np.bool_]:
+    """Which dialogue has which relation, shape (dialogues, relations)."""
+    found = np.zeros((len(dialogues), len(RELATIONS)), dtype=np.bool_)
+    for row, tuples in enumerate(dialogues):
+        for _, relation, _ in tuples:
+            if relation in RELATIONS:
+                found[row, RELATIONS.index(relation)] = True
+    return found
+
+
+def _micro(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision, recall and F1 of counts that are added up over the last axis."""
+    return _scores(both.sum(-1), extracted.sum(-1), human.sum(-1))
+
+
+def _macro(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
+    """Means over the last axis of precision, recall and F1."""
+    precision, recall, f1 = _scores(both, extracted, human)
+    return precision.mean(-1), recall.mean(-1), f1.mean(-1)
+
+
+def _scores(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
+    """Precision, recall and F1, 0 where they are undefined."""
+    precision = both / np.maximum(extracted, 1e-12)
+    recall = both / np.maximum(human, 1e-12)
+    return precision, recall, 2 * both / np.maximum(extracted + human, 1e-12)
+
+
+def _chance(extracted: Floats, human: Floats, dialogues: int, fold: Fold) -> float:
+    """The F1 of the same numbers of dialogues drawn at random: their expected overlap in the place of the real one."""
+    return float(fold(extracted * human / dialogues, extracted, human)[2])
+
+
+def _estimate(value: float, resampled: Floats) -> Estimate:
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return Estimate(value, float(low), float(high))
+
+
+def _texts(tuples: Sequence[Triple], relation: str) -> list[str]:
+    """Head and tail of each tuple of ``relation`` as one text."""
+    return [f"{head_form(head)}{_APART}{head_form(tail)}" for head, name, tail in tuples if name == relation]
+
+
+def _similarities(
+    extracted: Sequence[Sequence[Triple]],
+    human: Sequence[Sequence[Triple]],
+    both: NDArray[np.bool_],
+    compare: Callable[[list[str], list[str]], float],
+) -> Floats:
+    """``compare`` where both sides have a relation, else NaN; shape (dialogues, relations)."""
+    found = np.full(both.shape, np.nan)
+    for row, column, own, other in _pairs(extracted, human, both):
+        found[row, column] = compare(own, other)
+    return found
+
+
+def _pairs(
+    extracted: Sequence[Sequence[Triple]], human: Sequence[Sequence[Triple]], both: NDArray[np.bool_]
+) -> Iterator[tuple[int, int, list[str], list[str]]]:
+    for row, column in np.argwhere(both).tolist():
+        relation = RELATIONS[column]
+        yield row, column, _texts(extracted[row], relation), _texts(human[row], relation)
+
+
+def _bleu_of(own: list[str], other: list[str]) -> float:
+    """BLEU-2 of texts with the same references for each, unsmoothed, within 0..1."""
+    bleu = need("sacrebleu", "baselines").metrics.BLEU(max_ngram_order=2, smooth_method="none")
+    return min(1.0, float(bleu.corpus_score(own, [[text] * len(own) for text in other]).score) / 100)
+
+
+def _cosine_by(
+    encode: Encode, extracted: Sequence[Sequence[Triple]], human: Sequence[Sequence[Triple]]
+) -> Callable[[list[str], list[str]], float]:
+    """The mean over texts of the cosine with the nearest reference; every distinct text is encoded once."""
+    both = _presence(extracted) & _presence(human)
+    texts = list(dict.fromkeys(text for _, _, own, other in _pairs(extracted, human, both) for text in (*own, *other)))
+    vectors = dict(zip(texts, encode(texts), strict=True)) if texts else {}
+
+    def cosine(own: list[str], other: list[str]) -> float:
+        return float(np.mean([max(float(vectors[one] @ vectors[text]) for text in other) for one in own]))
+
+    return cosine
+
+
+def _mean(values: Floats, pick: slice, draws: NDArray[np.int64]) -> Estimate:
+    """The mean of what is no NaN, with its interval over the resampled dialogues."""
+    known = ~np.isnan(values[:, pick])
+    if not known.any():
+        return Estimate(None)
+    totals, numbers = np.where(known, values[:, pick], 0).sum(1), known.sum(1)
+    drawn_totals, drawn_numbers = draws @ totals, draws @ numbers
+    means = drawn_totals[drawn_numbers > 0] / drawn_numbers[drawn_numbers > 0]
+    return _estimate(float(totals.sum() / numbers.sum()), means) if len(means) else Estimate(float(totals.sum() / numbers.sum()))

@@ -1,0 +1,161 @@
+"""The extractor ``cskb``: tuples of the graph itself whose head and tail hold keywords of the dialogue, the paper's baseline.
+
+Keywords are nouns, verbs and adjectives that are no stop words, by their lemmas. A tuple is *Pair* when its head holds a keyword
+of the turn before and its tail another one of the response, *Single* when both hold keywords of the response. Ghazarian et al.
+(ACL 2023) take every tuple in which the letters of a keyword occur; here whole words count, in any form, and of the many tuples
+the ones that share the rarest words are kept. Heads and tails are worded as the graph has them.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from math import log
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .....graph.errors import InputError
+from .....graph.item import Item
+from .....graph.names import lemmas, text_of
+from .....graph.protocol import KnowledgeGraph
+from ....cache import LruCache
+from ....text.language import Analyser, open_analyser
+from ..events import RELATIONS, EventTuple, Kind, Where, in_order
+
+VERSION = 1
+
+_POS = frozenset(("NOUN", "VERB", "ADJ"))
+_WORD = re.compile(r"[a-z]{2,}")
+_NOTHING = np.empty(0, dtype=np.int32)
+
+Numbers = NDArray[np.int32]
+Keywords = dict[str, Where]
+
+
+class _Known(NamedTuple):
+    """The tuples of a graph under the twelve relations, and by word those whose head, or tail, holds it."""
+
+    tuples: list[tuple[str, str, str]]
+    in_heads: dict[str, Numbers]
+    in_tails: dict[str, Numbers]
+
+
+class KeywordExtractor:
+    """The extractor over one graph, whose tuples are read into memory when they are first asked for."""
+
+    def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, limit: int = 5, cache_size: int = 20_000) -> None:
+        """Look into ``graph`` for the keywords that ``analyser`` finds.
+
+        Args:
+            limit: tuples kept a relation and kind, those that share the rarest words; 0 keeps all.
+            cache_size: distinct turns whose keywords are kept in memory.
+
+        Raises:
+            InputError: ``limit`` is negative.
+        """
+        if limit < 0:
+            raise InputError(f"{limit} tuples a relation make no sense; give 1 or more, or 0 for all")
+        self.graph = graph
+        self.analyser = analyser
+        self.limit = limit
+        self._keywords: LruCache[str, Keywords] = LruCache(cache_size)
+        self._lock = threading.Lock()
+
+    @property
+    def signature(self) -> str:
+        """Version, graph, pipeline and limit."""
+        return f"cskb-{VERSION};graph={self.graph.manifest().digest};pipeline={self.analyser.signature};limit={self.limit}"
+
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
+        """Return the tuples of each item; the distinct responses and last turns of all items are analysed together."""
+        texts = dict.fromkeys(text for item in items for text in (*item.history[-1:], item.response))
+        keywords = {text: self._keywords.get(text) for text in texts}
+        fresh = [text for text, known in keywords.items() if known is None]
+        for text, tokens in zip(fresh, self.analyser.analyse(fresh), strict=True):
+            found: Keywords = {}
+            for token in tokens:
+                if token.pos in _POS and not token.stop and _WORD.fullmatch(token.lemma.lower()):
+                    found.setdefault(token.lemma.lower(), Where(None, token.start, token.end))
+            keywords[text] = found
+            self._keywords.put(text, found)
+        return [in_order(self._tuples(item, keywords)) for item in items]
+
+    def _tuples(self, item: Item, keywords: Mapping[str, Keywords | None]) -> Iterator[EventTuple]:
+        said = keywords[item.response] or {}
+        yield from self._between(said, said, Kind.SINGLE)
+        if item.history:
+            turn = len(item.history) - 1
+            before = keywords[item.history[-1]] or {}
+            yield from self._between({word: at._replace(turn=turn) for word, at in before.items()}, said, Kind.PAIR)
+
+    def _between(self, heads: Keywords, tails: Keywords, kind: Kind) -> Iterator[EventTuple]:
+        """Tuples with a word of ``heads`` in their head and another one of ``tails`` in their tail, those of rare words first."""
+        known = self._known
+        found: dict[int, tuple[float, str, str]] = {}
+        for first in sorted(heads):
+            in_heads = known.in_heads.get(first, _NOTHING)
+            for second in sorted(tails):
+                if first == second or not len(in_heads):
+                    continue
+                in_tails = known.in_tails.get(second, _NOTHING)
+                weight = log(len(known.tuples) / len(in_heads)) + (log(len(known.tuples) / len(in_tails)) if len(in_tails) else 0)
+                for number in np.intersect1d(in_heads, in_tails, assume_unique=True).tolist():
+                    best = found.get(number)
+                    if best is None or weight > best[0]:
+                        found[number] = (weight, first, second)
+        kept: dict[str, int] = defaultdict(int)
+        for number in sorted(found, key=lambda number: (-found[number][0], known.tuples[number])):
+            head, relation, tail = known.tuples[number]
+            kept[relation] += 1
+            if self.limit and kept[relation] > self.limit:
+                continue
+            _, first, second = found[number]
+            yield EventTuple(head, relation, tail, kind, heads[first], tails[second])
+
+    @property
+    def _known(self) -> _Known:
+        with self._lock:
+            return self._read
+
+    @cached_property
+    def _read(self) -> _Known:
+        tuples = sorted(
+            {(text_of(one.head), one.relation, text_of(one.tail)) for one in self.graph.assertions() if one.relation in RELATIONS}
+        )
+        return _Known(tuples, _by_word([one[0] for one in tuples]), _by_word([one[2] for one in tuples]))
+
+
+def make(
+    graph: KnowledgeGraph, *, pipeline: Analyser | str | Path | None = None, limit: int = 5, cache_size: int = 20_000
+) -> KeywordExtractor:
+    """Return the extractor over ``graph``.
+
+    Args:
+        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
+        limit, cache_size: see :class:`KeywordExtractor`.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: the pipeline cannot be opened.
+    """
+    return KeywordExtractor(graph, open_analyser(pipeline), limit=limit, cache_size=cache_size)
+
+
+def _by_word(texts: Sequence[str]) -> dict[str, Numbers]:
+    """The numbers of the texts that hold a word, by that word and by what it may be a form of."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, text in enumerate(texts):
+        for form in {form for word in _WORD.findall(text.lower()) for form in _forms(word)}:
+            found[form].append(number)
+    return {word: np.array(numbers, dtype=np.int32) for word, numbers in found.items()}
+
+
+@lru_cache(maxsize=100_000)
+def _forms(word: str) -> tuple[str, ...]:
+    return (word, *lemmas(word))

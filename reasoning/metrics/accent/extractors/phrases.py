@@ -1,0 +1,417 @@
+"""The words of an event: a predicate and what it governs, as a phrase in base form with its people marked.
+
+Auxiliaries, connectives and fillers of talk are left out, contractions are written out, and what is longer than
+:data:`LONGEST` words loses its relative clauses first, then what tells circumstances, so that the event keeps its objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from ....text.parsing import Parse, Word
+from ..events import third_person
+
+# Word lists that the rules read: verbs of wanting and of attitude, people, feelings, fillers of talk. English, in lower case.
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+MODALITIES = {
+    "want": "want", "wanna": "want", "wish": "want", "hope": "want", "plan": "want", "intend": "want", "like": "like",
+    "love": "like", "hate": "hate", "prefer": "like", "need": "need", "try": "try", "have": "must", "get": "must", "go": "will",
+    "use": "used", "gon": "will", "suppose": "must",
+}  # fmt: skip
+"""Verbs whose infinitive complement is the event, by the modality that they put it under."""
+
+ATTITUDES = _words("think believe know guess suppose feel wonder say tell see hear mean remember hope bet agree forget notice")
+"""Verbs of what somebody thinks or says of something."""
+
+NO_EVENTS = _words("thank welcome excuse please sorry congratulate guess suppose bet mean")
+"""Verbs that only keep the talk going."""
+
+PEOPLE = _words(
+    "mom dad mother father mum mommy daddy parent brother sister son daughter wife husband boyfriend girlfriend friend "
+    "uncle aunt grandma grandpa grandmother grandfather cousin boss neighbor roommate teacher doctor guy man woman girl boy "
+    "kid baby player someone somebody"
+)
+"""Nouns whose bearer acts as a person of the tuple."""
+
+MEN = _words("dad father daddy brother son husband boyfriend uncle grandpa grandfather guy man boy")
+WOMEN = _words("mom mother mum mommy sister daughter wife girlfriend aunt grandma grandmother woman girl")
+
+FEELINGS = _words(
+    "afraid amazed amused angry annoyed anxious ashamed bad better blue bored calm comfortable concerned confident confused "
+    "content crazy curious delighted depressed desperate disappointed disgusted down eager ecstatic embarrassed emotional "
+    "envious excited exhausted fine free frustrated furious glad good grateful great guilty happy heartbroken helpless "
+    "honored hopeful hopeless horrible hungry hurt impressed inspired interested jealous joyful lonely lost lucky mad "
+    "miserable nervous nice nostalgic okay overwhelmed pleased positive proud ready regretful relaxed relieved sad "
+    "satisfied scared shocked sick sleepy sorry strange stressed surprised terrible terrified thankful thrilled tired "
+    "uncomfortable uneasy unhappy upset weird well wonderful worried worse worst"
+)
+"""Adjectives of how somebody feels."""
+
+EVALUATIONS = _words(
+    "amazing awesome awful beautiful best boring brilliant cool crazy cruel cute dangerous difficult easy excellent "
+    "exciting fantastic fine fun funny good great hard hilarious horrible impressive incredible interesting lame lovely "
+    "marvelous neat nice odd okay perfect pretty reasonable ridiculous rough sad scary shame silly strange stressful super "
+    "surprising sweet terrible tough true unbelievable unfortunate unusual weird wild wonderful"
+)
+"""Adjectives and nouns that judge what was said before."""
+
+EXCLAMATIONS = {
+    "wow": "surprised", "yay": "happy", "ouch": "hurt", "ugh": "annoyed", "yikes": "scared", "yuck": "disgusted",
+    "hooray": "happy",
+}  # fmt: skip
+"""Interjections by the feeling that they show."""
+
+THANKS = _words("thank thanks thankyou thanx thx")
+"""Words of gratitude."""
+
+TIMES = _words(
+    "yesterday today tomorrow tonight morning afternoon evening night midnight noon day weekday weekend week month year century "
+    "decade hour minute moment time summer winter spring autumn fall monday tuesday wednesday thursday friday saturday sunday "
+    "january february april june july august september october november december christmas thanksgiving easter halloween"
+)
+"""Nouns that name a time; "may" and "march" are more often verbs."""
+
+DISCOURSE = _words(
+    "so then too also just really actually maybe well though however therefore anyway even probably definitely certainly "
+    "basically literally honestly absolutely exactly indeed surely perhaps yes yeah no thus still already instead"
+)
+"""Adverbs that place a clause in the talk and are no part of its event."""
+
+
+# Times at the head of a clause ("yesterday I cooked", "this morning I missed the bus"): they say when, and are no event.
+#
+# A small parser takes such a noun for the clause's own head, with what happened as its relative clause, for one more subject,
+# or for a connective. Its tree is set right before it is read: a noun of time with a clause after it that has a subject and a
+# finite verb of its own is an unmarked oblique (``obl:unmarked`` in Universal Dependencies) of that clause.
+
+_SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "expl")
+_WITH_IT = frozenset(("det", "amod", "nummod", "nmod", "nmod:poss", "compound", "case"))
+_GREETING = frozenset(("good", "happy"))  # "good morning", "happy new year"
+_FINITE = ("VBD", "VBP", "VBZ", "MD")
+_RELATIVE = ("WDT", "WP", "WRB", "WP$")
+
+
+def set_right(parse: Parse) -> Parse:
+    """Return ``parse`` with every time at the head of a clause as a part of that clause; most parses come back as they are."""
+    times = [place for place, word in enumerate(parse) if is_time(word)]
+    if not times:
+        return parse
+    tree = _Tree(parse)
+    for place in times:
+        tree.set_right(place)
+    return tuple(tree.words)
+
+
+def is_time(word: Word) -> bool:
+    """``word`` is a noun that names a time."""
+    return word.pos in ("NOUN", "PROPN") and word.lemma in TIMES
+
+
+def says_when(word: Word) -> bool:
+    """``word`` heads what tells when something is: a noun of time, or "ago"."""
+    return (is_time(word) or (word.lemma == "ago" and word.pos == "ADV")) and word.relation in ("obl:unmarked", "obl", "advmod")
+
+
+class _Tree:
+    """A parse whose words can change their heads."""
+
+    def __init__(self, parse: Parse) -> None:
+        self.words = list(parse)
+        self._below: list[list[int]] = [[] for _ in parse]
+        for place, word in enumerate(parse):
+            if word.head != place:
+                self._below[word.head].append(place)
+
+    def set_right(self, place: int) -> None:
+        """Make the time at ``place`` an oblique of its clause, where it is taken for something else."""
+        word, below = self.words[place], self._below[place]
+        if any(self.words[one].tag in _RELATIVE for one in below):
+            return  # "what time", "what a day"
+        if word.relation == "obl:unmarked" and any(self.words[one].lemma in _GREETING for one in below):
+            self.words[place] = word._replace(relation="discourse")
+        elif word.relation == "mark" or (word.relation in _SUBJECTS and self._is_second(place)):
+            self.words[place] = word._replace(relation="obl:unmarked")
+        elif word.relation in ("ROOT", "parataxis", "conj"):
+            clause = next(
+                (one for one in below if self.words[one].relation.startswith("acl") and self._is_whole(place, one)), None
+            )
+            said_of = any(self.words[one].relation in ("cop", *_SUBJECTS) for one in below)  # "that was the day I met her"
+            if clause is not None and not said_of:
+                self._turn(place, clause)
+
+    def _turn(self, place: int, clause: int) -> None:
+        """Let the ``clause`` below the time at ``place`` take its place, and govern it and what is none of its own words."""
+        word = self.words[place]
+        root = word.head == place
+        self.words[clause] = self.words[clause]._replace(relation=word.relation, head=clause if root else word.head)
+        if not root:
+            self._below[word.head] = sorted([clause if one == place else one for one in self._below[word.head]])
+        own = [one for one in self._below[place] if one < place and self.words[one].relation in _WITH_IT]
+        for one in {*self._below[place]} - {*own, clause}:
+            self.words[one] = self.words[one]._replace(head=clause)
+        self.words[place] = word._replace(relation="obl:unmarked", head=clause)
+        self._below[clause] = sorted({*self._below[clause], *self._below[place], place} - {*own, clause})
+        self._below[place] = own
+
+    def _is_whole(self, time: int, clause: int) -> bool:
+        """The word at ``clause``, after the ``time``, heads what could be a sentence: subject, finite verb, no relative word."""
+        parts = [one for one in self._below[clause] if one > time]
+        subject = any(self.words[one].relation in _SUBJECTS for one in parts if one < clause)
+        finite = any(self.words[one].tag in _FINITE for one in (clause, *parts))
+        relative = any(self.words[one].tag in _RELATIVE or self.words[one].lemma == "that" for one in parts)
+        return subject and finite and not relative
+
+    def _is_second(self, place: int) -> bool:
+        """Another subject of the same predicate stands between the word at ``place`` and the predicate."""
+        head = self.words[place].head
+        return any(place < one < head and self.words[one].relation in _SUBJECTS for one in self._below[head])
+
+
+# Who is PersonX: pronouns of two speakers as participants, and participants as PersonX, PersonY and PersonZ.
+#
+# "I" of one speaker and "you" of the other are one participant; "he", "she" and "they" are participants of their own. The
+# subject of a tuple's head is PersonX whoever it is, and further people are PersonY and PersonZ in the order in which head and
+# tail name them, as the human tuples of DECO have it (Ghazarian et al., ACL 2023).
+
+NAMES = ("PersonX", "PersonY", "PersonZ")
+
+Speaker = Literal[0, 1]
+
+
+class Participant(NamedTuple):
+    """A person in a phrase.
+
+    Attributes:
+        who: ``0`` and ``1`` for the speakers, else the pronoun or name that stands for a third one.
+        possessive: it says whose something is; plain: how it is written when there is no name left for it.
+    """
+
+    who: str
+    possessive: bool
+    plain: str
+
+
+Phrase = Sequence[str | Participant]
+
+_OWN = {"i": False, "me": False, "myself": False, "we": False, "us": False, "ourselves": False, "my": True, "mine": True,
+        "our": True, "ours": True}  # fmt: skip
+_OTHER = {"you": False, "yourself": False, "yourselves": False, "ya": False, "u": False, "your": True, "yours": True, "ur": True}
+_THIRD = {
+    "he": ("he", False), "him": ("he", False), "himself": ("he", False), "his": ("he", True),
+    "she": ("she", False), "her": ("she", False), "herself": ("she", False), "hers": ("she", True),
+    "they": ("they", False), "them": ("they", False), "themselves": ("they", False), "their": ("they", True),
+    "theirs": ("they", True),
+}  # fmt: skip
+_WORD = re.compile(r"[\w'’-]+|[^\w\s]")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) -> Participant | None:
+    """Return whom the pronoun ``word`` means when ``speaker`` says it, None when it is no personal pronoun.
+
+    ``possessive`` decides where the word alone does not ("her").
+    """
+    lower = word.lower()
+    if lower in _OWN:
+        return Participant(str(speaker), _OWN[lower] if possessive is None else possessive, lower)
+    if lower in _OTHER:
+        return Participant(str(1 - speaker), _OTHER[lower] if possessive is None else possessive, lower)
+    if lower in _THIRD:
+        who, owns = _THIRD[lower]
+        return Participant(who, owns if possessive is None else possessive, lower)
+    return None
+
+
+def phrase_of(text: str, speaker: Speaker) -> list[str | Participant]:
+    """Return the words of ``text``, said by ``speaker``, with its pronouns as participants."""
+    return [participant(word, speaker) or word for word in _WORD.findall(text)]
+
+
+def name_people(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[str]:
+    """Return the phrases of one tuple as texts: whoever is named first in all of them is PersonX, then PersonY, then PersonZ.
+
+    ``first`` names participants who come before all others.
+    """
+    names = dict(zip(dict.fromkeys(first), NAMES, strict=False))
+    texts = []
+    for phrase in phrases:
+        words = []
+        for word in phrase:
+            if isinstance(word, Participant):
+                if word.who not in names and len(names) < len(NAMES):
+                    names[word.who] = NAMES[len(names)]
+                name = names.get(word.who)
+                words.append(word.plain if name is None else f"{name}'s" if word.possessive else name)
+            else:
+                words.append(word)
+        texts.append(" ".join(words))
+    return texts
+
+
+def is_possessive(word: str) -> bool:
+    """``word`` ends in a possessive mark."""
+    return bool(_POSSESSIVE.search(word))
+
+
+LONGEST = 14
+_MOST = 80
+SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "nsubj:outer", "csubj:pass")
+DENIALS = frozenset(("not", "n't", "n’t", "nt", "never", "neither", "hardly"))
+
+_LEFT_OUT = frozenset(
+    ("aux", "aux:pass", "cop", "mark", "cc", "punct", "discourse", "vocative", "parataxis", "expl", "dislocated", *SUBJECTS)
+)
+_OPTIONAL = (("acl:relcl", "acl", "appos"), ("obl:unmarked", "nmod", "obl", "advmod"), ("ccomp",))
+_FULL = {"'m": "is", "'re": "are", "'ll": "will", "'ve": "have", "n't": "not", "ca": "can", "wo": "will", "gonna": "going to"}
+
+Words = tuple[str | Participant, ...]
+
+
+class Tree:
+    """A parse with the children of every word."""
+
+    def __init__(self, parse: Parse) -> None:
+        self.words = parse
+        self.children: list[list[int]] = [[] for _ in parse]
+        for place, word in enumerate(parse):
+            if word.head != place:
+                self.children[word.head].append(place)
+
+    def child(self, place: int, *relations: str) -> int | None:
+        """The first child of ``place`` by one of these relations."""
+        return next((child for child in self.children[place] if self.words[child].relation in relations), None)
+
+    def marked(self, place: int, *marks: str) -> bool:
+        """``place`` has one of these lemmas as its mark."""
+        return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[place])
+
+    def below(self, place: int, left_out: Collection[int] = (), apart: Collection[int] = (), most: int = _MOST) -> list[int]:
+        """``place`` and what is below it, in the order of the text, without the subtrees of ``left_out`` and ``apart``.
+
+        Of more than ``most`` words those nearest to ``place`` in the tree: sentences without end must not take time without end.
+        """
+        found = [place]
+        for one in found:
+            if len(found) > most:
+                break
+            found += [child for child in self.children[one] if child not in left_out and child not in apart]
+        return sorted(found[:most])
+
+    @cached_property
+    def last(self) -> list[int]:
+        """For every word, the last one of its subtree."""
+        last = list(range(len(self.words)))
+        order = [place for place, word in enumerate(self.words) if word.head == place]
+        for place in order:
+            order += self.children[place]
+        for place in reversed(order):
+            head = self.words[place].head
+            last[head] = max(last[head], last[place])
+        return last
+
+    def is_degree(self, place: int) -> bool:
+        """``place`` is the "so" of "so late"."""
+        word = self.words[place]
+        return word.lemma == "so" and word.head == place + 1 and self.words[word.head].pos in ("ADJ", "ADV")
+
+    def is_time_first(self, place: int, predicate: int) -> bool:
+        """The word at ``place`` tells when something is, and is said before the subject of ``predicate``."""
+        asked = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[place])
+        when = says_when(self.words[place]) and not asked
+        return when and place < predicate and self._subjects[place] < self._subjects[predicate]
+
+    @cached_property
+    def _subjects(self) -> list[int]:
+        """For every word, how many subjects stand before it, itself among them."""
+        return list(accumulate(int(word.relation in SUBJECTS) for word in self.words))
+
+    def passive(self, place: int) -> bool:
+        """The predicate at ``place`` suffers what its verb says."""
+        if self.child(place, "aux:pass") is not None:
+            return True
+        return self.words[place].tag == "VBN" and any(
+            self.words[c].relation == "aux" and self.words[c].lemma == "be" for c in self.children[place]
+        )
+
+
+def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
+    """Return the predicate at ``place`` in base form and what it governs, without subject, negation and auxiliaries.
+
+    Args:
+        apart: predicates that are events of their own; what is below them is left out.
+    """
+    words = tree.words
+    dropped = {child for child in tree.children[place] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
+    kept = tree.below(place, dropped, apart)
+    for optional in _OPTIONAL:
+        if len(kept) <= LONGEST:
+            break
+        dropped |= {one for one in kept if words[one].relation in optional and one != place}
+        kept = tree.below(place, dropped, apart)
+    kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one >= place]
+    first = {one for child in kept if tree.is_time_first(child, place) for one in tree.below(child)}
+    kept = sorted(kept, key=lambda one: one in first)  # "yesterday I cooked" as "cook yesterday"
+    copula = tree.child(place, "cop") is not None
+    verb = place if words[place].pos in ("VERB", "AUX") and not copula else None
+    rendered = rendered_words(tree, kept, speaker, verb=verb)[:LONGEST]
+    return ("be", *rendered) if copula else tuple(rendered)
+
+
+def subject_at(tree: Tree, place: int, speaker: Speaker) -> tuple[Words, str, bool]:
+    """Return the words of the subject at ``place``, who it is, and whether that is a person.
+
+    Pronouns and names are people; so are "my dad" and "the doctor" by :data:`PEOPLE`.
+    """
+    head = tree.words[place]
+    whom = participant(head.text, speaker) if head.pos == "PRON" else None
+    if whom is not None:
+        return (whom._replace(possessive=False),), whom.who, True
+    if head.pos == "PROPN" or (head.lemma in PEOPLE and head.pos == "NOUN"):
+        return (Participant(head.lemma, False, head.text),), head.lemma, True
+    return tuple(rendered_words(tree, tree.below(place), speaker)), head.lemma, False
+
+
+def rendered_words(tree: Tree, places: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
+    """Return the words at ``places``: pronouns as participants, ``verb`` in its base form, contractions written out."""
+    rendered: list[str | Participant] = []
+    for place in places:
+        word = tree.words[place]
+        lower = word.text.lower().replace("’", "'")
+        if place == verb:
+            rendered += ["be", lower] if tree.passive(place) else [word.lemma]
+            continue
+        whom = participant(lower, speaker, possessive=word.tag == "PRP$" or None) if word.pos == "PRON" else None
+        if whom is not None:
+            rendered.append(whom)
+        elif word.relation == "punct":
+            continue
+        elif lower in _FULL:
+            rendered.append(_FULL[lower])
+        elif lower in ("'s", "'d") and word.pos == "AUX":
+            rendered.append({"be": "is", "have": "has"}.get(word.lemma, "would") if lower == "'s" else "would")
+        elif word.tag == "VBP" and rendered and isinstance(rendered[-1], Participant):
+            rendered.append(third_person(lower))
+        elif rendered and lower.startswith("'") and isinstance(rendered[-1], str):
+            rendered[-1] += lower
+        else:
+            rendered.append(word.text if word.pos == "PROPN" else lower)
+    return rendered
+
+
+def _is_filler(tree: Tree, place: int) -> bool:
+    """The word at ``place`` denies, or places the clause in the talk, and is no part of its event."""
+    word = tree.words[place]
+    if word.relation == "advmod":
+        if tree.is_degree(place):
+            return False
+        return word.text.lower() in DENIALS or (word.lemma in DISCOURSE and not tree.children[place])
+    return word.relation == "obl" and word.lemma == "way" and any(tree.words[c].lemma == "by" for c in tree.children[place])

@@ -1,0 +1,281 @@
+"""The extractor ``t5``: a sequence-to-sequence model that is asked for every relation in turn, as ACCENT's authors do.
+
+Any model of transformers that ``tacit train accent`` fine-tuned, or the released one, answers twelve prompts a response
+(:mod:`.prompts`) by beam search. Prompts of like length are run together, padded on the right and masked; each distinct one is
+asked once, and the last answers are remembered. No number is drawn at random, so one model gives one answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from .....graph.errors import InputError, ModelError
+from .....graph.item import Item
+from ....cache import LruCache
+from ....models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
+from ..events import RELATIONS, EventTuple, Kind, head_form, in_order, normalise
+
+DEFAULT_MODEL = "EchoShao8899/t5_event_relation_extractor"
+VERSION = 1
+
+_CACHE = 50_000
+
+
+class T5Extractor:
+    """The extractor over one model; see :func:`make`."""
+
+    def __init__(
+        self,
+        files: ModelFiles,
+        model: Any,
+        tokenizer: Any,
+        *,
+        beams: int,
+        max_new_tokens: int,
+        no_repeat: int,
+        history: str,
+        max_length: int,
+        batch_tokens: int | None,
+        dtype: str,
+        cache_size: int,
+    ) -> None:
+        """Wrap a model that is ready to be asked; the arguments are those of :func:`make`.
+
+        Raises:
+            InputError: an option makes no sense.
+            ModelError: its tokenizer cannot fill up short texts.
+        """
+        for name, value, least in (
+            ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
+            ("max_length", max_length, LEAST_LENGTH),
+        ):  # fmt: skip
+            if not isinstance(value, int) or value < least:
+                raise InputError(f"{name} is {value!r}; give {least} or more")
+        if history not in HISTORIES:
+            raise InputError(f"the history is read as {' or '.join(HISTORIES)}, not as {history!r}")
+        if tokenizer.pad_token_id is None:
+            raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
+        self.files = files
+        self.model = model
+        self.tokenizer = tokenizer
+        self.history = history
+        self.max_length = max_length
+        self._batch_tokens = tokens_a_batch(batch_tokens, model)
+        self._search = {
+            "num_beams": beams, "max_new_tokens": max_new_tokens, "no_repeat_ngram_size": no_repeat, "do_sample": False,
+            "early_stopping": beams > 1, "num_return_sequences": 1,
+        }  # fmt: skip
+        self._changed = {
+            "beams": (beams, 10), "new": (max_new_tokens, 64), "norepeat": (no_repeat, 2), "history": (history, "all"),
+            "length": (max_length, 512), "dtype": (dtype, "float32"),
+        }  # fmt: skip
+        self._answers: LruCache[str, str] = LruCache(cache_size)
+        self._torch = need("torch", "neural")
+
+    @cached_property
+    def signature(self) -> str:
+        """Name and digest of the model, and options that are not the default; the files are read when it is first asked for."""
+        changed = [f"{name}={value}" for name, (value, usual) in self._changed.items() if value != usual]
+        return ";".join([f"t5-{VERSION}", f"model={self.files.signature}", *changed])
+
+    def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
+        """Return the tuples of each item, at most one a relation; an item without words in its response has none."""
+        prompts = [self._prompts(item) if item.response.strip() else {} for item in items]
+        answers = self._ask([text for asked in prompts for text in asked.values()])
+        return [in_order(self._tuples(item, asked, answers)) for item, asked in zip(items, prompts, strict=True)]
+
+    def _prompts(self, item: Item) -> dict[str, str]:
+        """What the model is asked of an item, by relation."""
+        fitting = within(item, self._size, self.max_length)
+        return {relation: prompt(relation, fitting, self.history) for relation in RELATIONS}
+
+    def _tuples(self, item: Item, asked: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
+        for relation, text in asked.items():
+            found = read_answer(answers[text])
+            if found is not None:
+                yield as_tuple(relation, *found, item)
+
+    def _size(self, text: str) -> int:
+        return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    def _ask(self, texts: Sequence[str]) -> dict[str, str]:
+        """The answer to each distinct text."""
+        known = {text: self._answers.get(text) for text in dict.fromkeys(texts)}
+        fresh = [text for text, found in known.items() if found is None]
+        for batch in self._batches(fresh):
+            for text, found in zip(batch, self._answer(batch), strict=True):
+                known[text] = found
+                self._answers.put(text, found)
+        return {text: found for text, found in known.items() if found is not None}
+
+    def _batches(self, texts: list[str]) -> Iterator[list[str]]:
+        """Texts of like length, the longest first, so many that their beams hold at most the tokens of a batch (one at least)."""
+        sizes = {text: self._size(text) for text in texts}
+        texts = sorted(texts, key=lambda text: (-sizes[text], text))
+        at = 0
+        while at < len(texts):
+            rows = max(1, self._batch_tokens // max(1, sizes[texts[at]]))
+            yield texts[at : at + rows]
+            at += rows
+
+    def _answer(self, texts: list[str]) -> list[str]:
+        """What the model writes for each of a few texts."""
+        encoded = self.tokenizer(
+            texts, return_tensors="pt", padding=True, truncation=True, max_length=self.max_length, verbose=False
+        )
+        with self._torch.inference_mode():
+            written = self.model.generate(
+                input_ids=encoded["input_ids"].to(self.model.device),
+                attention_mask=encoded["attention_mask"].to(self.model.device),
+                **self._search,
+            )
+        found: list[str] = self.tokenizer.batch_decode(written, skip_special_tokens=True)
+        return found
+
+
+def make(
+    *,
+    model: str | Path = DEFAULT_MODEL,
+    device: str | None = None,
+    beams: int = 10,
+    max_new_tokens: int = 64,
+    no_repeat: int = 2,
+    history: str = "all",
+    max_length: int = 512,
+    batch_tokens: int | None = None,
+    dtype: str = "float32",
+    cache_size: int = _CACHE,
+) -> T5Extractor:
+    """Return the extractor.
+
+    Args:
+        model: a folder that transformers saved, e.g. by ``tacit train accent``, or an id of the hub; by default the released one.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        beams, max_new_tokens, no_repeat: of the search: beams kept, longest answer in tokens, size of the runs of tokens that no
+            answer repeats (0: any may be repeated); the defaults are the released code's.
+        history: ``all`` turns are read, or the ``last`` one.
+        max_length: tokens that the model reads; what is more loses its oldest turns, then the end of its response.
+        batch_tokens: tokens read together, padding included; changes speed and memory alone.
+        dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
+        cache_size: answers kept in memory, twelve a response.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: there is no such model in reach, or it is no sequence-to-sequence model.
+        MissingExtra: torch or transformers is not installed.
+    """
+    need("torch", "neural")
+    files = find_model(model)
+    opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype=dtype)
+    return T5Extractor(
+        files, opened, tokenizer, beams=beams, max_new_tokens=max_new_tokens, no_repeat=no_repeat, history=history,
+        max_length=max_length, batch_tokens=batch_tokens, dtype=dtype, cache_size=cache_size,
+    )  # fmt: skip
+
+
+# The prompts of ACCENT's neural extractor, and what its answers say: one layout for training and for asking.
+#
+# The layout is that of Ghazarian et al. (ACL 2023) and their released code: a clause for the relation, the turns of the history
+# each closed by ``</UTT>``, the response; the answer is ``event1: <head>; event2: <tail>`` or ``None``.
+
+TURN_END = "</UTT>"
+NONE = "None"
+HISTORIES = ("all", "last")
+LEAST_LENGTH = 96
+"""Tokens without which a model could not read a clause and some of a response."""
+
+CLAUSES: Mapping[str, str] = MappingProxyType(
+    {
+        "xIntent": "event2 shows PersonX's intent for event1",
+        "xNeed": "event2 needs to be true for event1 to take place",
+        "xReact": "event2 shows how PersonX reacts to event1",
+        "oReact": "event2 shows how PersonY reacts to event1",
+        "xWant": "event2 shows what PersonX wants after event1 happens",
+        "oWant": "event2 shows what PersonY wants after event1 happens",
+        "xAttr": "event2 shows how PersonX is viewed as after event1",
+        "xEffect": "event2 shows the effect of event1 on PersonX",
+        "oEffect": "event2 shows the effect of event1 on PersonY",
+        "HinderedBy": "event1 fails to happen because event2",
+        "isAfter": "event1 happens after event2",
+        "HasSubEvent": "event1 includes event2",
+    }
+)
+"""What each of the twelve relations asks for, in the words of the paper."""
+
+_ANSWER = re.compile(r"^\s*event1:(?P<head>.*?);?\s*event2:(?P<tail>.*)$", re.DOTALL)
+_WORD = re.compile(r"[a-z]{3,}")
+
+
+def prompt(relation: str, item: Item, history: str = "all") -> str:
+    """Return the input by which a model is asked for ``relation`` in a response after ``all`` turns or the ``last`` one.
+
+    Raises:
+        InputError: ``history`` is neither.
+    """
+    if history not in HISTORIES:
+        raise InputError(f"the history is read as {' or '.join(HISTORIES)}, not as {history!r}")
+    turns = item.history if history == "all" else item.history[-1:]
+    said = "".join(f"{turn}{TURN_END}" for turn in turns)
+    return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {said}{item.response}"
+
+
+def within(item: Item, size: Callable[[str], int], most: int) -> Item:
+    """Return an item whose prompts have about ``most`` tokens at most: without its oldest turns, then the end of its response.
+
+    ``size`` tells the tokens of a text; ``most`` is :data:`LEAST_LENGTH` or more.
+    """
+    room = most - LEAST_LENGTH // 2
+    response = _cut(item.response, size, room)
+    room -= size(response)
+    turns: list[str] = []
+    for turn in reversed(item.history):
+        room -= size(f"{turn}{TURN_END}")
+        if room < 0:
+            break
+        turns.append(turn)
+    return Item(turns[::-1], response, item.references, item.id)
+
+
+def _cut(text: str, size: Callable[[str], int], most: int) -> str:
+    """``text`` up to its first ``most`` tokens, in whole words where it has any."""
+    if size(text) <= most:
+        return text
+    parts = text.split(" ") if " " in text.strip() else list(text)
+    joint = " " if " " in text.strip() else ""
+    low, high = 0, len(parts)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if size(joint.join(parts[:middle])) <= most else (low, middle - 1)
+    return joint.join(parts[:low])
+
+
+def answer(head: str, tail: str) -> str:
+    """Return the output that stands for a tuple."""
+    return f"event1: {head.strip()}; event2: {tail.strip()}"
+
+
+def read_answer(text: str) -> tuple[str, str] | None:
+    """Return head and tail of an output, None when it is ``None`` or of another form."""
+    match = _ANSWER.match(text)
+    if match is None:
+        return None
+    head, tail = match["head"].strip(), match["tail"].strip()
+    return (head, tail) if normalise(head) and normalise(tail) else None
+
+
+def as_tuple(relation: str, head: str, tail: str, item: Item) -> EventTuple:
+    """Return an answer as a tuple in the graph's wording.
+
+    The model does not say where it read the events: the tuple is *Pair* when more of the head's words are in the turn before than
+    in the response.
+    """
+    words = set(_WORD.findall(head.lower())) - {"person", "personx", "persony", "personz"}
+    before = set(_WORD.findall(item.history[-1].lower())) if item.history else set()
+    said = set(_WORD.findall(item.response.lower()))
+    kind = Kind.PAIR if len(words & before) > len(words & said) else Kind.SINGLE
+    return EventTuple(head_form(head), relation, head_form(tail), kind)

@@ -1,0 +1,195 @@
+"""ACCENT, the metric ``accent`` (Ghazarian et al., ACL 2023): how well what a response says goes with event commonsense.
+
+Event tuples are found in the response and the turn before it, each gets its compatibility with what is known
+(:mod:`.scorers`), and the score is their mean, in 0..1. The profiles differ in what a response without
+tuples is worth: 0.5 in ``paper``; in ``tacit``, the default, it has no score (NaN), since finding no tuple says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ....graph.errors import InputError
+from ....graph.item import Item
+from ....graph.model import Path as GraphPath
+from ....graph.names import event_uri, normalise_event
+from ....graph.protocol import KnowledgeGraph
+from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
+from ...registry import SCORER_REGISTRY
+from ...text.linking import Mention
+from .events import EventTuple, Extractor, Where
+from .scorers.base import Close, Triple, TupleScore, TupleScorer
+from .tails.table import Asserted
+
+VERSION = 2
+
+PROFILES = ("tacit", "paper")
+PAPER_PRIOR = 0.5
+NO_TUPLES = "no event tuple was found in the response"
+IN_THE_PAPER = "no event tuple was found, and the paper gives 0.5 to such a response"
+
+
+class Accent(BatchScoring):
+    """The metric, over one extractor and one tuple scorer; :func:`make` puts the usual ones together."""
+
+    name = "accent"
+    together = 256
+
+    def __init__(self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit") -> None:
+        """Score what ``extractor`` finds by ``scorer``.
+
+        Raises:
+            InputError: there is no such profile.
+        """
+        if profile not in PROFILES:
+            raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
+        self.asserted = Asserted(graph)
+        self.extractor = extractor
+        self.scorer = scorer
+        self.profile = profile
+        self.reads_english = profile != "paper"
+        self.signature = Signature(
+            self.name,
+            (
+                ("graph", graph.manifest().digest),
+                ("extractor", extractor.signature),
+                ("scorer", scorer.signature),
+                ("profile", profile),
+            ),
+            VERSION,
+        )
+
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score many responses, all their distinct tuples together; with ``explain`` known tails are looked up in the graph."""
+        found = self.extractor.extract_batch(items)
+        triples: dict[Triple, TupleScore | None] = {(one.head, one.relation, one.tail): None for row in found for one in row}
+        triples.update(zip(triples, self.scorer.score(list(triples)), strict=True))
+        return [self._score(item, row, triples, explain) for item, row in zip(items, found, strict=True)]
+
+    def _score(self, item: Item, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
+        if not tuples:
+            if self.profile != "paper":
+                return no_score(NO_TUPLES, self.signature)
+            base = Piece("base", PAPER_PRIOR, PAPER_PRIOR, name="no event tuple")
+            return Score(PAPER_PRIOR, Evidence((base,), IN_THE_PAPER), self.signature)
+        judged = [scores[one.head, one.relation, one.tail] for one in tuples]
+        asserted = self.asserted if explain else None
+        pieces = tuple(_piece(item, one, score, len(tuples), asserted) for one, score in zip(tuples, judged, strict=True))
+        notes = "; ".join(dict.fromkeys(score.note for score in judged if score.note))
+        return Score(sum(piece.share for piece in pieces), Evidence(pieces, notes), self.signature)
+
+
+def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, asserted: Asserted | None) -> Piece:
+    """The evidence for one tuple of ``parts``, resting on the known tails that are closest to its own."""
+    share = score.value / parts
+    rests_on = tuple(
+        _known(close, one.relation, share if not place else 0.0, asserted) for place, close in enumerate(score.closest)
+    )
+    made_of = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
+    turn = one.head_at.turn if one.head_at else None
+    return Piece(
+        "tuple",
+        score.value,
+        share,
+        response=_mention(item, one.tail_at, one.tail),
+        turn=turn,
+        history=_mention(item, one.head_at, one.head) if turn is not None else None,
+        name=f"{one.head} -{one.relation}-> {one.tail}",
+        rests_on=(*rests_on, *made_of),
+    )
+
+
+def _known(close: Close, relation: str, share: float, asserted: Asserted | None) -> Piece:
+    """A known tail as evidence: ``graph-tail``, ``nearest-tail``, ``comet-tail`` or ``model-tail``; its path is one edge.
+
+    It is the graph's own where that was looked up and is there, else as the source of the tail words it.
+    """
+    tail = close.tail
+    path = asserted.path(tail, relation) if asserted else None
+    stands = path is not None
+    if path is None:
+        assertion = tail.assertion(relation)
+        path = GraphPath((assertion.head, assertion.tail), (assertion,))
+    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=stands)
+
+
+def _mention(item: Item, where: Where | None, event: str) -> Mention | None:
+    """Where an event is said; None when that is not known, or the event has no name."""
+    if where is None or not normalise_event(event):
+        return None
+    text = item.response if where.turn is None else item.history[where.turn]
+    return Mention(where.start, where.end, text[where.start : where.end], event_uri(event), "", "")
+
+
+def make(
+    graph: KnowledgeGraph,
+    *,
+    extractor: Extractor | str = "rules",
+    scorer: TupleScorer | str | None = None,
+    profile: str = "tacit",
+    encoder: Any = None,
+    nearest: int = 0,
+    threshold: float = 0.8,
+    comet: str | Path | Any | None = None,
+    remember: bool = True,
+    model: str | Path | None = None,
+    probe: str | Path | None = None,
+    dtype: str = "float32",
+    extractor_model: str | Path | None = None,
+    pipeline: Any = None,
+    device: str | None = None,
+    cache_size: int = 100_000,
+    progress: Any = None,
+) -> Accent:
+    """Return the metric over ``graph``.
+
+    Args:
+        extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a model (``extractor_model``), ``cskb`` by keywords
+            of the graph, or an extractor.
+        scorer: judges a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer; by default ``compatibility``
+            (equation 1) in the profile ``paper``, else ``blend``.
+        profile: ``paper`` or ``tacit``; see the module.
+        encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
+        nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all
+            heads are made once a graph. threshold: lowest cosine, in -1..1, for a head to count as near.
+        comet: a COMET's folder or id, for heads that the graph does not know; None asks none.
+        remember: write what the COMET generates to the graph, so that it is asked once.
+        model: file of the compact model that judges where nothing is known (by default the one that ships), or the model of
+            ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: of the last, by default the one that ships. dtype: of the weights
+            of these two: ``float32``, or ``bfloat16``, faster and less exact.
+        extractor_model: of the extractor ``t5``, a folder or an id of the hub.
+        pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: texts whose embeddings are remembered.
+        progress: told what is being made for this graph, and how much of it.
+
+    Raises:
+        InputError: there is no such profile, extractor or scorer, or one lacks the model that it needs.
+        ModelError: a model cannot be opened.
+        MissingExtra: torch or transformers is not installed.
+    """
+    from .scorers.registry import Opener
+
+    if profile not in PROFILES:
+        raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
+    found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
+    opener = Opener(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
+    chosen = scorer or ("compatibility" if profile == "paper" else "blend")
+    if isinstance(chosen, str):
+        tails = None
+        if "tails" in SCORER_REGISTRY.kind(chosen).options():
+            tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
+        chosen = opener.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
+    return Accent(graph, found, chosen, profile=profile)
+
+
+def _extractor(name: str, graph: KnowledgeGraph, model: str | Path | None, pipeline: Any, device: str | None) -> Extractor:
+    """Open an extractor with those of the metric's options that it takes."""
+    from .extractors.registry import extractor_options, open_extractor
+
+    given = {"model": model, "pipeline": pipeline, "device": device}
+    known = extractor_options(name)
+    options = {option: value for option, value in given.items() if value is not None and option in known}
+    if model is not None and "model" not in known:
+        raise InputError(f"the extractor {name} takes no model; leave out extractor_model, or take the extractor t5")
+    return open_extractor(name, graph, **options)

@@ -1,0 +1,263 @@
+"""Compatibility, ACCENT's equation 1 (Ghazarian et al., ACL 2023): how close a tail is to the closest of the known ones.
+
+``f(h, r, t) = max over known tails t' of h and r of cos(embed(t), embed(t'))``, floored at 0. Both tails are brought to one
+wording before they are embedded (:func:`..verbalise.statement`); the original compares ``PersonX buys a
+brush`` with ``to buy a brush`` as they stand. Where nothing is known of a head, another scorer may judge instead; without one
+the value is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import exp, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .....graph.errors import InputError
+from ..events import head_form
+from ..tails.source import Found, Query, TailSource
+from ..verbalise import statement
+from .base import SHOWN, Close, Triple, TupleScore, TupleScorer
+from .compact import Scale
+
+if TYPE_CHECKING:
+    from .registry import Opener
+
+Vectors = NDArray[np.float32]
+Embed = Callable[[Sequence[str]], Vectors]
+
+UNKNOWN = "nothing is known of this head under this relation"
+
+
+class Compatibility:
+    """Equation 1 over a tail source."""
+
+    def __init__(
+        self,
+        tails: TailSource,
+        embed: Embed,
+        relations: Sequence[str],
+        *,
+        encoder: str,
+        fallback: TupleScorer | None = None,
+        unknown: float = 0.0,
+    ) -> None:
+        """Score by the tails that ``tails`` knows.
+
+        Args:
+            embed: texts to vectors of unit length, shape (texts, d).
+            relations: those that may be asked for.
+            encoder: what stands for ``embed`` in the signature.
+            fallback: judges tuples of whose heads no tail is known, as far as it knows their relation.
+            unknown: the score of tuples of which nothing is known.
+        """
+        self.tails = tails
+        self.fallback = fallback
+        self.relations = frozenset(relations)
+        self._embed = embed
+        self._unknown = unknown
+        self.signature = f"compatibility({tails.signature};{encoder})"
+        if fallback is not None:
+            self.signature += f"+{fallback.signature}"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the compatibility of each tuple, in 0..1, with the known tails that are closest.
+
+        Raises:
+            InputError: a relation is not among those that may be asked for.
+        """
+        check_relations(tuples, self.relations)
+        queries = [Query(head, relation) for head, relation, _ in tuples]
+        known = dict(zip(dict.fromkeys(queries), self.tails.find(list(dict.fromkeys(queries))), strict=True))
+        scores = self._compared(tuples, [known[query] for query in queries])
+        if self.fallback is None:
+            return scores
+        can = self.fallback.relations
+        places = [
+            place for place, query in enumerate(queries) if not known[query].tails and (can is None or query.relation in can)
+        ]
+        judged = self.fallback.score([tuples[place] for place in places])
+        for place, score in zip(places, judged, strict=True):
+            note = known[queries[place]].note
+            scores[place] = score._replace(note="; ".join(part for part in (note, score.note) if part))
+        return scores
+
+    def _compared(self, tuples: Sequence[Triple], found: Sequence[Found]) -> list[TupleScore]:
+        """Equation 1 for tuples with known tails, each distinct text embedded once."""
+        forms = [statement(tail, relation) for _, relation, tail in tuples]
+        texts: dict[str, int] = {}
+        for form, one in zip(forms, found, strict=True):
+            if one.tails:
+                texts.setdefault(form, len(texts))
+                for tail in one.tails:
+                    texts.setdefault(tail.form, len(texts))
+        vectors = self._embed(list(texts)) if texts else np.zeros((0, 0), dtype=np.float32)
+        scores = []
+        for form, one in zip(forms, found, strict=True):
+            if not one.tails:
+                scores.append(TupleScore(self._unknown, note=one.note or UNKNOWN))
+                continue
+            rows = [texts[tail.form] for tail in one.tails]
+            scores.append(closest(vectors[texts[form]], vectors[rows], one))
+        return scores
+
+
+def closest(vector: Vectors, known: Vectors, found: Found, shown: int = SHOWN) -> TupleScore:
+    """Return the score of a tail's ``vector`` against those of known tails, with the best ``shown`` distinct ones."""
+    # Row by row, so that no rounding depends on how many tails there are.
+    cosines = np.einsum("ij,j->i", known.astype(np.float64), vector.astype(np.float64))
+    best: list[Close] = []
+    seen: set[str] = set()
+    for place in np.lexsort((np.arange(len(cosines)), -cosines)).tolist():
+        tail = found.tails[place]
+        if tail.form not in seen:
+            seen.add(tail.form)
+            best.append(Close(tail, float(cosines[place])))
+        if len(best) == shown:
+            break
+    return TupleScore(min(max(best[0].similarity, 0.0), 1.0), tuple(best), found.note)
+
+
+def check_relations(tuples: Sequence[Triple], relations: frozenset[str]) -> None:
+    """Raise :class:`InputError` when a tuple has a relation that is not one of ``relations``."""
+    for _, relation, _ in tuples:
+        if relation not in relations:
+            raise InputError(f"there is no relation {relation!r} between events; choose from {', '.join(sorted(relations))}")
+
+
+def make_compatibility(opener: Opener, *, tails: TailSource | None = None, model: str | Path | None = None) -> Compatibility:
+    """Return the scorer over ``tails``, by default the graph's, with the retriever for heads of which nothing is known.
+
+    Raises:
+        ModelError: the compact model ``model`` cannot be opened.
+    """
+    from .retriever import make_retriever as make_retriever
+
+    fallback = make_retriever(opener, model=model)
+    return Compatibility(
+        tails or opener.tails(), opener.embed, opener.relations(), encoder=opener.encoder.signature, fallback=fallback
+    )
+
+
+# The plainest tuple scorer: the cosine of head and tail, which knows nothing of the relation. A yardstick for the others.
+
+
+class PlainCosine:
+    """Cosine of the embeddings of head and tail, floored at 0."""
+
+    relations = None
+
+    def __init__(self, embed: Embed, *, encoder: str) -> None:
+        """Compare by ``embed``; ``encoder`` stands for it in the signature."""
+        self._embed = embed
+        self.signature = f"cosine({encoder})"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the cosine of each tuple's head and tail, in 0..1."""
+        heads = [head_form(head) for head, _, _ in tuples]
+        tails = [statement(tail, relation) for _, relation, tail in tuples]
+        texts = list(dict.fromkeys([*heads, *tails]))
+        if not texts:
+            return []
+        rows = {text: row for row, text in enumerate(texts)}
+        vectors = self._embed(texts).astype(np.float64)
+        cosines = [float(vectors[rows[head]] @ vectors[rows[tail]]) for head, tail in zip(heads, tails, strict=True)]
+        return [TupleScore(min(max(cosine, 0.0), 1.0)) for cosine in cosines]
+
+
+def make_cosine(opener: Opener) -> PlainCosine:
+    """Return the scorer."""
+    return PlainCosine(opener.embed, encoder=opener.encoder.signature)
+
+
+# Several tuple scorers as one, without labels: each brought to one scale a relation, and the mean of those that can judge.
+#
+# A scorer's scale is the mean and the spread of what it gives to heads and tails of a graph that were put together at random.
+# So no judgement enters, relations become comparable (a feeling is always close to some feeling, an event seldom to an event),
+# and a tuple's score does not depend on what is scored beside it.
+
+
+class Part(NamedTuple):
+    """One of several scorers, with its scale for each relation; where it says nothing (NaN) the others judge alone."""
+
+    scorer: TupleScorer
+    scales: Mapping[str, Scale]
+
+
+class Blend:
+    """The mean of scorers on their own scales, through a logistic function."""
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        """Add up ``parts``, by name; the first that names close tails gives the evidence."""
+        self.parts = dict(parts)
+        self.relations = frozenset(relation for part in parts.values() for relation in part.scales)
+        inner = "+".join(f"{name}:{part.scorer.signature}" for name, part in self.parts.items())
+        self.signature = f"blend({inner})"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the blended score of each tuple, in 0..1; 0.5 is what a tuple has that was put together at random.
+
+        Raises:
+            InputError: none of the scorers knows a relation.
+        """
+        check_relations(tuples, self.relations)
+        given: list[list[tuple[TupleScore, Scale]]] = [[] for _ in tuples]
+        for scorer, scales in self.parts.values():
+            places = [place for place, (_, relation, _) in enumerate(tuples) if relation in scales]
+            for place, score in zip(places, scorer.score([tuples[place] for place in places]), strict=True):
+                given[place].append((score, scales[tuples[place][1]]))
+        return [_blended(scores) for scores in given]
+
+
+def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
+    """One tuple's scores as one."""
+    speaking = [(score, scale) for score, scale in scores if score.value == score.value]
+    levels = [(score.value - scale.mean) / scale.spread for score, scale in speaking]
+    closest = next((score.closest for score, _ in speaking if score.closest), ())
+    note = "; ".join(dict.fromkeys(score.note for score, _ in scores if score.note and score.note != UNKNOWN))
+    return TupleScore(1 / (1 + exp(-sum(levels) / len(levels))) if levels else 0.5, closest, note)
+
+
+def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
+    """Return ``triples`` with their tails exchanged at random within each relation."""
+    random = np.random.default_rng(seed)
+    mixed: list[Triple] = []
+    for relation in sorted({relation for _, relation, _ in triples}):
+        part = [one for one in triples if one[1] == relation]
+        order = random.permutation(len(part)).tolist()
+        mixed += [(head, relation, part[other][2]) for (head, _, _), other in zip(part, order, strict=True)]
+    return mixed
+
+
+def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]:
+    """Return the scale of a scorer for each relation of ``tuples``; NaN values are left out."""
+    values: dict[str, list[float]] = {}
+    for (_, relation, _), score in zip(tuples, scorer.score(tuples), strict=True):
+        values.setdefault(relation, []).append(score.value)
+    return {
+        relation: Scale(round(float(np.nanmean(found)), 4), round(max(float(np.nanstd(found)), 1e-3), 4))
+        for relation, found in sorted(values.items())
+    }
+
+
+def make_blend(opener: Opener, *, tails: TailSource | None = None, model: str | Path | None = None) -> Blend:
+    """Return equation 1 over ``tails`` (by default the graph's) and what the compact model ``model`` says, as one.
+
+    Raises:
+        ModelError: the model cannot be opened.
+    """
+    from .retriever import Match
+    from .retriever import make_retriever as make_retriever
+    from .retriever import make_support as make_support
+
+    retriever = make_retriever(opener, model=model)
+    known = Compatibility(
+        tails or opener.tails(), opener.embed, opener.relations(), encoder=opener.encoder.signature, unknown=nan
+    )
+    parts: dict[str, TupleScorer] = {
+        "known": known, "support": make_support(opener, model=model), "closeness": retriever, "match": Match(retriever),
+    }  # fmt: skip
+    return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})

@@ -1,0 +1,96 @@
+"""KG-BERT (Yao et al., 2019) as a tuple scorer: a classifier reads ``head [SEP] relation [SEP] tail`` and says how likely it
+is true.
+
+Any sequence classification model with two labels will do, the second of which means true; ``tacit train kg-bert`` makes one
+from a graph, with false triples made by exchanging head or tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .....graph.errors import InputError, ModelError
+from ....models.hub import ModelFiles, find_model, need, open_model
+from ..events import head_form, tail_form
+from .base import Triple, TupleScore
+
+if TYPE_CHECKING:
+    from .registry import Opener
+
+MAX_LENGTH = 64
+
+_BATCH = 64
+
+
+class KgBert:
+    """A triple classifier that is ready to be asked; see :func:`open_kgbert`."""
+
+    relations = None
+
+    def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
+        """Wrap a model.
+
+        Raises:
+            ModelError: it does not tell two classes apart, or its tokenizer has no separator.
+        """
+        if model.config.num_labels != 2 or tokenizer.sep_token is None:
+            raise ModelError(f"the model {files.given!r} is no KG-BERT; give one that tells two classes apart, with a separator")
+        self.files = files
+        self.model = model
+        self.tokenizer = tokenizer
+        self._torch = need("torch", "neural")
+
+    @property
+    def signature(self) -> str:
+        """The model's name and digest."""
+        return f"kg-bert({self.files.signature})"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the probability that each tuple is true, in 0..1."""
+        texts = [reading(one, self.tokenizer.sep_token) for one in tuples]
+        distinct = sorted(dict.fromkeys(texts), key=lambda text: (len(text), text))
+        known: dict[str, float] = {}
+        for start in range(0, len(distinct), _BATCH):
+            batch = distinct[start : start + _BATCH]
+            given = self.tokenizer(
+                batch, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False
+            )  # fmt: skip
+            with self._torch.inference_mode():
+                logits = self.model(**{name: value.to(self.model.device) for name, value in given.items()}).logits
+            chances = np.asarray(logits.double().softmax(-1)[:, 1].cpu().numpy())
+            known.update(zip(batch, chances.tolist(), strict=True))
+        return [TupleScore(known[text]) for text in texts]
+
+
+def open_kgbert(model: str | Path, *, device: str | None = None) -> KgBert:
+    """Open a triple classifier, a folder or an id of the hub.
+
+    Raises:
+        ModelError: there is no such model in reach, or it is none.
+        MissingExtra: torch or transformers is not installed.
+    """
+    need("torch", "neural")
+    files = find_model(model)
+    return KgBert(files, *open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
+
+
+def reading(one: Triple, separator: str) -> str:
+    """Return what the classifier reads of a triple."""
+    head, relation, tail = one
+    return f"{head_form(head)} {separator} {relation} {separator} {tail_form(tail, relation)}"
+
+
+def make_kgbert(opener: Opener, *, model: str | Path | None = None) -> KgBert:
+    """Return the scorer by the triple classifier ``model``.
+
+    Raises:
+        InputError: no model is named.
+        ModelError: it cannot be opened.
+    """
+    if model is None:
+        raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
+    return open_kgbert(model, device=opener.device)

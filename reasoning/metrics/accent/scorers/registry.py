@@ -1,0 +1,178 @@
+"""What tuple scorers need (the graph's events, known tails, the encoder, models), each opened once, when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .....graph.errors import ModelError
+from .....graph.protocol import KnowledgeGraph
+from ....registry import load_scorer
+from ..events import RELATIONS
+from ..tails.lookup import GraphTails
+from ..tails.source import Chain, TailSource
+from ..tails.table import EventTable, events_home, open_table
+from .base import TupleScorer
+
+if TYPE_CHECKING:
+    from .compact import Compact
+
+Progress = Callable[[str, int], None]
+
+
+class Opener:
+    """Opens tuple scorers and tail sources over one graph, with one encoder.
+
+    A tuple scorer is made by the function ``make(opener, *, …)`` of its module; :mod:`tacit.reasoning.registry` lists them.
+
+    Attributes:
+        graph: the graph.
+        device: where models run, as torch names it; None for the default.
+        dtype: of the weights of language models that judge.
+    """
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        *,
+        encoder: Any = None,
+        device: str | None = None,
+        dtype: str = "float32",
+        cache_size: int = 100_000,
+        progress: Progress | None = None,
+    ) -> None:
+        """Open over ``graph``.
+
+        Args:
+            encoder: folder or id of a sentence encoder, or an open one; see :func:`~tacit.reasoning.models.encoder.open_encoder`.
+            device: where models run; dtype: of the weights of language models that judge.
+            cache_size: texts whose embeddings are remembered.
+            progress: told the name of what is made for this graph, once a graph, and how much of it was done since last time.
+        """
+        self.graph = graph
+        self._encoder = encoder
+        self.device = device
+        self.dtype = dtype
+        self._cache_size = cache_size
+        self._progress = progress
+        self._models: dict[str | Path | None, Compact] = {}
+
+    @cached_property
+    def encoder(self) -> Any:
+        """The sentence encoder."""
+        if hasattr(self._encoder, "pooled"):
+            return self._encoder
+        from ....models.encoder import open_encoder
+
+        return open_encoder(self._encoder, device=self.device, cache_size=self._cache_size)
+
+    @cached_property
+    def table(self) -> EventTable:
+        """The graph's events."""
+        return open_table(self.graph, progress=self._told("reading the events"))
+
+    @cached_property
+    def vectors(self) -> Any:
+        """Embeddings that are kept beside the graph."""
+        from ..tails.vectors import KeptVectors
+
+        return KeptVectors(events_home(self.graph), self.encoder)
+
+    @cached_property
+    def memory(self) -> Any:
+        """The tails that COMETs generated before."""
+        from ..tails.journal import Memory
+
+        return Memory(self.graph, self.table)
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of ``texts``, shape (texts, d)."""
+        return self.vectors[texts]
+
+    def tails(
+        self, *, nearest: int = 0, threshold: float = 0.0, comet: str | Path | Any | None = None, remember: bool = True
+    ) -> TailSource:
+        """Return the graph as a tail source, then ``nearest`` heads from a cosine of ``threshold`` (0 heads: none), then a COMET.
+
+        A COMET that cannot be opened is left out, and the notes of what it would have been asked say so.
+        """
+        graph = GraphTails(self.table, learnt=comet is None)
+        sources: list[TailSource] = [graph]
+        if nearest:
+            sources.append(self._nearest(graph, nearest, threshold))
+        if comet is not None:
+            sources.append(self._comet(comet, remember))
+        else:
+            from ..tails.journal import LearntTails
+
+            sources.append(LearntTails(self.memory))
+        return Chain(sources)
+
+    def scorer(
+        self,
+        name: str,
+        *,
+        tails: TailSource | None = None,
+        model: str | Path | None = None,
+        probe: str | Path | None = None,
+        comet: Any = None,
+    ) -> TupleScorer:
+        """Return the scorer ``name`` of :mod:`tacit.reasoning.registry`, made with those of the options that it has.
+
+        Args:
+            tails: known tails to compare with, by default the graph's; comet: a COMET's folder or id.
+            model: the folder or file of a compact model (by default the one that ships with tacit), of a ``kg-bert``, or of the
+                language model of ``llm-judge`` and ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default
+                the one that ships.
+
+        Raises:
+            InputError: there is no such scorer, or it needs a model and none is named.
+            ModelError: a model cannot be opened.
+            PluginError: it is a plugin's, and cannot be used.
+        """
+        return load_scorer(name, self, tails=tails, model=model, probe=probe, comet=comet)
+
+    def relations(self) -> list[str]:
+        """Return the relations that tuples may have: ACCENT's twelve, and what else this graph says of events."""
+        return list(dict.fromkeys([*RELATIONS, *self.table.relations]))
+
+    def compact(self, model: str | Path | None) -> Compact:
+        """Return the compact model in a folder or file, by default the one that ships.
+
+        Raises:
+            ModelError: it cannot be opened.
+        """
+        from .compact import open_compact
+
+        if model not in self._models:
+            self._models[model] = open_compact(model)
+        return self._models[model]
+
+    def comet(self, comet: Any = None) -> Any:
+        """Return a COMET by its folder or id, by default the published one; one that is open is returned as it is.
+
+        Raises:
+            ModelError: it cannot be opened.
+        """
+        from ..tails.comet import DEFAULT_COMET, open_comet
+
+        return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self.device)
+
+    def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
+        from ..tails.lookup import NearestTails
+
+        return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._told("embedding the heads"))
+
+    def _comet(self, comet: Any, remember: bool) -> TailSource:
+        from ..tails.journal import AbsentComet, CometTails
+
+        try:
+            return CometTails(self.comet(comet), self.memory, remember=remember)
+        except ModelError as error:
+            return AbsentComet(str(error))
+
+    def _told(self, what: str) -> Callable[[int], None] | None:
+        progress = self._progress
+        return None if progress is None else lambda number: progress(what, number)

@@ -1,0 +1,289 @@
+"""COMET (Bosselut et al., ACL 2019; Hwang et al., AAAI 2021): tails that a language model writes for a head.
+
+The model reads ``{head} {relation} [GEN]`` and writes tails by beam search, as ACCENT asks it (Ghazarian et al., ACL 2023,
+section 4: ten beams, ten tails, at most 64 tokens, no pair of tokens twice). Any model that was trained on that layout will do,
+sequence-to-sequence as COMET-BART or causal as COMET-GPT2, by id, folder or GGUF file; ``tacit train comet`` makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .....graph.errors import InputError
+from .....graph.names import normalise_event
+from ....models.causal_lm import CausalModel
+from ....models.encoder import padded, together
+from ....models.hub import ModelFiles, extra_of, find_model, is_seq2seq, need, open_model
+from ..events import head_form
+from ..verbalise import statement
+from .source import Found, KnownTail, Origin, Query
+
+# Two kinds of models that write tails on after a prompt, asked in one way: sequence-to-sequence and causal language models.
+#
+# A causal model reads the prompt as text and goes on with a space and the tail, as COMET's GPT-2 does (Hwang et al., AAAI
+# 2021); a tail ends with the model's end-of-sequence token in both.
+
+MAX_LENGTH = 64
+"""Tokens of a prompt, and of a tail, at most."""
+NO_REPEAT = 2
+IGNORED = -100
+
+
+class Writer(Protocol):
+    """What a COMET needs of a model."""
+
+    def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
+        """Return ``beams`` tails of each prompt by beam search, best first, and their log-probabilities by token."""
+
+    def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return the mean negative log-likelihood per token of each tail after its prompt, its end a token of it."""
+
+    def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
+        """Return the mean over all tokens of all tails, as a scalar of torch that weights can learn from."""
+
+
+class Seq2SeqWriter:
+    """A sequence-to-sequence model: its encoder reads the prompt, its decoder writes the tail."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self._torch = need("torch", "neural")
+        self._end = missing_end(tokenizer)
+
+    def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
+        """Return tails; see :class:`Writer`."""
+        with self._torch.inference_mode():
+            out = self.model.generate(
+                **self._encoded(text=list(prompts)), num_beams=beams, num_return_sequences=beams, max_length=MAX_LENGTH,
+                do_sample=False, no_repeat_ngram_size=NO_REPEAT, early_stopping=False, return_dict_in_generate=True,
+                output_scores=True,
+            )  # fmt: skip
+        return self.tokenizer.batch_decode(out.sequences, **_PLAIN), _scores(out)
+
+    def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return losses; see :class:`Writer`."""
+        labels = self._labels(tails)
+        with self._torch.inference_mode():
+            logits = self.model(**self._encoded(text=list(prompts)), labels=labels).logits.float()
+        inside = labels != IGNORED
+        chosen = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]
+        means: NDArray[np.float64] = (-(chosen * inside).sum(1) / inside.sum(1).clamp(min=1)).double().cpu().numpy()
+        return means
+
+    def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
+        """Return the mean; see :class:`Writer`."""
+        return self.model(**self._encoded(text=list(prompts)), labels=self._labels(tails)).loss
+
+    def _labels(self, tails: Sequence[str]) -> Any:
+        wanted = self._encoded(text_target=[tail + self._end for tail in tails])
+        return wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
+
+    def _encoded(self, **texts: list[str]) -> dict[str, Any]:
+        batch = self.tokenizer(**texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
+        return {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+
+
+class CausalWriter:
+    """A causal language model: reads the prompt and goes on."""
+
+    def __init__(self, causal: CausalModel) -> None:
+        self.causal = causal
+        self.model = causal.model
+        self.tokenizer = causal.tokenizer
+        self._torch = need("torch", "neural")
+        self._end = causal.end
+        self._room = min(MAX_LENGTH, causal.max_length // 2)
+
+    def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
+        """Return tails; see :class:`Writer`. Prompts stand flush right, so that every tail begins in one column."""
+        torch, transformers = self._torch, need("transformers", "neural")
+        rows = [row[::-1] for row in self._read(prompts)]
+        ids, inside = (torch.from_numpy(array[:, ::-1].copy()).to(self.model.device) for array in padded(rows, self._end))
+        with torch.inference_mode():
+            out = self.model.generate(
+                input_ids=ids, attention_mask=inside.long(), generation_config=self._search(beams),
+                logits_processor=transformers.LogitsProcessorList([_Unrepeated(ids.shape[1])]),
+            )  # fmt: skip
+        texts = self.tokenizer.batch_decode(out.sequences[:, ids.shape[1] :], **_PLAIN)
+        return [text.strip().partition("\n")[0] for text in texts], _scores(out)
+
+    def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return losses; see :class:`Writer`."""
+        rows, starts = self._rows(prompts, tails)
+        with self._torch.inference_mode():
+            found, owners = self.causal.nats(rows, starts)
+        sums = np.bincount(owners, weights=found.double().cpu().numpy(), minlength=len(prompts))
+        means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(prompts))
+        return means
+
+    def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
+        """Return the mean; see :class:`Writer`. Texts of like length go through the model together: no work goes into padding."""
+        rows, starts = self._rows(prompts, tails)
+        found = [
+            self.causal.nats([rows[place] for place in places], [starts[place] for place in places])[0]
+            for places in together([len(row) for row in rows], self.causal.batch_tokens)
+        ]
+        return self._torch.cat(found).mean()
+
+    def _rows(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        """The tokens of each prompt and its tail, and where the tail begins."""
+        before = self._read(prompts)
+        after = [[*row[: self._room - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
+        return [[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)], [len(prompt) for prompt in before]
+
+    def _read(self, prompts: Sequence[str]) -> list[list[int]]:
+        """The tokens of prompts; what is longer loses its beginning, not the relation."""
+        rows = self.tokenizer(list(prompts), verbose=False)["input_ids"]
+        return [(row[:-1] if row[-1] == self._end else row)[-self._room :] for row in rows]
+
+    def _search(self, beams: int) -> Any:
+        return need("transformers", "neural").GenerationConfig(
+            num_beams=beams, num_return_sequences=beams, max_new_tokens=self._room, do_sample=False, early_stopping=False,
+            return_dict_in_generate=True, output_scores=True, eos_token_id=self._end, pad_token_id=self._end,
+        )  # fmt: skip
+
+
+class _Unrepeated:
+    """Forbids a pair of tokens twice in a tail; what stands in the prompt may be said again."""
+
+    def __init__(self, start: int) -> None:
+        self._rule = need("transformers", "neural").NoRepeatNGramLogitsProcessor(NO_REPEAT)
+        self._start = start
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        return self._rule(input_ids[:, self._start :], scores)
+
+
+def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | CausalWriter:
+    """Open a model in float32, as the kind that it is.
+
+    Raises:
+        InputError: there is no such device.
+        ModelError: it cannot be opened, or writes no text.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+    """
+    if is_seq2seq(files):
+        return Seq2SeqWriter(*open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32"))
+    model, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype="float32")
+    return CausalWriter(CausalModel(files, model, tokenizer, dtype="float32", batch_tokens=None, max_length=None))
+
+
+def missing_end(tokenizer: Any) -> str:
+    """Return what has to be written after a tail so that it ends where the model's sequences end; nothing for most tokenizers."""
+    ids = tokenizer("a")["input_ids"]
+    return "" if tokenizer.eos_token_id is None or ids[-1:] == [tokenizer.eos_token_id] else str(tokenizer.eos_token)
+
+
+_PLAIN = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+
+
+def _scores(out: Any) -> list[float]:
+    """Log-probabilities by token as beam search scores them; without a search there are none."""
+    given = out.get("sequences_scores")
+    found: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
+    return found
+
+
+DEFAULT_COMET = "mismayil/comet-bart-ai2"
+BEAMS = 10
+GENERATE = "[GEN]"
+SOME_EVENT = "PersonX does something"
+"""A head that says nothing."""
+NOTHING = "none"
+"""What ATOMIC, and so a COMET, writes where nothing follows."""
+
+_BATCH = 16
+
+
+class Generated(NamedTuple):
+    """A tail that was generated: its text, and its log-probability by token as beam search scores it."""
+
+    text: str
+    score: float
+
+
+class Comet:
+    """A COMET that is ready to be asked; :attr:`calls` counts the queries that went through the model."""
+
+    def __init__(self, files: ModelFiles, writer: Writer, *, beams: int = BEAMS) -> None:
+        """Wrap a model; see :func:`open_comet`."""
+        self.files = files
+        self.beams = beams
+        self.calls = 0
+        self._writer = writer
+
+    @property
+    def source(self) -> str:
+        """What the assertions that it generates bear as their source."""
+        return f"comet:{self.files.name}@{self.files.digest}"
+
+    @property
+    def signature(self) -> str:
+        """The model, and options that move its answers."""
+        return ";".join([self.files.signature, *([f"beams={self.beams}"] if self.beams != BEAMS else [])])
+
+    def generate(self, queries: Sequence[Query]) -> list[list[Generated]]:
+        """Return the tails of each query, best first, without repetitions; ``none`` stands where the model says so."""
+        prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
+        found: list[list[Generated]] = [[] for _ in queries]
+        self.calls += len(queries)
+        for places in _batches([len(prompt) for prompt in prompts]):
+            texts, scores = self._writer.write([prompts[place] for place in places], self.beams)
+            for row, place in enumerate(places):
+                beams = slice(row * self.beams, (row + 1) * self.beams)
+                best: dict[str, float] = {}
+                for text, score in zip(texts[beams], scores[beams], strict=True):
+                    if normal := normalise_event(text):
+                        best.setdefault(normal, score)
+                found[place] = [Generated(text, score) for text, score in best.items()]
+        return found
+
+    def losses(self, queries: Sequence[Query], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return the mean negative log-likelihood per token of each tail given its query, in nats, shape (queries,)."""
+        prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
+        found = np.empty(len(queries), dtype=np.float64)
+        for places in _batches([len(prompt) + len(tail) for prompt, tail in zip(prompts, tails, strict=True)]):
+            found[places] = self._writer.losses([prompts[place] for place in places], [tails[place] for place in places])
+        return found
+
+
+def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, beams: int = BEAMS) -> Comet:
+    """Open a COMET, a folder that transformers saved, a GGUF file, or an id of the hub.
+
+    Raises:
+        InputError: ``beams`` is below 1, or there is no such device.
+        ModelError: there is no such model in reach, or it writes no text.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+    """
+    if beams < 1:
+        raise InputError(f"{beams} beams make no sense; give 1 or more")
+    need("torch", extra_of(model))
+    files = find_model(model, gguf=True)
+    return Comet(files, open_writer(files, device=device), beams=beams)
+
+
+def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found:
+    """Return generated tails as known ones, ``none`` left out."""
+    tails = tuple(
+        KnownTail(text, statement(text, query.relation), Origin.COMET, head_form(query.head), 1.0, source, rank, score)
+        for rank, (text, score) in enumerate(generated)
+        if text != NOTHING
+    )
+    return Found(tails)
+
+
+def prompt_of(head: str, relation: str) -> str:
+    """Return what the model reads before a tail."""
+    return f"{head} {relation} {GENERATE}"
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of what goes together, of like length."""
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]

@@ -1,0 +1,307 @@
+"""The events of a graph as arrays: heads, what is said of them under each relation, and by whom; built in one pass, kept
+beside it.
+
+ATOMIC's assertions between events are taken as they are. ConceptNet says some of the same things of phrases without a subject
+(``go fishing -HasPrerequisite-> buy bait``); those relations stand under the name that ACCENT knows them by (:data:`RENAMED`).
+The folder bears the graph's digest, so a table never answers for another graph. Arrays are memory-mapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .....graph.errors import GraphError, InputError
+from .....graph.index.open import index_home
+from .....graph.model import Assertion
+from .....graph.model import Path as GraphPath
+from .....graph.names import concept_uri, event_uri, text_of
+from .....graph.protocol import KnowledgeGraph
+from .....graph.storage import HEADER, seal, sweep, unseal, whole_folder
+from ....cache import LruCache
+from ..events import comparison_key, tail_form
+from ..verbalise import statement
+from .source import MEMORY, KnownTail, Origin
+
+RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedByGoal": "xIntent", "CausesDesire": "xWant"}
+"""ConceptNet's relations between things done, and the relations of ATOMIC that say the same of PersonX."""
+
+LEARNT = "comet:"
+"""What the source of an assertion begins with when a model generated it."""
+
+KIND = "table of events"
+FORMAT = 3
+
+_TEXTS = ("heads", "keys", "tails", "forms")
+_ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
+TURNED = {"isBefore": "isAfter"}  # what stands before something stands there with the other after it
+_LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are no events
+
+Numbers = NDArray[np.int32]
+
+
+class Row(NamedTuple):
+    """One assertion about a head: numbers of its tail, the tail's form and its source, and what a model said of it."""
+
+    tail: int
+    form: int
+    source: int
+    rank: int
+    score: float
+
+
+class EventTable:
+    """A table in a folder; :func:`open_table` makes it where it is missing.
+
+    Attributes:
+        digest: of the graph.
+        heads: texts of the heads; keys: their comparison keys; tails: texts of the tails; forms: their
+            statements (:func:`tacit.reasoning.metrics.accent.verbalise.statement`).
+        relations, sources: names, by number.
+    """
+
+    def __init__(self, folder: Path, *, digest: str | None = None) -> None:
+        """Open the table in ``folder``, which has to be of the graph with this ``digest`` where one is given.
+
+        Raises:
+            GraphError: there is none, it is of another format or graph, or damaged.
+        """
+        try:
+            header = unseal(folder, KIND, FORMAT, digest=digest)
+            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+            texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1] for name in _TEXTS}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise GraphError(f"there is no whole table of events at {folder} ({error})") from error
+        self.folder = folder
+        self.digest: str = header["digest"]
+        self.relations: list[str] = header["relations"]
+        self.sources: list[str] = header["sources"]
+        self.heads, self.keys, self.tails, self.forms = (texts[name] for name in _TEXTS)
+        self._starts: NDArray[np.int64] = arrays["starts"]
+        self._columns = [arrays[name] for name in ("tail", "form", "source", "rank", "score")]
+        self._number = {name: number for number, name in enumerate(self.relations)}
+        self._by_text = {text: number for number, text in enumerate(self.heads)}
+        self._by_key: dict[str, list[int]] = {}
+        for number, key in enumerate(self.keys):
+            self._by_key.setdefault(key, []).append(number)
+        self.learnt_source = np.array([source.startswith(LEARNT) for source in self.sources], dtype=bool)
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def exact(self, text: str) -> int | None:
+        """Return the head that is worded so."""
+        return self._by_text.get(text)
+
+    def alike(self, key: str) -> list[int]:
+        """Return the heads whose comparison key is ``key``, in order of their texts."""
+        return self._by_key.get(key, [])
+
+    def rows(self, head: int, relation: str) -> list[Row]:
+        """Return what is said of a head: the graph's order, weight descending, then the tail."""
+        number = self._number.get(relation)
+        if number is None:
+            return []
+        place = head * len(self.relations) + number
+        start, stop = int(self._starts[place]), int(self._starts[place + 1])
+        return [Row(*row) for row in zip(*(column[start:stop].tolist() for column in self._columns), strict=True)]
+
+    def asserted(self) -> NDArray[np.int64]:
+        """Return the numbers of the heads of which people said something; what models generated is not searched for likeness."""
+        owners = np.repeat(np.arange(len(self._starts) - 1) // max(len(self.relations), 1), np.diff(self._starts))
+        learnt = self.learnt_source[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
+        return np.unique(owners[~learnt])
+
+    def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Return ``(head, relation, tail)`` of what people said under ``relations``, for training, in fixed order.
+
+        Tails are worded as :func:`tacit.reasoning.metrics.accent.events.tail_form` words them.
+        """
+        found = []
+        for head, text in enumerate(self.heads):
+            for relation in relations:
+                rows = [row for row in self.rows(head, relation) if not self.learnt_source[row.source]]
+                found += [(text, relation, tail_form(self.tails[row.tail], relation)) for row in rows]
+        return found
+
+
+def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None = None, home: Path | None = None) -> EventTable:
+    """Open the table of ``graph`` as it is now, made first when there is none.
+
+    Args:
+        progress: told how many assertions were read while it is made.
+        home: where the tables of this graph are kept; by default beside its index, or where that cannot be written to in memory's
+            place, the user's cache.
+
+    Raises:
+        GraphError: it can be kept nowhere.
+    """
+    digest = graph.manifest().digest
+    home = home or events_home(graph)
+    try:
+        return EventTable(home / digest, digest=digest)
+    except GraphError:
+        pass
+    table = _columns(graph.assertions(), progress)
+    with whole_folder(home / digest, KIND, FORMAT, digest) as folder:
+        _write(folder, digest, *table)
+    _forget_others(home, digest)
+    return EventTable(home / digest)
+
+
+def events_home(graph: KnowledgeGraph) -> Path:
+    """Return where what is made from the events of ``graph`` is kept: beside its index when that can be written to."""
+    home = index_home(graph).parent / "events"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / ".probe"
+        probe.touch()
+        probe.unlink(missing_ok=True)
+    except OSError:
+        import platformdirs
+
+        return Path(platformdirs.user_cache_dir("tacit")) / "events"
+    return home
+
+
+Spoken = tuple[str, str, float, str, str, int, float]
+
+
+def _columns(
+    assertions: Iterable[Assertion], progress: Callable[[int], None] | None
+) -> tuple[list[tuple[str, list[Spoken]]], list[str], list[str]]:
+    """What is said of each head, by text; the relations; the sources."""
+    said: dict[str, dict[tuple[str, str, str], Spoken]] = {}
+    read = 0
+    for row in assertions:
+        read += 1
+        if progress is not None and read % 10_000 == 0:
+            progress(10_000)
+        relation = row.relation if row.head.startswith("/e/") else RENAMED.get(row.relation)
+        if relation is None or relation in _LEFT_OUT:
+            continue
+        rank, score = -1 if row.rank is None else row.rank, np.nan if row.score is None else row.score
+        ends = row.head, row.tail
+        for name, (head, tail) in ((relation, ends), *([(TURNED[relation], ends[::-1])] if relation in TURNED else [])):
+            entry = (name, tail, row.weight, text_of(tail), row.source, rank, score)
+            known = said.setdefault(text_of(head), {})
+            before = known.get(key := (name, entry[3], row.source))
+            if before is None or entry[2] > before[2]:
+                known[key] = entry
+    if progress is not None:
+        progress(read % 10_000)
+    rows = [(head, sorted(said[head].values(), key=_order)) for head in sorted(said)]
+    relations = sorted({entry[0] for _, entries in rows for entry in entries})
+    sources = sorted({entry[4] for _, entries in rows for entry in entries})
+    return rows, relations, sources
+
+
+def _order(entry: Spoken) -> tuple[Any, ...]:
+    relation, tail, weight, _, source, rank, _ = entry
+    return relation, -weight, rank, tail, source
+
+
+def _write(folder: Path, digest: str, rows: list[tuple[str, list[Spoken]]], relations: list[str], sources: list[str]) -> None:
+    """Write the table's files, the header last."""
+    texts: dict[str, dict[str, int]] = {"tails": {}, "forms": {}}
+    number = {name: place for place, name in enumerate(relations)}
+    source_number = {name: place for place, name in enumerate(sources)}
+    sizes = np.zeros(len(rows) * len(relations) + 1, dtype=np.int64)
+    columns: dict[str, list[Any]] = {name: [] for name in _ARRAYS[1:]}
+    for head, (_, entries) in enumerate(rows):
+        for relation, _, _, tail, source, rank, score in entries:
+            sizes[head * len(relations) + number[relation] + 1] += 1
+            form = statement(tail, relation)
+            values = (
+                number[relation], texts["tails"].setdefault(tail, len(texts["tails"])),
+                texts["forms"].setdefault(form, len(texts["forms"])), source_number[source], rank, score,
+            )  # fmt: skip
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+    np.save(folder / "starts.npy", np.cumsum(sizes))
+    for name, column in columns.items():
+        np.save(folder / f"{name}.npy", np.array(column, dtype=np.float32 if name == "score" else np.int32))
+    heads = [head for head, _ in rows]
+    lists = {"heads": heads, "keys": [comparison_key(head) for head in heads]}
+    lists |= {name: list(known) for name, known in texts.items()}
+    for name, lines in lists.items():
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    seal(folder, KIND, FORMAT, digest, {"relations": relations, "sources": sources})
+
+
+def _forget_others(home: Path, digest: str) -> None:
+    """Delete the tables of what an embedded graph held before; a server's cache is shared, so there they stay."""
+    import shutil
+
+    if home.name == "events" and home.parent.joinpath("graph.lbug").exists():
+        for other in home.iterdir():
+            if (other / HEADER).exists() and other.name != digest:
+                shutil.rmtree(other, ignore_errors=True)
+    sweep(home)
+
+
+# Known tails back to what the graph says, word for word: the assertions behind the table of events, whole.
+#
+# The table of events renames relations, turns what stands before something round, and words phrases as events, so that tuples
+# meet it. An explanation names edges that are there. So each tail that it shows is looked up once more: among ATOMIC's
+# assertions about the head, those the other way round, and ConceptNet's between the two phrases.
+
+_Key = tuple[str, str, str, str]
+
+
+class Asserted:
+    """Looks up known tails in one graph; remembers the last ones."""
+
+    def __init__(self, graph: KnowledgeGraph, cache_size: int = 20_000) -> None:
+        """Ask ``graph``."""
+        self.graph = graph
+        self._found: LruCache[_Key, tuple[GraphPath | None]] = LruCache(cache_size)
+
+    def path(self, tail: KnownTail, relation: str) -> GraphPath | None:
+        """Return the edge that says that ``tail`` follows its head, walked from head to tail; None when none does.
+
+        Of several by the same source the strongest is returned.
+        """
+        if tail.origin is Origin.MODEL:
+            return None
+        key = (tail.head, relation, tail.text, tail.source)
+        known = self._found.get(key)
+        if known is None:
+            known = (self._look_up(tail, relation),)
+            self._found.put(key, known)
+        return known[0]
+
+    def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
+        remembered = tail.source.startswith(MEMORY)  # by a compact model, which forgets who said it
+        rows = [row for row in self._candidates(tail, relation, remembered) if remembered or row[1].source == tail.source]
+        if not rows:
+            return None
+        nodes, assertion = min(rows, key=lambda row: row[1].order)
+        return GraphPath(nodes, (assertion,))
+
+    def _candidates(self, tail: KnownTail, relation: str, remembered: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
+        """Every assertion that the table may have taken for it, with its ends in the order of head and tail.
+
+        Tails are those of the same words, or, where a compact model remembered the tail, of the same statement.
+        """
+        try:
+            start, end = event_uri(tail.head), event_uri(tail.text)
+            first, last = concept_uri(tail.head), concept_uri(tail.text)
+        except InputError:
+            return
+        for row in self.graph.tails(start, relation):
+            text = text_of(row.tail)
+            if (statement(text, relation) if remembered else text) == tail.text:
+                yield (row.head, row.tail), row
+        for name, other in TURNED.items():
+            if other == relation:
+                yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == tail.head)
+        if relation in RENAMED.values() and first != last:
+            for path in self.graph.triples_between([first], [last]):
+                (row,) = path.assertions
+                if row.head == first and RENAMED.get(row.relation) == relation:
+                    yield (row.head, row.tail), row

@@ -1,0 +1,212 @@
+"""A tuple as people would read it out: an event, and what is inferred of it, with the relation in words.
+
+``("PersonX burns the toast", "xReact", "annoyed")`` reads "Alex burns the toast" and "As a result, Alex feels annoyed". Wordings
+follow the meaning that Hwang et al. (AAAI 2021, table 1) give each relation; people have names, as language models know them.
+A tail that says itself who does what is told as it stands; where it leaves the subject out, the relation gives subject and verb.
+Under xReact and oReact all but thoughts is said to be felt, so that what is no feeling sounds like none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from .events import (
+    EFFECTS,
+    FEELINGS,
+    OF_OTHERS,
+    WANTS,
+    base_form,
+    head_form,
+    is_adverb,
+    is_past,
+    progressive,
+    split_subject,
+    tail_form,
+    third_person,
+    verb_place,
+)
+
+# Tails as statements, the wording in which they are embedded: ``to feed the dog`` under xWant becomes ``PersonX feeds the
+# dog``.
+#
+# Sentence encoders were trained on sentences; a fragment such as ``happy`` says less to them than ``PersonX is happy``.
+# Whatever way a tail is worded, as ATOMIC does or as a dialogue does, its statement is the same.
+
+_ACTS = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
+
+
+@lru_cache(maxsize=200_000)
+def statement(tail: str, relation: str) -> str:
+    """Return a tail of ``relation`` as a statement about PersonX, or about PersonY where the relation is about others.
+
+    Tails with a subject of their own keep it; those of relations between whole events (HinderedBy, isAfter …) are such already.
+    """
+    if relation not in _ACTS:
+        return head_form(tail)
+    form = tail_form(tail, relation).strip()
+    if form == "to":  # nothing is left of the tail
+        return ""
+    if form.startswith("Person") or not form:
+        return form
+    subject = "PersonY" if relation in OF_OTHERS else "PersonX"
+    if relation in FEELINGS:
+        return f"{subject} is {form}"
+    if relation in EFFECTS:
+        return f"{subject} {progressive(form)}"
+    if form.startswith("not to "):
+        return f"{subject} does not {form.removeprefix('not to ')}"
+    verb, _, rest = progressive(form.removeprefix("to ")).partition(" ")
+    return f"{subject} {third_person(verb)} {rest}".strip()
+
+
+# A phrase of a tuple as people would write it: names keep their capitals, and verbs agree with whom they are about.
+#
+# Tuples come in lower case or as they were typed, with verbs in any form (``PersonX hopes PersonY be rich``, ``the rules be
+# strict``). Only what hardly any reading could doubt is mended.
+
+_PEOPLE = re.compile(r"(?:person|people)[xyz]\b.*|i", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_][\w&'-]*")
+_SINGULAR = {"be": "is", "have": "has", "do": "does"}
+_PLURAL = re.compile(r"(?:they|we|you|these|those|people|children|men|women|\w+(?<![sui'])s)", re.IGNORECASE)
+_ASKING_WORDS = (
+    "will would can could shall should may might must have has had let lets help helps make makes made see sees saw hear hears "
+    "watch watches"
+)
+_ASKING = frozenset(_ASKING_WORDS.split())
+_NO_SUBJECT = frozenset(["and", "or", "but", "to", "who", "which", "want", "wants", "out", "up", "all", "na", "gonna"])
+_REACH = 3
+"""How many words before a base form may ask for it: "makes the dog be quiet"."""
+
+
+def with_capitals(form: str, typed: str) -> str:
+    """Return ``form``, a wording of ``typed`` in lower case, with the capitals of names (``Sweden``, ``NBA``) as they were typed.
+
+    The first word's capital is a sentence's, unless others follow within it.
+    """
+    words = _WORD.findall(typed)
+    names = {
+        word.lower(): word
+        for place, word in enumerate(words)
+        if word != word.lower() and not _PEOPLE.fullmatch(word) and (place or word[1:] != word[1:].lower())
+    }
+    return _WORD.sub(lambda found: names.get(found[0], found[0]), form) if names else form
+
+
+def agreeing(clause: str) -> str:
+    """Return ``clause`` with ``be``, ``have`` and ``do not`` in the present where they follow who or what they are said of.
+
+    ``PersonX hopes PersonY be rich`` -> ``PersonX hopes PersonY is rich``; ``to be rich`` and ``makes PersonY be quiet`` stay.
+    """
+    words = clause.split(" ")
+    for place in range(1, len(words)):
+        subject, base = words[place - 1], words[place]
+        inflects = base in ("be", "have") or (base == "do" and words[place + 1 : place + 2] == ["not"])
+        if not inflects or subject in _NO_SUBJECT or is_adverb(subject):
+            continue
+        if _ASKING.isdisjoint(words[max(place - _REACH, 0) : place]) and words[place - 2 : place - 1] != ["and"]:
+            plural = "are" if base == "be" else base
+            words[place] = plural if _PLURAL.fullmatch(subject) else _SINGULAR[base]
+    return " ".join(words)
+
+
+_OPENINGS = {
+    "xIntent": "PersonX does this because", "xReason": "This happens because", "xNeed": "Before this,", "isAfter": "Before this,",
+    "xWant": "After this,", "oWant": "After this,", "isBefore": "After this,", "xEffect": "As a result,",
+    "oEffect": "As a result,", "Causes": "As a result,", "xReact": "As a result,", "oReact": "As a result,",
+    "xAttr": "This shows that", "HasSubEvent": "While doing this,", "HinderedBy": "This does not happen if",
+}  # fmt: skip
+_MEANWHILE = "While this happens,"
+_CLAUSE = re.compile(r"(?:Person[XYZ]'s|peoplex|the|an?|it|they|s?he|there|this|that) ")
+_FINITE = re.compile(
+    r"(?:is|are|was|were|can|could|would|will|should|does|do|did|has|have|"
+    r"thinks?|wants?|feels?|likes?|loves?|hopes?|knows?|believes?) "
+)
+_FELT = FEELINGS - {"xAttr"}
+_LEAVING_OUT = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
+"""The relations whose tails may leave out their subject."""
+# of a tail that names who wants or needs: what is dropped before what is wanted, what tells a wish or a plan of its own (a plan
+# with "to" after it), and what nobody needs to do, but is
+_MODALS = frozenset(("could", "may", "might", "must", "shall", "should", "will", "would"))
+_WISHES = frozenset(("can", "hope", "need", "ought", "want", "wish"))
+_AIMS = frozenset(("have", "intend", "like", "love", "plan", "try"))
+_STATES = frozenset(("hate", "know", "like", "love"))
+_NAMES = {"PersonX": "Alex", "PersonY": "Kim", "PersonZ": "Sam", "peoplex": "some people"}
+_PERSON = re.compile("|".join(_NAMES))
+_LONGEST = 400
+
+Reading = tuple[str, str]
+"""An event, and what is inferred of it, each a sentence without its full stop."""
+READ = frozenset(_OPENINGS)
+"""The relations that can be read out: those of ATOMIC-2020 between events."""
+
+
+@lru_cache(maxsize=50_000)
+def reading(head: str, relation: str, tail: str) -> Reading:
+    """Return the event and the inference of a tuple; of what is too long, the beginning.
+
+    ``relation`` is one of :data:`READ`.
+    """
+    event, inferred = _told(head_form(head), head), _told(_inferred(tail, relation), tail)
+    return event[:1].upper() + event[1:], inferred[:1].upper() + inferred[1:]
+
+
+def written(event: str, inferred: str) -> str:
+    """Return a reading as language models are shown it."""
+    return f"{begun(event)} {inferred}."
+
+
+def begun(event: str) -> str:
+    """Return the beginning of :func:`written`, up to what is inferred."""
+    return f"Event: {event}.\nInference:"
+
+
+def _told(form: str, typed: str) -> str:
+    named = _PERSON.sub(lambda found: _NAMES[found[0]], with_capitals(form, typed))
+    return agreeing(named).replace("can not ", "cannot ").strip(". ")[:_LONGEST]
+
+
+def _inferred(tail: str, relation: str) -> str:
+    opening, clause = _OPENINGS[relation], head_form(tail)
+    own = "PersonY" if relation in OF_OTHERS else "PersonX"
+    subject, words = split_subject(clause)
+    named = " ".join(subject) if words and subject and subject[0].startswith("Person") else ""
+    if named and relation in WANTS and (named == own or words[0] == "to"):
+        return f"{opening} {named} {_wished(words, relation)}"
+    whole = named or relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr")
+    if whole and not (named == own and relation in _FELT):
+        meanwhile = relation == "HasSubEvent" and named != own
+        return f"{_MEANWHILE if meanwhile else opening} {clause}"
+    if relation == "HasSubEvent":
+        return f"{opening} {statement(tail, relation)}"
+    return f"{opening} {own} {_predicate(tail_form(tail, relation).strip(), relation)}"
+
+
+def _wished(words: Sequence[str], relation: str) -> str:
+    """A predicate as what is wanted or needed, or as it stands where it tells how things are: ``wins``, ``can not win``."""
+    needed, phrase = relation == "xNeed", " ".join(words)
+    verb = "need" if needed else "want"
+    if words[0] == "to":
+        return f"{verb}s {phrase}"
+    denied = words[0] in ("does", "is") and words[1:2] == ["not"] and len(words) > 2
+    rest = (["be"] if words[0] == "is" else []) + list(words[2:]) if denied else list(words)
+    place = verb_place(rest)
+    if rest[place] in _MODALS and rest[place + 1 : place + 2] not in ([], ["not"]):
+        rest = [*rest[:place], *rest[place + 1 :]]
+    base = base_form(rest[place])
+    tells = base in _MODALS | _WISHES or is_past(rest[place]) or (base in _AIMS and "to" in rest[place + 1 : place + 3])
+    if tells or (needed and (denied or base in _STATES)):
+        return phrase
+    phrase = " ".join([*rest[:place], base, *rest[place + 1 :]])
+    return f"does not want to {phrase}" if denied else f"{verb}s to {phrase}"
+
+
+def _predicate(form: str, relation: str) -> str:
+    """What is said of the person that a relation is about, by a tail that leaves the subject out."""
+    if relation in EFFECTS or (relation in FEELINGS and _FINITE.match(form)):
+        return progressive(form) if relation in EFFECTS else form
+    if relation in FEELINGS and not form.startswith(("to ", "not to ")):
+        return f"{'is' if relation == 'xAttr' else 'feels'} {form}"
+    verb = "need" if relation == "xNeed" else "want"
+    return f"does not {verb} {form.removeprefix('not ')}" if form.startswith("not to ") else f"{verb}s {form}"

@@ -1,0 +1,185 @@
+"""The metric ``bertscore``: each token of the response beside the reference's token most like it in context, and the other way.
+
+BERTScore (Zhang et al., ICLR 2020, section 3): with the cosines of the contextual embeddings of any encoder, precision is the
+mean over the response's tokens of the highest cosine to the reference, recall the same from the reference, the value their F1,
+the best over the references. It lies in -1..1 (in practice 0..1); higher is nearer. As in the authors' program, the encoder's
+special tokens are looked at but have no weight; there are no idf weights and no rescaling. Texts beyond the encoder's positions
+lose their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import InputError, ModelError
+from ...base import Piece, Signature
+from ...models.encoder import together
+from ...models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
+from .references import Compared, Comparison, Pair, nearest
+
+VERSION = 1
+DEFAULT_ENCODER = "roberta-large"
+
+# The layers that the authors of BERTScore found best on WMT 2016 (their table of models); others are read at their last.
+BEST_LAYERS = {
+    "bert-base-uncased": 9,
+    "bert-large-uncased": 18,
+    "bert-base-multilingual-cased": 9,
+    "roberta-base": 10,
+    "roberta-large": 17,
+    "distilbert-base-uncased": 5,
+}
+
+_POSITIONS = 512
+_NO_LIMIT = 1_000_000
+
+
+class _Embedded(NamedTuple):
+    """A text's tokens as written, which of them have weight, and their unit vectors, shape (tokens, size)."""
+
+    tokens: tuple[str, ...]
+    weighted: NDArray[np.bool_]
+    vectors: NDArray[np.float32]
+
+
+class BertScore(Compared):
+    """The metric over one encoder; see :func:`make`."""
+
+    name = "bertscore"
+
+    def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, *, layer: int | None, batch_tokens: int | None) -> None:
+        """Wrap an encoder that is ready to be asked; see :func:`make`.
+
+        Raises:
+            InputError: the encoder has no such layer, or ``batch_tokens`` is below 1.
+            ModelError: its tokenizer cannot say where a token stands in the text.
+        """
+        layers = model.config.num_hidden_layers
+        self.layer = BEST_LAYERS.get(files.name, layers) if layer is None else layer
+        if not isinstance(self.layer, int) or not 0 <= self.layer <= layers:
+            raise InputError(f"the encoder {files.given!r} has no layer {self.layer}; give 0 to {layers}")
+        if not tokenizer.is_fast:
+            raise ModelError(f"the tokenizer of {files.given!r} gives no offsets; give an encoder with a fast tokenizer")
+        self.files = files
+        self._model = model
+        self._tokenizer = tokenizer
+        self._batch_tokens = tokens_a_batch(batch_tokens, model)
+        self._torch = need("torch", "neural")
+        limit = tokenizer.model_max_length
+        self._most = int(limit if limit < _NO_LIMIT else getattr(model.config, "max_position_embeddings", _POSITIONS) - 2)
+        plain, blank = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a"))
+        self._before = "" if plain == blank else " "  # byte-level encoders know words within a text with the blank before them
+
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference; the encoder's files are read when it is first asked for."""
+        parts = (("encoder", self.files.signature), ("layer", str(self.layer)), ("idf", "no"), ("rescaled", "no"))
+        return Signature(self.name, (*parts, ("transformers", version("transformers").split(".")[0])), VERSION)
+
+    def compare(self, pairs: Sequence[Pair], explain: bool) -> Sequence[Comparison]:
+        """Compare each response with its references, all distinct texts embedded together."""
+        embedded = self._embedded(list(dict.fromkeys(text for pair in pairs for text in (pair.response, *pair.references))))
+        return [self._best(pair, embedded, explain) for pair in pairs]
+
+    def _best(self, pair: Pair, embedded: dict[str, _Embedded], explain: bool) -> Comparison:
+        response = embedded[pair.response]
+        found = [_match(response, embedded[reference], explain) for reference in pair.references]
+        place = max(range(len(found)), key=lambda place: found[place].value)
+        value, pieces = found[place]
+        return Comparison(value, (*pieces, *nearest(pair, place)) if explain else ())
+
+    def _embedded(self, texts: Sequence[str]) -> dict[str, _Embedded]:
+        """The tokens and vectors of each text."""
+        if not texts:
+            return {}
+        cleaned = [self._before + text.strip() for text in texts]
+        coded = self._tokenizer(
+            cleaned, truncation=True, max_length=self._most, return_offsets_mapping=True, return_special_tokens_mask=True
+        )
+        ids, offsets, special = coded["input_ids"], coded["offset_mapping"], coded["special_tokens_mask"]
+        found = {}
+        for batch in together([len(row) for row in ids], self._batch_tokens):
+            for place, vectors in zip(batch, self._vectors([ids[place] for place in batch]), strict=True):
+                names = self._tokenizer.convert_ids_to_tokens(ids[place])
+                spans = zip(names, offsets[place], special[place], strict=True)
+                tokens = tuple(name if mark else cleaned[place][start:end].strip() for name, (start, end), mark in spans)
+                found[texts[place]] = _Embedded(tokens, ~np.array(special[place], dtype=bool), vectors)
+        return found
+
+    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """The unit vectors of a batch of texts at the layer asked for."""
+        torch = self._torch
+        width = max(map(len, ids))
+        pad = self._tokenizer.pad_token_id or 0
+        device = self._model.device
+        tokens = torch.tensor([[*row, *[pad] * (width - len(row))] for row in ids], device=device)
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids], device=device)
+        with torch.inference_mode():
+            states = self._model(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
+            unit = torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
+        return [unit[row, : len(one)] for row, one in enumerate(ids)]
+
+
+def make(
+    graph: Any = None,  # noqa: ARG001
+    *,
+    encoder: str | Path = DEFAULT_ENCODER,
+    layer: int | None = None,
+    device: str | None = None,
+    batch_tokens: int | None = None,
+) -> BertScore:
+    """Return the metric.
+
+    Args:
+        encoder: a folder that transformers saved, or an id of the hub.
+        layer: whose embeddings are compared, 0 (no context) to the last; by default the one that BERTScore's authors found best
+            for the model, else the last.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        batch_tokens: tokens run together, padding included; changes speed and memory alone. By default 1,024 on a processor,
+            16,384 elsewhere.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: there is no such encoder in reach.
+        MissingExtra: torch or transformers is not installed.
+    """
+    need("torch", "neural")
+    files = find_model(encoder)
+    model, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
+    return BertScore(files, model, tokenizer, layer=layer, batch_tokens=batch_tokens)
+
+
+def _match(response: _Embedded, reference: _Embedded, explain: bool) -> Comparison:
+    """Match the tokens of two texts greedily; half of the F1 comes from either side."""
+    cosines = response.vectors @ reference.vectors.T
+    ours, theirs = cosines[response.weighted].max(1, initial=-1), cosines[:, reference.weighted].max(0, initial=-1)
+    if not len(ours) or not len(theirs):
+        return Comparison(0.0)
+    precision, recall = float(ours.mean(dtype=np.float64)), float(theirs.mean(dtype=np.float64))
+    value = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    if not explain:
+        return Comparison(min(value, 1.0))
+    sides = (
+        ("precision", precision, _pairs(response, reference, cosines, value / 2)),
+        ("recall", recall, _pairs(reference, response, cosines.T, value / 2)),
+    )
+    return Comparison(
+        min(value, 1.0), tuple(Piece("side", one, value / 2, name=name, rests_on=rows) for name, one, rows in sides)
+    )
+
+
+def _pairs(one: _Embedded, other: _Embedded, cosines: NDArray[np.float32], share: float) -> tuple[Piece, ...]:
+    """Each token of ``one`` with the token most like it, their shares adding up to ``share``."""
+    rows = np.flatnonzero(one.weighted)
+    matches = cosines[rows].argmax(1)
+    values = cosines[rows, matches].astype(np.float64)
+    total = values.sum()
+    return tuple(
+        Piece("match", float(value), share * float(value / total), name=f'"{one.tokens[row]}" like "{other.tokens[match]}"')
+        for row, match, value in zip(rows, matches, values, strict=True)
+    )

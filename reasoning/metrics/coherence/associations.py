@@ -1,0 +1,222 @@
+"""Which term of a turn calls for which term of the next: a weighted graph of ``FollowedBy`` edges, as memory-mapped arrays.
+
+An edge's weight is the pointwise mutual information (Church & Hanks, 1990), in nats, of its first term in a turn and its second
+in the turn after it: how much more often they stand so than by chance. A graph without counts keeps only edges well above chance.
+One with counts keeps those that tell most, below zero too, and says of any other pair what its terms' counts let expect. Edges
+lie as compressed sparse rows, a term's successors in order; terms are numbered by a static trie. The files are mapped, so
+processes share the memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import ModelError
+from ...cache import LruCache
+
+RELATION = "FollowedBy"
+TERMS = "terms.marisa"
+ARRAYS: Mapping[str, tuple[type, ...]] = {
+    "offsets": (np.uint32,), "targets": (np.uint16, np.uint32), "weights": (np.float16,),
+}  # fmt: skip
+COUNTS = "counts.npy"
+LEAST_COUNT = 3
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
+Counts = NDArray[np.uint32]
+
+
+def graph_files(counted: bool) -> tuple[str, ...]:
+    """The names of a graph's files, in the order in which a digest reads them."""
+    return (TERMS, *(f"{name}.npy" for name in ARRAYS), *((COUNTS,) if counted else ()))
+
+
+class AssociationGraph:
+    """A graph on disk, opened for reading; safe to share between threads.
+
+    Args:
+        folder: holds the files of :func:`graph_files`.
+        counted: whether the graph has counts.
+
+    Raises:
+        ModelError: it is not whole.
+    """
+
+    def __init__(self, folder: Path, *, counted: bool = False) -> None:
+        self.folder = folder
+        try:
+            self._counts = np.load(folder / COUNTS, mmap_mode="r", allow_pickle=False) if counted else None
+            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
+            self._trie = self._open_trie(folder / TERMS)
+        except (OSError, EOFError, ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"the associations in {str(folder)!r} cannot be read ({error}); train or fetch them again"
+            ) from error
+        # As plain arrays over the same memory: a memmap's own bookkeeping costs more than the look-up that it is sliced for.
+        self._offsets, self._targets, self._weights = (np.asarray(arrays[name]) for name in ARRAYS)
+        if not self._fits(arrays):
+            raise ModelError(f"the associations in {str(folder)!r} do not fit together; train or fetch them again")
+
+    @staticmethod
+    def _open_trie(path: Path) -> Any:
+        import marisa_trie
+
+        return marisa_trie.Trie().mmap(str(path))
+
+    def _fits(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """Whether the arrays have the shapes and types that they should have."""
+        typed = all(array.ndim == 1 and array.dtype.type in ARRAYS[name] for name, array in arrays.items())
+        rows = len(self._trie) + 1
+        if self._counts is not None and (self._counts.shape != (rows, 2) or self._counts.dtype != np.uint32):
+            return False
+        return typed and len(self._offsets) == rows and len(self._targets) == len(self._weights) == int(self._offsets[-1])
+
+    def __len__(self) -> int:
+        """Number of terms."""
+        return len(self._trie)
+
+    @property
+    def edges(self) -> int:
+        """Number of edges."""
+        return len(self._targets)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it has counts, so that it can speak of every pair of terms."""
+        return self._counts is not None
+
+    def ids(self, terms: Sequence[str]) -> Ids:
+        """Return the number of each term, -1 for one that is unknown."""
+        return np.array([self._trie.get(term, -1) for term in terms], dtype=np.int64)
+
+    def name(self, number: int) -> str:
+        """Return the term with a number."""
+        return str(self._trie.restore_key(int(number)))
+
+    def between(self, sources: Ids, targets: Ids) -> Floats:
+        """Return the weight of the edge from each source to each target, 0 where there is none, shape (sources, targets)."""
+        found = np.zeros((len(sources), len(targets)), dtype=np.float32)
+        wanted = targets.astype(self._targets.dtype)
+        for row, source in enumerate(sources.tolist()):
+            start, end = int(self._offsets[source]), int(self._offsets[source + 1])
+            if start == end:
+                continue
+            successors = self._targets[start:end]
+            places = successors.searchsorted(wanted)
+            places[places == end - start] = 0
+            (there,) = (successors[places] == wanted).nonzero()
+            if len(there):
+                found[row, there] = self._weights[start:end][places[there]]
+        return found
+
+    def expected(self, sources: Ids, targets: Ids) -> tuple[Floats, Floats, Floats]:
+        """Return what a graph with counts says of every pair, and what it knows of each target.
+
+        Returns:
+            The weights of the edges, 0 where there is none; the same with, where there is none, that of a pair seen as often as
+            chance has it and at most twice, 0 down; both of shape (sources, targets). The inverse frequency of each target,
+            log(N / n(b)), shape (targets,).
+        """
+        assert self._counts is not None
+        pairs = float(self._counts[-1, 0])
+        before, after = (self._counts[ids, side].astype(np.float64) for side, ids in enumerate((sources, targets)))
+        edges = self.between(sources, targets)
+        weights = np.where(edges != 0, edges, unseen(np.outer(before, after) / pairs)).astype(np.float32)
+        return edges, weights, np.log(pairs / np.maximum(after, 1)).astype(np.float32)
+
+    def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
+        """Return the terms that ``term`` calls for most, with the weights of the edges, strongest first."""
+        number = self._trie.get(term, -1)
+        if number < 0:
+            return []
+        span = slice(int(self._offsets[number]), int(self._offsets[number + 1]))
+        edges = zip(self._weights[span].tolist(), (self.name(target) for target in self._targets[span]), strict=True)
+        return [(name, weight) for weight, name in sorted(edges, key=lambda edge: (-edge[0], edge[1]))[:limit]]
+
+
+def unseen(chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of pairs without an edge, by how many times chance would have them: counted so many times, but twice at most."""
+    return np.log((np.minimum(chance, LEAST_COUNT - 1) + 1) / (chance + 1))
+
+
+def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats], counts: Counts | None = None) -> None:
+    """Write a graph of ``terms`` into ``folder``, which exists.
+
+    Args:
+        terms: distinct.
+        edges: sources and targets as places in ``terms``, and weights; no edge twice.
+        counts: how many first and how many second turns each term stands in, and a last row with the number of pairs of turns,
+            shape (terms + 1, 2); None for a graph that speaks of its edges alone.
+    """
+    import marisa_trie
+
+    trie = marisa_trie.Trie(list(terms))
+    number = np.array([trie[term] for term in terms], dtype=np.int64)
+    sources, targets = number[edges[0]], number[edges[1]]
+    order = np.lexsort((targets, sources))
+    offsets = np.zeros(len(terms) + 1, dtype=np.uint32)
+    np.cumsum(np.bincount(sources, minlength=len(terms)), out=offsets[1:])
+    small = np.uint16 if len(terms) <= 1 << 16 else np.uint32
+    trie.save(str(folder / TERMS))
+    arrays: tuple[NDArray[Any], ...] = (offsets, targets[order].astype(small), edges[2][order].astype(np.float16))
+    for name, array in zip(ARRAYS, arrays, strict=True):
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    if counts is not None:
+        placed = counts.copy()
+        placed[number] = counts[:-1]
+        np.save(folder / COUNTS, placed, allow_pickle=False)
+
+
+# The terms of a turn: its words and its pairs of neighbouring words, in lower case, and where they stand.
+#
+# A word is a run of letters and digits of any script with the English endings that an apostrophe sets off, written as one:
+# ``don't``, ``do n't`` and ``Don ’ t`` are all ``don't``, since dialogue corpora take words apart in different ways. Marks
+# (``?``, ``!``, full stop, comma) are words where they are asked for: a question calls for another turn than a cheer does.
+
+_WORD = re.compile(
+    r"[^\W_]+?(?: ?n ?['’] ?t(?![^\W_])| ?['’] ?(?:s|t|d|m|ll|re|ve)(?![^\W_])|(?![^\W_]))", re.IGNORECASE | re.UNICODE
+)
+_WORD_OR_MARK = re.compile(f"{_WORD.pattern}|[?!.,]", _WORD.flags)
+_APART = str.maketrans({"’": "'", " ": None})
+_KEPT_TEXTS = 5_000
+_LONGEST_KEPT = 1_000
+
+
+class Term(NamedTuple):
+    """A word, or two with a blank between, and the characters of the text that it takes."""
+
+    text: str
+    start: int
+    end: int
+
+
+_words: LruCache[tuple[str, bool], tuple[Term, ...]] = LruCache(_KEPT_TEXTS)
+
+
+def words_of(text: str, *, marks: bool = False) -> list[Term]:
+    """Return the words of a text from left to right, repeated ones too; those of the last few thousand texts are remembered."""
+    words = _words.get((text, marks))
+    if words is None:
+        pattern = _WORD_OR_MARK if marks else _WORD
+        words = tuple(Term(found[0].translate(_APART).lower(), *found.span()) for found in pattern.finditer(text))
+        if len(text) <= _LONGEST_KEPT:
+            _words.put((text, marks), words)
+    return list(words)
+
+
+def terms_of(text: str, *, marks: bool = False) -> list[Term]:
+    """Return the distinct terms of a text, each where it stands first: words, then pairs, from left to right."""
+    words = words_of(text, marks=marks)
+    pairs = (Term(f"{one.text} {two.text}", one.start, two.end) for one, two in pairwise(words))
+    first: dict[str, Term] = {}
+    for term in (*words, *pairs):
+        first.setdefault(term.text, term)
+    return list(first.values())

@@ -1,0 +1,345 @@
+"""The folder that ``tacit train coherence`` writes: a graph of associations, a selection head, and how the parts are weighed.
+
+``coherence.json`` says what is in it, with the sha256 of every other file; its own digest stands for the whole in signatures.
+Nothing in the folder can run code. What is broken, cut off or of another format is named in one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import InputError, ModelError
+from ...models.causal_lm import CausalModel
+from ...models.encoder import TextEncoder, open_encoder
+from ...models.modelfile import arrays_in, recover
+from .associations import COUNTS, AssociationGraph, graph_files
+from .parts import open_language_model
+
+# The head of response selection: maps that bring a context and the response that follows it to one direction.
+#
+# A dual encoder over a sentence encoder: the pooled vectors of the last two turns side by side, and of the response, are
+# standardised and each mapped to a few numbers; their cosine is the value. The maps are linear; a head may add to them a
+# network with one hidden layer for each of the three texts, so that what a turn gives stays apart from what the other gives. In
+# plain numpy; training is elsewhere (:mod:`tacit.reasoning.training.coherence`).
+
+Floats = NDArray[np.float32]
+
+TURNS = 2
+_SHAPES = {"mean": "d", "scale": "d", "context": "cw", "context_bias": "w", "response": "dw", "response_bias": "w"}
+_HIDDEN = {"inner": "tdh", "inner_bias": "th", "outer": "thw"}
+_HALVES = ("context", "response", "inner", "outer")
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What hidden layers of h rectified units add to the linear maps, for the last turn, the one before it, and the response.
+
+    Attributes:
+        inner: shape (3, d, h); inner_bias: shape (3, h); outer: shape (3, h, w).
+    """
+
+    inner: Floats
+    inner_bias: Floats
+    outer: Floats
+
+    def of(self, text: int, standard: Floats) -> Floats:
+        """Return what text 0, 1 or 2 has from its layer, for standardised vectors of shape (n, d); shape (n, w)."""
+        found: Floats = np.maximum(standard @ self.inner[text] + self.inner_bias[text], 0) @ self.outer[text]
+        return found
+
+
+@dataclass(frozen=True)
+class SelectionHead:
+    """The arrays, with d numbers in a text's pooled vector and w in the common space.
+
+    Attributes:
+        mean, scale: of pooled vectors, shape (d,).
+        context: shape (2 d, w), the last turn's rows first; response: shape (d, w); the biases: shape (w,).
+        hidden: the hidden layers, where there are any.
+    """
+
+    mean: Floats
+    scale: Floats
+    context: Floats
+    context_bias: Floats
+    response: Floats
+    response_bias: Floats
+    hidden: Hidden | None = None
+
+    def fits(self, last: Floats, before: Floats, responses: Floats) -> tuple[Floats, Floats]:
+        """Return how well each response fits its context, and what of that each turn gives.
+
+        Args:
+            last, before: pooled vectors of the last turn and of the one before it, shape (n, d); rows of NaN in ``before`` where
+                there is none.
+            responses: pooled vectors of the responses, shape (n, d).
+
+        Returns:
+            Cosines in -1..1, shape (n,), and their summands, shape (n, 3): by the last turn, by the one before it, and by the
+            bias, which is the same for every context.
+        """
+        size = len(self.mean)
+        maps = (self.context[:size], self.context[size:], self.response)
+        sides = [self._standard(texts) for texts in (last, before, responses)]
+        absent = np.isnan(sides[1]).any(axis=1)
+        sides[1][absent] = 0
+        summands = [side @ linear for side, linear in zip(sides, maps, strict=True)]
+        if self.hidden is not None:
+            summands = [linear + self.hidden.of(text, sides[text]) for text, linear in enumerate(summands)]
+            summands[1][absent] = 0
+        answer = summands.pop()
+        bias = np.broadcast_to(self.context_bias, answer.shape)
+        whole = summands[0] + summands[1] + bias
+        wanted = answer + self.response_bias
+        lengths = np.linalg.norm(whole, axis=1) * np.linalg.norm(wanted, axis=1)
+        parts = np.stack([(side * wanted).sum(axis=1) for side in (*summands, bias)], axis=1)
+        found: Floats = parts / np.maximum(lengths, 1e-9)[:, None]
+        cosines: Floats = np.clip(found.sum(axis=1), -1, 1)
+        return cosines, found
+
+    def _standard(self, vectors: Floats) -> Floats:
+        standard: Floats = (vectors - self.mean) / self.scale
+        return standard
+
+    def to_bytes(self) -> bytes:
+        """Return the head as a safetensors file; equal heads give equal bytes."""
+        from safetensors.numpy import save
+
+        arrays = {name: getattr(self, name) for name in _SHAPES}
+        if self.hidden is not None:
+            arrays |= vars(self.hidden)
+        kinds = {name: np.float16 if name in _HALVES else np.float32 for name in arrays}
+        return bytes(save({name: np.ascontiguousarray(array, dtype=kinds[name]) for name, array in arrays.items()}))
+
+
+def load_head(path: Path) -> SelectionHead:
+    """Open a head.
+
+    Raises:
+        ModelError: there is none, or it is not whole.
+    """
+    try:
+        arrays = arrays_in(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ModelError(f"the selection head {str(path)!r} cannot be read ({error}); train or fetch it again") from error
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+    shapes = _SHAPES | _HIDDEN if "inner" in arrays else _SHAPES
+    if set(arrays) != set(shapes) or any(array.ndim != len(shapes[name]) for name, array in arrays.items()):
+        raise ModelError(f"{str(path)!r} is no selection head; give a folder that tacit train coherence wrote")
+    sizes = {"d": len(arrays["mean"]), "c": TURNS * len(arrays["mean"]), "w": len(arrays["response_bias"]), "t": TURNS + 1}
+    if "inner" in arrays:
+        sizes["h"] = arrays["inner"].shape[-1]
+    for name, array in arrays.items():
+        if array.shape != tuple(sizes[letter] for letter in shapes[name]) or not np.isfinite(array).all():
+            raise ModelError(f"the array {name} of the selection head {str(path)!r} is broken; train or fetch it again")
+    hidden = Hidden(*(arrays.pop(name) for name in _HIDDEN)) if "inner" in arrays else None
+    return SelectionHead(**arrays, hidden=hidden)
+
+
+FORMAT = "tacit coherence"
+VERSION = 1
+HEADER = "coherence.json"
+HEAD = "selection.safetensors"
+ASSOCIATIONS = "associations"
+SHIPPED = Path(__file__).parent / "model"
+PARTS = ("similarity", "association", "selection", "repetition")
+EXPECTATION = "expectation"  # a part of checkpoints that were weighed with a language model
+
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A logistic regression over some parts: the log-odds are ``bias`` and the sum of weight times value of each part."""
+
+    parts: tuple[str, ...]
+    bias: float
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """An opened folder; its arrays are read when first asked for.
+
+    Attributes:
+        folder: where it lies.
+        header: what ``coherence.json`` says.
+        digest: 12 hex digits for all of it.
+    """
+
+    folder: Path
+    header: Mapping[str, Any]
+    digest: str
+
+    @cached_property
+    def associations(self) -> AssociationGraph:
+        """The graph of associations."""
+        for name in self._association_files:
+            self._check(name)
+        return AssociationGraph(self.folder / ASSOCIATIONS, counted=self._counted)
+
+    @cached_property
+    def head(self) -> SelectionHead:
+        """The selection head."""
+        self._check(HEAD)
+        return load_head(self.folder / HEAD)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that it weighs."""
+        return parts_of(self.header)
+
+    @property
+    def associations_digest(self) -> str:
+        """12 hex digits for the graph of associations."""
+        sums = "".join(str(self.header["files"].get(name)) for name in self._association_files)
+        return hashlib.sha256(sums.encode()).hexdigest()[:DIGITS]
+
+    @property
+    def _counted(self) -> bool:
+        return f"{ASSOCIATIONS}/{COUNTS}" in self.header["files"]
+
+    @property
+    def _association_files(self) -> list[str]:
+        return [f"{ASSOCIATIONS}/{name}" for name in graph_files(self._counted)]
+
+    @property
+    def head_digest(self) -> str:
+        """12 hex digits for the head."""
+        return str(self.header["files"].get(HEAD))[:DIGITS]
+
+    def weights(self, parts: Sequence[str]) -> Weights:
+        """Return how ``parts`` are weighed when they are the ones that count.
+
+        Raises:
+            InputError: there is no such part, or none is named.
+        """
+        chosen = tuple(part for part in self.parts if part in parts)
+        unknown = [part for part in parts if part not in self.parts]
+        if EXPECTATION in unknown:
+            raise InputError(
+                f"the checkpoint {str(self.folder)!r} was made without a language model, so it does not weigh {EXPECTATION};"
+                f" make one with: tacit train coherence --language-model"
+            )
+        if unknown or not chosen:
+            what = f"has no part {unknown[0]!r}" if unknown else "needs a part"
+            raise InputError(f"coherence {what}; choose from {', '.join(self.parts)}")
+        found = self.header["weights"]["+".join(chosen)]
+        return Weights(chosen, found["bias"], tuple(found[part] for part in chosen))
+
+    def _check(self, name: str) -> None:
+        """Raise :class:`ModelError` when a file is not the one that the header speaks of."""
+        path = self.folder / name
+        try:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise ModelError(f"the coherence checkpoint {str(self.folder)!r} has no {name}; train or fetch it again") from error
+        if digest != self.header["files"].get(name):
+            raise ModelError(f"{name} of the coherence checkpoint {str(self.folder)!r} is damaged; train or fetch it again")
+
+
+def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkpoint:
+    """Open a checkpoint, by default the one that ships with tacit.
+
+    Raises:
+        ModelError: there is none, or its header is broken.
+    """
+    if isinstance(checkpoint, Checkpoint):
+        return checkpoint
+    folder = SHIPPED if checkpoint is None else Path(checkpoint).expanduser()
+    try:
+        recover(folder)
+        data = (folder / HEADER).read_bytes()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"there is no coherence checkpoint at {str(folder)!r}; make one with: tacit train coherence") from error
+    try:
+        header = json.loads(data)
+        _check_header(header)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = str(error) or type(error).__name__
+        raise ModelError(
+            f"{folder / HEADER} is no coherence checkpoint ({reason}); give one that tacit train coherence wrote"
+        ) from error
+    return Checkpoint(folder, header, hashlib.sha256(data).hexdigest()[:DIGITS])
+
+
+def _check_header(header: Any) -> None:
+    """Raise ValueError, KeyError or TypeError when a header is not whole."""
+    if header["format"] != FORMAT or header["version"] != VERSION:
+        raise ValueError(f"its format is {header['format']!r}, version {header['version']}, not {FORMAT!r}, version {VERSION}")
+    if not isinstance(header["files"], dict) or not isinstance(header["encoder"]["signature"], str):
+        raise ValueError("its files or its encoder are not told")
+    if "encoder.safetensors" in header["files"]:
+        raise ValueError("it was made with --tune, which is no longer supported")
+    if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
+        raise ValueError("its language model is not told")
+    parts = parts_of(header)
+    for number in range(1, 2 ** len(parts)):
+        chosen = [part for place, part in enumerate(parts) if number >> place & 1]
+        weights = header["weights"]["+".join(chosen)]
+        if not all(math.isfinite(weights[name]) for name in ("bias", *chosen)):
+            raise ValueError("a weight is no finite number")
+
+
+def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts that the checkpoint with this header weighs."""
+    return (*PARTS, EXPECTATION) if "language_model" in header else PARTS
+
+
+def open_encoder_of(
+    checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None, cache_size: int
+) -> TextEncoder:
+    """Open the encoder that a checkpoint was trained over.
+
+    Args:
+        encoder: where it is, when that is not where the checkpoint says.
+
+    Raises:
+        ModelError: it cannot be opened, or is another one.
+        MissingExtra: torch or transformers is not installed.
+    """
+    wanted = checkpoint.header["encoder"]
+    opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
+    if opened.signature != wanted["signature"]:
+        raise ModelError(
+            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
+            f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
+        )
+    return opened
+
+
+def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:
+    """Open the language model that a checkpoint was weighed with.
+
+    Args:
+        model: where it is, when that is not where the checkpoint says.
+
+    Raises:
+        ModelError: it cannot be opened, is another one, or the checkpoint does not say where it is.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+    """
+    wanted = checkpoint.header["language_model"]
+    place = wanted.get("id") if model is None else model
+    if place is None:
+        raise ModelError(
+            f"the checkpoint {str(checkpoint.folder)!r} was weighed with a language model in a file or folder,"
+            f" {wanted.get('name', wanted['digest'])}; name it with the option language_model"
+        )
+    opened = open_language_model(place, device=device)
+    if opened.files.digest != wanted["digest"]:
+        raise ModelError(
+            f"the checkpoint {str(checkpoint.folder)!r} was weighed with the language model {wanted['digest']}, and"
+            f" {opened.files.given!r} is {opened.files.digest}; give the language model that it was weighed with"
+        )
+    return opened

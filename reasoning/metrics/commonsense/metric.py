@@ -1,0 +1,185 @@
+"""The metric ``commonsense``: what a trained regressor says of a response, from triples, length and a language model's losses.
+
+The score is in the range of the ratings that the model learnt from, higher is better; the model that ships with tacit gives 0..1.
+Explained, it is the mean over the model's background sample and a Shapley value for each feature, which add up to the score, and
+the triples that were counted share what their count is worth. What lies outside the range that training saw counts as its edge,
+so an endless response is judged as the longest one seen. There is no score (NaN) for a response that is no English sentence, that
+has no words, or that has a feature that is no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....graph.errors import InputError, ModelError
+from ....graph.item import Item
+from ....graph.protocol import KnowledgeGraph
+from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
+from ...text.language import Analyser, count_words, is_english
+from .features import LOSSES, FeatureExtractor, open_features
+from .regressor import Matrix, Regressor, load_regressor, shapley_values, variant_features
+
+if TYPE_CHECKING:
+    from ...models.causal_lm import CausalModel
+
+VERSION = 2
+
+SHIPPED = Path(__file__).parent / "model"
+NO_WORD = "the response has no words"
+NO_TRIPLE = "no triple joins the response to the history"
+NO_NUMBER = "a feature of the response is no number"
+
+_HOPS = {"one_hop": 1, "two_hop": 2}
+_CALLED = {
+    "one_hop": "one-hop {count}",
+    "two_hop": "two-hop {count}",
+    "length": "words",
+    "response_loss": "loss of the response",
+    "dialogue_loss": "loss of history and response",
+}
+
+
+class Commonsense(BatchScoring):
+    """The metric, over one regressor and what works out its features; see :func:`make` for the usual way to make it."""
+
+    name = "commonsense"
+
+    def __init__(self, model: Regressor, features: FeatureExtractor, *, evidence: int = 10) -> None:
+        """Score with ``model``; an explanation names at most ``evidence`` triples for each of the two counts.
+
+        Raises:
+            InputError: the features are not the model's, or ``evidence`` is below 0.
+        """
+        if features.features != model.features:
+            raise InputError(f"the model reads {', '.join(model.features)}, and {', '.join(features.features)} are worked out")
+        if evidence < 0:
+            raise InputError(f"an explanation cannot name {evidence} triples; give 0 or more")
+        self.model = model
+        self.features = features
+        self.reads_english = features.triples is None or is_english(features.triples.linker.analyser)
+        self.evidence = evidence
+
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference; it reads a language model's files."""
+        parts = (*self.features.signature_parts, ("features", self.model.variant), ("model", self.model.digest))
+        return Signature(self.name, parts, VERSION)
+
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score many responses; ``explain`` adds the Shapley values and the triples."""
+        if not items:
+            return []
+        values = self.features.values(items)
+        scores = self.model.predict(values)
+        pieces: list[tuple[Piece, ...]] = [()] * len(items)
+        if explain:
+            known = np.flatnonzero(np.isfinite(scores))
+            shares, base = shapley_values(self.model.predict, values[known], self.model.background)
+            for place, row in zip(known.tolist(), shares, strict=True):
+                pieces[place] = self._pieces(items[place], values[place], row, base)
+        return [
+            no_score(NO_WORD, self.signature)
+            if not count_words(item.response)
+            else Score(score, Evidence(found, self._note(row, score)), self.signature)
+            for item, score, row, found in zip(items, scores.tolist(), values, pieces, strict=True)
+        ]
+
+    def _note(self, values: Matrix, score: float) -> str:
+        """Say where the value does not speak for itself."""
+        if np.isnan(score):
+            return NO_NUMBER
+        counts = [value for name, value in zip(self.model.features, values, strict=True) if name in _HOPS]
+        return NO_TRIPLE if counts and not any(counts) else ""
+
+    def _pieces(self, item: Item, values: Matrix, shares: Matrix, base: float) -> tuple[Piece, ...]:
+        """Return what a score is made of: the mean over the background, and each feature with what it rests on."""
+        known = Piece("base", base, base, name=f"mean of {len(self.model.background)} responses")
+        rows = zip(self.model.features, values.tolist(), shares.tolist(), strict=True)
+        return (
+            known,
+            *(Piece("feature", *row[1:], name=self._called(row[0]), rests_on=self._rests_on(item, *row)) for row in rows),
+        )
+
+    def _called(self, feature: str) -> str:
+        """Return what a feature is called in an explanation."""
+        return _CALLED[feature].format(count=self.features.triples.count if self.features.triples else "")
+
+    def _rests_on(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:
+        """Return the triples behind a count, which share what it is worth; those not named stand together in the last piece."""
+        triples = self.features.triples
+        if name not in _HOPS or triples is None or not value:
+            return ()
+        found = triples.evidence(item, 1 if name == "one_hop" else 2, limit=self.evidence) if self.evidence else []
+        named = [replace(piece, share=share / value) for piece in found]
+        left = value - len(named)
+        if left > 0:
+            named.append(Piece("triple", left, share * left / value, name=f"further {triples.count}"))
+        return tuple(named)
+
+
+def make(
+    graph: KnowledgeGraph,
+    *,
+    model: Regressor | str | Path | None = None,
+    variant: str | None = None,
+    language_model: CausalModel | str | Path | None = None,
+    count: str | None = None,
+    pipeline: Analyser | str | Path | None = None,
+    device: str | None = None,
+    evidence: int = 10,
+    cache_size: int = 20_000,
+) -> Commonsense:
+    """Return the metric over ``graph``.
+
+    The graph may be another than the model was trained on; the signature names both, the model's within its digest.
+
+    Args:
+        model: a regressor, its file, or the folder that ``tacit train commonsense`` wrote; the shipped one, which reads symbolic
+            features, by default.
+        variant: ``symbolic``, ``neural`` or ``all``, to make sure that the model is of this kind.
+        language_model: for models that read losses: a causal model that is open, its folder, or an id of the hub; by default the
+            id that the model was trained with.
+        count: ``pairs`` or ``triples``, to make sure that the model was trained on these.
+        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
+        device: where the language model runs, when it is not open yet.
+        evidence: triples named in an explanation for each of the two counts, at most.
+        cache_size: utterances, counts and losses kept in memory.
+
+    Raises:
+        InputError: an option makes no sense, or the model is of another variant or count than asked for.
+        ModelError: the model, the pipeline or the language model cannot be opened, or none is known.
+        MissingExtra: the model reads losses, and torch or transformers is not installed.
+    """
+    if variant is not None:
+        variant_features(variant)
+    if model is None and variant not in (None, load_regressor(SHIPPED).variant):
+        raise ModelError(
+            f"no model of the variant {variant} ships with tacit; make one with: tacit train commonsense --variant {variant}"
+        )
+    regressor = model if isinstance(model, Regressor) else load_regressor(SHIPPED if model is None else model)
+    if variant not in (None, regressor.variant):
+        raise InputError(f"the model reads the features of the variant {regressor.variant}, not {variant}; give another model")
+    trained = regressor.facts.get("count")
+    if count is not None and trained is not None and count != trained:
+        raise InputError(f"the model was trained on counts of {trained}, not {count}; leave count out, or train another model")
+    features = open_features(
+        regressor.features, graph, pipeline=pipeline, count=trained or count or "pairs",
+        language_model=_language_model(regressor, language_model), device=device, cache_size=cache_size,
+    )  # fmt: skip
+    return Commonsense(regressor, features, evidence=evidence)
+
+
+def _language_model(regressor: Regressor, given: CausalModel | str | Path | None) -> CausalModel | str | Path | None:
+    """Return the language model to read losses from: the one that is given, or the one that training used when it has an id."""
+    if given is not None or not set(regressor.features) & set(LOSSES):
+        return given
+    used: Any = regressor.facts.get("language_model")
+    used = used if isinstance(used, dict) else {}
+    if not used.get("id"):
+        name = f" (trained with {used['signature']})" if used.get("signature") else ""
+        raise ModelError(f"the model reads losses of a causal language model{name}; name it or its folder as language_model")
+    return str(used["id"])

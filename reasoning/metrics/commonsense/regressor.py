@@ -1,0 +1,259 @@
+"""The regressor of the metric ``commonsense``: from feature values to a rating, in plain numpy.
+
+A few small networks see the same standardised features, and their mean is the score. Training is elsewhere
+(:mod:`tacit.reasoning.training.commonsense`, scikit-learn); what it learnt is kept here as arrays, so that scoring needs neither
+scikit-learn nor a file that could run code. A network without a hidden layer is a weighted sum, which is what a documented
+default that nobody trained looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import factorial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import InputError, ModelError
+from ...models.modelfile import digest_of, pack, read_model, unpack
+
+Matrix = NDArray[np.float64]
+
+FEATURES = ("one_hop", "two_hop", "length", "response_loss", "dialogue_loss")
+TRANSFORMS: Mapping[str, str] = {
+    "one_hop": "log1p", "two_hop": "log1p", "length": "log1p", "response_loss": "identity", "dialogue_loss": "identity",
+}  # fmt: skip
+VARIANTS: Mapping[str, tuple[str, ...]] = {
+    "symbolic": FEATURES[:3],
+    "neural": FEATURES[3:],
+    "all": FEATURES,
+}
+
+
+def variant_features(variant: str) -> tuple[str, ...]:
+    """Return the features of a variant.
+
+    Raises:
+        InputError: there is no such variant.
+    """
+    if variant not in VARIANTS:
+        raise InputError(f"there is no variant {variant!r} of the metric commonsense; choose from {', '.join(VARIANTS)}")
+    return VARIANTS[variant]
+
+
+def variant_of(features: Sequence[str]) -> str:
+    """Return the variant with these features, their names joined when there is none."""
+    return next((name for name, known in VARIANTS.items() if known == tuple(features)), "+".join(features))
+
+
+def transform(values: Matrix, features: Sequence[str]) -> Matrix:
+    """Return feature values as the networks see them before standardisation: ``log1p`` of counts and lengths, losses as they are.
+
+    Args:
+        values: shape (n, k), one column for each of ``features``; counts and lengths >= 0.
+    """
+    counted = np.array([TRANSFORMS[name] == "log1p" for name in features], dtype=bool)
+    result = np.array(values, dtype=np.float64)
+    result[:, counted] = np.log1p(result[:, counted])
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Regressor:
+    """A trained model; ``m`` networks over ``k`` features.
+
+    Attributes:
+        features: their names, in the order of the columns.
+        low, high: the range that training saw of each transformed feature, shape (k,); what lies outside counts as its edge,
+            since nothing is known there.
+        mean, scale: of the transformed features, shape (k,); scale is never 0.
+        weights: of each layer of all networks, shapes (m, inputs, outputs), the last with one output.
+        biases: shapes (m, outputs).
+        activation: of the hidden layers: ``relu`` or ``tanh``.
+        background: feature values (untransformed) of items that stand for all others in explanations, shape (b, k).
+        lowest, highest: of the ratings learnt from; scores are kept within them.
+        facts: what else is known of it (data, scores, versions), plain values for JSON.
+        digest: of its file, empty before there is one.
+    """
+
+    features: tuple[str, ...]
+    low: Matrix
+    high: Matrix
+    mean: Matrix
+    scale: Matrix
+    weights: tuple[Matrix, ...]
+    biases: tuple[Matrix, ...]
+    activation: str
+    background: Matrix
+    lowest: float
+    highest: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def variant(self) -> str:
+        """Name of its set of features."""
+        return variant_of(self.features)
+
+    def predict(self, values: Matrix) -> Matrix:
+        """Return the score of each row, shape (n,), in ``lowest`` .. ``highest``; NaN where a feature is NaN.
+
+        Args:
+            values: untransformed feature values, shape (n, k), in the order of :attr:`features`.
+        """
+        return np.clip(self.predict_unbounded(values), self.lowest, self.highest)
+
+    def predict_unbounded(self, values: Matrix) -> Matrix:
+        """Return what the networks say in the mean, which may lie a little outside the ratings' range."""
+        seen = np.clip(transform(values, self.features), self.low, self.high)
+        layer = np.broadcast_to((seen - self.mean) / self.scale, (len(self.weights[0]), *values.shape))
+        for number, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True), 1):
+            layer = layer @ weights + biases[:, None, :]
+            if number < len(self.weights):
+                layer = np.maximum(layer, 0.0) if self.activation == "relu" else np.tanh(layer)
+        found: Matrix = layer[:, :, 0].mean(axis=0)
+        return found
+
+
+# The file of a trained regressor: its arrays and a background sample, described by JSON; checked when it is opened.
+
+FILE = "regressor.safetensors"
+FORMAT = "tacit commonsense regressor"
+VERSION = 1
+
+_LARGEST = 64 * 2**20
+_ACTIVATIONS = ("relu", "tanh")
+
+
+def to_bytes(model: Regressor) -> bytes:
+    """Return the file of a model; equal models give equal bytes."""
+    tensors = {name: getattr(model, name) for name in ("low", "high", "mean", "scale", "background")}
+    for number, (weights, biases) in enumerate(zip(model.weights, model.biases, strict=True)):
+        tensors |= {f"weights.{number}": weights, f"biases.{number}": biases}
+    description = {
+        "format": FORMAT, "version": VERSION, "features": list(model.features), "layers": len(model.weights),
+        "activation": model.activation, "ratings": [model.lowest, model.highest], "facts": dict(model.facts),
+    }  # fmt: skip
+    return pack({name: array.astype(np.float64) for name, array in tensors.items()}, description)
+
+
+def load_regressor(path: Path | str) -> Regressor:
+    """Open a model file, or the folder that ``tacit train commonsense`` wrote it in.
+
+    Raises:
+        ModelError: there is none, or it is no whole model of this kind.
+    """
+    return from_bytes(*read_model(Path(path), FILE, "commonsense regressor", "tacit train commonsense", _LARGEST))
+
+
+def from_bytes(data: bytes, name: str) -> Regressor:
+    """Return the model in a file's bytes; ``name`` is for errors.
+
+    Raises:
+        ModelError: it is no whole model of this kind.
+    """
+    try:
+        head, arrays = unpack(data, FORMAT, VERSION)
+        for array, values in arrays.items():
+            if values.dtype != np.float64:
+                raise ValueError(f"its array {array} is not all double numbers")
+        return _build(head, arrays, digest_of(data))
+    except ValueError as error:
+        raise ModelError(f"{name} is no commonsense regressor ({error}); give one that tacit train commonsense wrote") from error
+
+
+def _build(head: Mapping[str, Any], arrays: Mapping[str, Matrix], digest: str) -> Regressor:
+    """Put a model together, or say what does not fit."""
+    features, layers, facts = head.get("features"), head.get("layers"), head.get("facts")
+    if not isinstance(features, list) or not features or features != [name for name in FEATURES if name in features]:
+        raise ValueError(f"its features are {features}, not some of {', '.join(FEATURES)} in this order")
+    if not isinstance(layers, int) or not 1 <= layers <= len(arrays) or head.get("activation") not in _ACTIVATIONS:
+        raise ValueError("its head tells no layers, or no activation that is known")
+    lowest, highest = _range(head.get("ratings"))
+    if not isinstance(facts, dict):
+        raise ValueError("its head tells no facts")
+    width = len(features)
+    row = {name: _shaped(arrays, name, (width,)) for name in ("low", "high", "mean", "scale")}
+    if (row["scale"] <= 0).any() or (row["low"] > row["high"]).any():
+        raise ValueError("the scale or the range of a feature is invalid")
+    weights, biases = [], []
+    members = None
+    for number in range(layers):
+        outputs = 1 if number == layers - 1 else None
+        weights.append(_shaped(arrays, f"weights.{number}", (members, width, outputs)))
+        members, _, width = weights[-1].shape
+        biases.append(_shaped(arrays, f"biases.{number}", (members, width)))
+    background = _shaped(arrays, "background", (None, len(features)))
+    return Regressor(
+        tuple(features), row["low"], row["high"], row["mean"], row["scale"], tuple(weights), tuple(biases),
+        str(head["activation"]), background, lowest, highest, facts, digest,
+    )  # fmt: skip
+
+
+def _range(ratings: Any) -> tuple[float, float]:
+    """Return the lowest and the highest rating."""
+    numbers = isinstance(ratings, list) and len(ratings) == 2 and all(type(rating) in (int, float) for rating in ratings)
+    if not numbers or not np.isfinite(ratings).all() or ratings[0] > ratings[1]:
+        raise ValueError(f"its range of ratings is {ratings}")
+    return float(ratings[0]), float(ratings[1])
+
+
+def _shaped(arrays: Mapping[str, Matrix], name: str, shape: tuple[int | None, ...]) -> Matrix:
+    """Return an array, whose shape is ``shape`` where that is known and not empty anywhere."""
+    if name not in arrays:
+        raise ValueError(f"it has no array {name}")
+    array = arrays[name]
+    if array.ndim != len(shape) or not array.size or any(w not in (None, n) for w, n in zip(shape, array.shape, strict=True)):
+        raise ValueError(f"its array {name} has the shape {array.shape}")
+    return array
+
+
+# Exact Shapley values: how much of a model's output is due to each of its few features.
+#
+# The worth of a set of features is the model's mean output when these are the item's and the others come from a background row,
+# over all background rows (interventional; Lundberg & Lee, NeurIPS 2017, with the expectation taken as in Janzing et al.,
+# AISTATS 2020). With five features all 32 sets are evaluated, so nothing is sampled: the values add up to the output less its
+# mean over the background, two features that do the same get the same, and one that does nothing gets 0.
+
+_ROWS = 100_000
+
+
+def shapley_values(predict: Callable[[Matrix], Matrix], items: Matrix, background: Matrix) -> tuple[Matrix, float]:
+    """Return the Shapley value of each feature for each item, shape (n, k), and the mean output over the background.
+
+    Each row of the values and the mean together add up to the output for that item, up to rounding.
+
+    Args:
+        predict: gives shape (rows,) for shape (rows, k), each row by itself.
+        items: shape (n, k); k is small, since 2**k sets are evaluated.
+        background: shape (b, k), at least one row.
+    """
+    features = items.shape[1]
+    sets = (np.arange(2**features)[:, None] >> np.arange(features)) & 1 == 1
+    step = max(1, _ROWS // (len(sets) * len(background)))
+    worths = [_worths(predict, items[start : start + step], background, sets) for start in range(0, len(items), step)]
+    base = float(predict(background).mean())
+    values: Matrix = np.concatenate([np.empty((0, len(sets))), *worths]) @ _shares(sets)
+    return values, base
+
+
+def _worths(predict: Callable[[Matrix], Matrix], items: Matrix, background: Matrix, sets: NDArray[np.bool_]) -> Matrix:
+    """Return the worth of every set for every item, shape (n, sets)."""
+    rows = np.where(sets[None, :, None, :], items[:, None, None, :], background[None, None, :, :])
+    shape = rows.shape[:3]
+    worths: Matrix = predict(np.ascontiguousarray(rows.reshape(-1, items.shape[1]))).reshape(shape).mean(axis=2)
+    return worths
+
+
+def _shares(sets: NDArray[np.bool_]) -> Matrix:
+    """Return the matrix that takes the worths of all sets to the Shapley values, shape (sets, k)."""
+    features = sets.shape[1]
+    sizes = sets.sum(axis=1)
+    weight = [factorial(size) * factorial(features - size - 1) / factorial(features) for size in range(features)]
+    with_it = np.array([weight[size - 1] if size else 0.0 for size in sizes])
+    without_it = np.array([weight[size] if size < features else 0.0 for size in sizes])
+    shares: Matrix = np.where(sets, with_it[:, None], -without_it[:, None])
+    return shares

@@ -1,0 +1,137 @@
+"""A GRADE checkpoint on disk: a folder with the weights (safetensors), all else as JSON, a card, and a tuned encoder if any.
+
+The format holds numbers and text only, so opening a stranger's checkpoint runs nothing. A folder appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....graph.errors import ModelError
+from ...models.hub import extra_of, need
+from ...models.modelfile import check_folder, digest_of, new_folder, recover
+from .dialogue_graph import IdfTable
+
+if TYPE_CHECKING:
+    from .network import GradeConfig, GradeModel
+
+WEIGHTS = "model.safetensors"
+SETTINGS = "grade.json"
+CARD = "README.md"
+ENCODER = "encoder"
+FORMAT = "tacit grade"
+VERSION = 1
+KIND = "a GRADE checkpoint"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained GRADE.
+
+    Attributes:
+        model: ready to be asked, on the CPU. idf: the table that its keywords were chosen under.
+        encoder: signature of the sentence encoder; encoder_id: the hub's id that it was trained with, empty for a folder.
+        vectors: signature of the concept vectors that it was trained with.
+        facts: what training wrote down. digest: of the files, empty before they are written. folder: where they are.
+    """
+
+    model: GradeModel
+    idf: IdfTable
+    encoder: str
+    encoder_id: str
+    vectors: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+    folder: Path | None = None
+
+
+def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: Any = None) -> str:
+    """Write a checkpoint, in place of one that stands there, and return its digest; ``tokenizer`` goes with a tuned encoder.
+
+    Raises:
+        InputError: there is something else, or no folder to write in.
+    """
+    check_folder(folder, SETTINGS, KIND)
+    from safetensors.torch import save
+
+    tensors = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in checkpoint.model.state_dict().items()
+        if not name.startswith("reading.encoder.")
+    }
+    settings = {
+        "format": FORMAT, "version": VERSION, "config": checkpoint.model.config.to_dict(), "encoder": checkpoint.encoder,
+        "encoder_id": checkpoint.encoder_id, "vectors": checkpoint.vectors, "facts": dict(checkpoint.facts),
+        "idf": checkpoint.idf.to_dict(),
+    }  # fmt: skip
+    weights = save(tensors)
+    text = json.dumps(settings, sort_keys=True, ensure_ascii=False).encode()
+    with new_folder(folder) as fresh:
+        if checkpoint.model.config.utterance == "tuned":
+            encoder: Any = checkpoint.model.reading.encoder
+            encoder.save_pretrained(fresh / ENCODER)
+            tokenizer.save_pretrained(fresh / ENCODER)
+        digest = digest_of(weights, text)
+        for name, data in ((WEIGHTS, weights), (SETTINGS, text), (CARD, card.replace("{digest}", digest).encode())):
+            (fresh / name).write_bytes(data)
+    return digest
+
+
+def load_checkpoint(path: str | Path) -> Checkpoint:
+    """Open the folder that ``tacit train grade`` wrote.
+
+    Raises:
+        ModelError: there is none, or it is not whole.
+        MissingExtra: torch or transformers is not installed.
+    """
+    folder = Path(path).expanduser()
+    recover(folder)
+    try:
+        weights, text = (folder / WEIGHTS).read_bytes(), (folder / SETTINGS).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelError(f"there is no GRADE checkpoint at {folder}; make one with: tacit train grade") from error
+    except OSError as error:
+        raise ModelError(f"the GRADE checkpoint {folder} cannot be read: {error.strerror or error}") from error
+    try:
+        settings = json.loads(text)
+        if settings.get("format") != FORMAT or settings.get("version") != VERSION:
+            raise ValueError(f"{SETTINGS} is not of this format and version")
+        need("torch", extra_of(settings["encoder_id"] or None))
+        model = _model(settings, weights, folder)
+        return Checkpoint(
+            model, IdfTable.from_dict(settings["idf"]), str(settings["encoder"]), str(settings["encoder_id"]),
+            str(settings["vectors"]), settings["facts"], digest_of(weights, text), folder,
+        )  # fmt: skip
+    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
+        raise ModelError(f"the GRADE checkpoint {folder} is damaged ({reason}); train or fetch it again") from error
+
+
+def _model(settings: Mapping[str, Any], weights: bytes, folder: Path) -> GradeModel:
+    """The network with its weights, every one of which must be there and finite."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    from .network import GradeConfig, GradeModel
+
+    config: GradeConfig = GradeConfig.from_dict(settings["config"])
+    try:
+        tensors = load(weights)
+    except SafetensorError as error:
+        raise ValueError(f"{WEIGHTS} cannot be read") from error
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors.values()):
+        raise ValueError("a weight is no finite number")
+    encoder = None
+    if config.utterance == "tuned":
+        from ...models.hub import find_model, open_model
+
+        encoder, _ = open_model("AutoModel", find_model(folder / ENCODER), device="cpu", dtype="float32")
+        tensors |= {f"reading.encoder.{name}": tensor for name, tensor in encoder.state_dict().items()}
+    model = GradeModel(config, encoder)
+    model.load_state_dict(tensors)
+    return model.eval()

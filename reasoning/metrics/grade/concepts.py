@@ -1,0 +1,305 @@
+"""Vectors of concepts: a table such as Numberbatch where one is given, else the sentence encoder's embedding of their texts.
+
+Embeddings are kept as half-precision numbers beside the index, in the order of its nodes, one file for a graph and an encoder;
+only concepts that were needed stand in it. Processes may share the file: a row is marked as there after it was written, and
+whoever writes it writes the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import InputError
+from ....graph.names import text_of
+from ....graph.open import index_of
+from ....graph.protocol import ConceptIndex, KnowledgeGraph
+from ...cache import LruCache
+from ...models.encoder import TextEncoder
+
+Floats = NDArray[np.float32]
+
+
+class ConceptVectors(Protocol):
+    """What gives concepts vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def signature(self) -> str:
+        """Short text that changes whenever the vectors may."""
+
+    def of(self, concepts: Sequence[str]) -> Floats:
+        """Return the vectors of concepts, shape (concepts, dimension); zeros where there is none."""
+
+
+@runtime_checkable
+class NodeVectors(ConceptVectors, Protocol):
+    """Concept vectors that are at hand by an index's numbers too, which are had for less than URIs."""
+
+    def of_nodes(self, nodes: NDArray[np.int32]) -> Floats:
+        """Return the vectors of an index's nodes, >= 0, shape (nodes, dimension); those of :meth:`of` for their URIs."""
+
+
+class VectorTable(Protocol):
+    """Vectors in the order of an index's nodes, as :func:`tacit.loaders.open_vectors` opens them."""
+
+    @property
+    def matrix(self) -> NDArray[np.float16]:
+        """Shape (nodes, dimension)."""
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the file that they came from."""
+
+    @property
+    def uris_digest(self) -> str:
+        """Digest of the URIs that they were built for."""
+
+
+class TableVectors:
+    """Vectors of a table, for the graph whose index it was built for."""
+
+    def __init__(self, table: VectorTable, graph: KnowledgeGraph) -> None:
+        """Take ``table``, in which row i belongs to the index's node i.
+
+        Raises:
+            InputError: the graph has no index, or the table was built for another graph.
+        """
+        index = index_of(graph)
+        if index is None:
+            raise InputError("concept vectors need the graph's index; open the graph with engine='index'")
+        uris = index.uris()
+        digest = hashlib.sha256("".join(f"{uri}\n" for uri in uris).encode()).hexdigest()[:16]
+        if len(uris) != len(table.matrix) or digest != table.uris_digest:
+            raise InputError("the concept vectors were built for another graph; build them again for this one")
+        self._table = table
+        self._index = index
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._table.matrix.shape[1])
+
+    @property
+    def signature(self) -> str:
+        """Digest of the file that the vectors came from."""
+        return f"table:{self._table.sha256[:12]}"
+
+    def of(self, concepts: Sequence[str]) -> Floats:
+        """See :class:`ConceptVectors`."""
+        rows = np.asarray(self._index.ids(concepts), np.int64)
+        found = np.zeros((len(rows), self.dimension), np.float32)
+        found[rows >= 0] = self.of_nodes(rows[rows >= 0])
+        return found
+
+    def of_nodes(self, nodes: NDArray[Any]) -> Floats:
+        """See :class:`NodeVectors`."""
+        found: Floats = self._table.matrix[nodes].astype(np.float32)
+        return found
+
+
+class EncodedVectors:
+    """The sentence encoder's embeddings of concepts' texts, of unit length, in half precision."""
+
+    def __init__(self, encoder: TextEncoder, graph: KnowledgeGraph, folder: Path | None = None) -> None:
+        """Embed with ``encoder``; of an index, embeddings are kept in ``folder`` (default: the index's own)."""
+        self._encoder = encoder
+        self._index = index_of(graph)
+        self._kept: _Kept | None = None
+        self._memory: dict[str, NDArray[np.float16]] = {}
+        if self._index is not None:
+            place = Path(folder or self._index.directory)
+            signature = encoder.signature.replace(";", "-").replace("=", "-")
+            name = f"concepts-{graph.manifest().digest}-{signature}"  # a folder may serve several graphs
+            self._kept = _Kept.open(place / name, len(self._index.uris()), encoder.dimension)
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._encoder.dimension
+
+    @property
+    def signature(self) -> str:
+        """The encoder's."""
+        return f"encoder:{self._encoder.signature}"
+
+    def of(self, concepts: Sequence[str]) -> Floats:
+        """See :class:`ConceptVectors`; concepts that the graph does not know are embedded too, and not kept on disk."""
+        distinct = list(dict.fromkeys(concepts))
+        rows = np.full(len(distinct), -1, np.int64)
+        if self._index is not None:
+            rows = np.asarray(self._index.ids(distinct), np.int64)
+        found = np.zeros((len(distinct), self.dimension), np.float16)
+        there = np.zeros(len(distinct), bool) if self._kept is None else self._kept.read(rows, found)
+        for place in np.flatnonzero(~there):
+            vector = self._memory.get(distinct[place])
+            if vector is not None:
+                found[place], there[place] = vector, True
+        missing = np.flatnonzero(~there)
+        if len(missing):
+            fresh = self._embed([text_of(distinct[place]) for place in missing])
+            found[missing] = fresh
+            if self._kept is not None:
+                self._kept.write(rows[missing], fresh)
+            for place, vector in zip(missing, fresh, strict=True):
+                if self._kept is None or rows[place] < 0:
+                    self._memory[distinct[place]] = vector
+        where = {concept: place for place, concept in enumerate(distinct)}
+        return found[[where[concept] for concept in concepts]].astype(np.float32)
+
+    def of_nodes(self, nodes: NDArray[Any]) -> Floats:
+        """See :class:`NodeVectors`."""
+        found = np.zeros((len(nodes), self.dimension), np.float16)
+        missing = np.ones(len(nodes), bool) if self._kept is None else ~self._kept.read(nodes, found)
+        if missing.any():
+            assert self._index is not None, "nodes are numbers of an index"
+            found[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
+        return found.astype(np.float32)
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float16]:
+        """Embeddings that do not push utterances out of the encoder's memory."""
+        return self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
+
+
+class _Kept:
+    """Rows on disk with a byte each that says which are there."""
+
+    def __init__(self, matrix: Any, there: Any) -> None:
+        self._matrix = matrix
+        self._there = there
+
+    @classmethod
+    def open(cls, stem: Path, rows: int, dimension: int) -> _Kept | None:
+        """Map the files of ``stem``, made when they are absent; None where nothing can be written."""
+        if not rows:
+            return None
+        matrix, there = stem.with_name(f"{stem.name}.f16"), stem.with_name(f"{stem.name}.there")
+        try:
+            for path, size in ((matrix, rows * dimension * 2), (there, rows)):
+                with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b") as file:
+                    if path.stat().st_size != size:
+                        file.truncate(size)
+            return cls(
+                np.memmap(matrix, np.float16, "r+", shape=(rows, dimension)), np.memmap(there, np.uint8, "r+", shape=(rows,))
+            )
+        except OSError:
+            return None
+
+    def read(self, rows: NDArray[np.int64], into: NDArray[np.float16]) -> NDArray[np.bool_]:
+        """Copy the rows that are there; return which they are."""
+        there = np.zeros(len(rows), bool)
+        there[rows >= 0] = self._there[rows[rows >= 0]] == 1
+        into[there] = self._matrix[rows[there]]
+        return there
+
+    def write(self, rows: NDArray[np.int64], vectors: NDArray[np.float16]) -> None:
+        """Keep rows; those below 0 belong to no node."""
+        inside = rows >= 0
+        self._matrix[rows[inside]] = vectors[inside]
+        self._there[rows[inside]] = 1
+
+
+# What lies around a concept: its own vector and, for every hop k, the mean of the vectors of N_k neighbours (eq. 3 reads them).
+#
+# Neighbours at exactly k hops are chosen by the weight of the strongest chain. A concept's row is the same in every run, so
+# rows are computed once and cached.
+
+
+class Neighbourhood:
+    """Rows for concepts; safe to share between threads."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        vectors: ConceptVectors,
+        *,
+        limits: Sequence[int] = (10, 10),
+        cache_size: int = 20_000,
+    ) -> None:
+        """Look around in ``graph``; ``limits`` are N_1, N_2, … (none: a concept stands for itself alone).
+
+        Raises:
+            InputError: a limit is below 1.
+        """
+        if any(limit < 1 for limit in limits):
+            raise InputError(f"the numbers of neighbours must be >= 1 for every hop, not {tuple(limits)}")
+        self.graph = graph
+        self.vectors = vectors
+        self.limits = tuple(limits)
+        self._rows: LruCache[str, Floats] = LruCache(cache_size)
+        self._lock = threading.Lock()
+
+    def rows(self, concepts: Sequence[str]) -> Floats:
+        """Return own vector and neighbours' means, shape (concepts, 1 + hops, dimension); zeros where there is no neighbour."""
+        found = np.zeros((len(concepts), 1 + len(self.limits), self.vectors.dimension), np.float32)
+        with self._lock:
+            fresh = [concept for concept in dict.fromkeys(concepts) if self._rows.get(concept) is None]
+            known = self._work_out(fresh)
+            for place, concept in enumerate(concepts):
+                row = known.get(concept)
+                if row is None:
+                    row = self._rows.get(concept)
+                assert row is not None
+                found[place] = row
+            for concept, row in known.items():
+                self._rows.put(concept, row)
+        return found
+
+    def neighbours(self, concept: str, hop: int) -> list[str]:
+        """Return the neighbours at exactly ``hop`` (1, 2, …) whose vectors are averaged, best first."""
+        return [one.uri for one in self.graph.neighbours(concept, hop, self.limits[hop - 1])]
+
+    def _work_out(self, concepts: Sequence[str]) -> dict[str, Floats]:
+        """Rows of concepts that are not known yet, their vectors asked for together."""
+        index = index_of(self.graph) if concepts else None
+        if index is not None and isinstance(self.vectors, NodeVectors):
+            nodes = index.ids(concepts)
+            if (nodes >= 0).all():
+                return dict(zip(concepts, self._of_nodes(index, nodes, self.vectors), strict=True))
+        around = {concept: [self.neighbours(concept, hop + 1) for hop in range(len(self.limits))] for concept in concepts}
+        wanted = list(
+            dict.fromkeys(uri for concept, hops in around.items() for uri in (concept, *(one for hop in hops for one in hop)))
+        )
+        vectors = self.vectors.of(wanted) if wanted else np.zeros((0, self.vectors.dimension), np.float32)
+        place = {uri: number for number, uri in enumerate(wanted)}
+        rows = {}
+        for concept, hops in around.items():
+            row = np.zeros((1 + len(self.limits), self.vectors.dimension), np.float32)
+            row[0] = vectors[place[concept]]
+            for hop, uris in enumerate(hops):
+                if uris:
+                    row[1 + hop] = vectors[[place[uri] for uri in uris]].mean(axis=0)
+            rows[concept] = row
+        return rows
+
+    def _of_nodes(self, index: ConceptIndex, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
+        """Rows of an index's nodes, without a URI made for any neighbour."""
+        around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
+        wanted = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))
+        known = vectors.of_nodes(wanted)
+        rows = np.zeros((len(nodes), 1 + len(around), vectors.dimension), np.float32)
+        rows[:, 0] = known[np.searchsorted(wanted, nodes)]
+        for hop, near in enumerate(around, 1):
+            there = near >= 0
+            summed = np.zeros_like(rows[:, 0])
+            for column in range(near.shape[1]):
+                some = there[:, column]
+                summed[some] += known[np.searchsorted(wanted, near[some, column])]
+            rows[:, hop] = summed / np.maximum(there.sum(axis=1, dtype=np.float32), 1)[:, None]
+        return rows
+
+
+def unit(vectors: Floats) -> Floats:
+    """Return vectors at length one, zeros left alone."""
+    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return scaled

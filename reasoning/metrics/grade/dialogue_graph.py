@@ -1,0 +1,258 @@
+"""The dialogue graph: keywords of the context against keywords of the response, joined by how few hops lie between them.
+
+Huang et al. (EMNLP 2020, section 3.2): every keyword is a node of its own, a concept that both sides mention is two; edges run
+between the sides alone and weigh 1 / #hops. The released code writes 1 / (#hops + 1), and 1/20 where it finds no path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import InputError, ModelError
+from ....graph.protocol import MAX_HOPS, KnowledgeGraph
+from ...cache import LruCache
+from ...text.language import count_words
+from ...text.linking import Linker, Mention
+
+Floats = NDArray[np.float32]
+Hops = NDArray[np.int8]
+
+PROFILES = ("paper", "released")
+UNREACHABLE = 1 / 20  # of the released code
+
+
+def edge_weights(profile: str, max_hops: int = MAX_HOPS) -> Floats:
+    """Return the weight of an edge by ``hops + 1``, shape ``(max_hops + 2,)``: the first is for pairs that no path joins.
+
+    ``paper``: 1 / hops, and 0, that is no edge, without a path; a concept that both sides mention (0 hops) weighs 1.
+    ``released``: 1 / (hops + 1), and 1/20 without a path.
+
+    Raises:
+        InputError: there is no such profile.
+    """
+    hops = np.arange(max_hops + 1)
+    if profile == "paper":
+        return np.concatenate([[0.0], 1 / np.maximum(hops, 1)]).astype(np.float32)
+    if profile == "released":
+        return np.concatenate([[UNREACHABLE], 1 / (hops + 1)]).astype(np.float32)
+    raise InputError(f"GRADE has no profile {profile!r}; choose from {', '.join(PROFILES)}")
+
+
+class DialogueGraph(NamedTuple):
+    """One dialogue's keywords as concepts.
+
+    Attributes:
+        context, response: concept URIs, without repeats on one side.
+        hops: int8, shape ``(len(context), len(response))``; -1 where no path is short enough.
+    """
+
+    context: tuple[str, ...]
+    response: tuple[str, ...]
+    hops: Hops
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The nodes, those of the context first."""
+        return (*self.context, *self.response)
+
+
+def build(graph: KnowledgeGraph, context: Sequence[str], response: Sequence[str]) -> DialogueGraph:
+    """Return the dialogue graph of two sets of concepts, with distances up to 6."""
+    hops = graph.hop_distances(context, response) if context and response else np.zeros((len(context), len(response)), np.int8)
+    return DialogueGraph(tuple(context), tuple(response), hops)
+
+
+class GraphBatch(NamedTuple):
+    """Dialogue graphs of one batch, filled up to the largest, n nodes.
+
+    Attributes:
+        concepts: the distinct concepts in them, u of them.
+        nodes: int64, shape (batch, n): the place in ``concepts`` of each node; 0 where there is none.
+        mask: bool, shape (batch, n): where there is one.
+        adjacency: float32, shape (batch, n, n): A, symmetric, zero on the diagonal and beyond the mask.
+    """
+
+    concepts: tuple[str, ...]
+    nodes: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+    adjacency: Floats
+
+
+def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
+    """Put dialogue graphs side by side; ``weights`` as :func:`edge_weights` gives them."""
+    sizes = [len(one.context) + len(one.response) for one in graphs]
+    most = max(max(sizes, default=0), 1)
+    places: dict[str, int] = {}
+    nodes = np.zeros((len(graphs), most), np.int64)
+    adjacency = np.zeros((len(graphs), most, most), np.float32)
+    for row, one in enumerate(graphs):
+        for column, concept in enumerate(one.concepts):
+            nodes[row, column] = places.setdefault(concept, len(places))
+        split, end = len(one.context), sizes[row]
+        if one.hops.size:
+            between = weights[one.hops.astype(np.int64) + 1]
+            adjacency[row, :split, split:end] = between
+            adjacency[row, split:end, :split] = between.T
+    mask = np.arange(most) < np.array(sizes, np.int64).reshape(-1, 1)
+    return GraphBatch(tuple(places), nodes, mask, adjacency)
+
+
+def describe(profile: str) -> Mapping[str, float]:
+    """Return a profile's weights by what they are for, e.g. ``{"no path": 0.0, "0 hops": 1.0, …}``, for documents."""
+    values = edge_weights(profile)
+    return {"no path": float(values[0])} | {f"{hops} hops": float(value) for hops, value in enumerate(values[1:])}
+
+
+# The topics of an utterance: the words that weigh most by part of speech, count and rarity, and are concepts of the graph.
+#
+# Huang et al. (EMNLP 2020, section 3.2) follow Tang et al. (ACL 2019): a word scores part-of-speech weight x count / length x
+# idf. The released code counts idf on the corpus that it judges; here the table is counted once, on the training dialogues, and
+# stays with the checkpoint, so that a score does not hang on what else is scored.
+
+POS_WEIGHTS: Mapping[str, float] = {"VERB": 1.0, "NOUN": 2.0, "PROPN": 2.0, "ADJ": 0.5}
+THRESHOLD = 0.15
+MOST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A topic of a dialogue.
+
+    Attributes:
+        mention: where it stands first in its utterance, with its concept.
+        score: part-of-speech weight x count / length x idf, above the threshold.
+        turn: index of its turn in the history, from 0; None in the response.
+    """
+
+    mention: Mention
+    score: float
+    turn: int | None = None
+
+
+class IdfTable:
+    """In how many utterances each lemma stands: idf(w) = ln((utterances + 1) / (utterances with w + 1)).
+
+    A word that the table does not know weighs as much as one that stood in no utterance.
+    """
+
+    def __init__(self, utterances: int, counts: Mapping[str, int]) -> None:
+        """Keep what was counted; both as :meth:`count` finds them."""
+        self.utterances = utterances
+        self.counts = dict(sorted(counts.items()))
+
+    @classmethod
+    def count(cls, utterances: Iterable[Sequence[Mention]]) -> IdfTable:
+        """Count the lemmas that a :class:`Linker` found, once for each utterance."""
+        counts: Counter[str] = Counter()
+        total = 0
+        for mentions in utterances:
+            counts.update({mention.lemma for mention in mentions})
+            total += 1
+        return cls(total, counts)
+
+    def idf(self, lemma: str) -> float:
+        """Inverse document frequency, >= 0."""
+        return log((self.utterances + 1) / (self.counts.get(lemma, 0) + 1))
+
+    @cached_property
+    def digest(self) -> str:
+        """12 hex digits that stand for the counts."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"utterances": self.utterances, "counts": self.counts}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> IdfTable:
+        """Return the table that :meth:`to_dict` wrote.
+
+        Raises:
+            ModelError: it is none.
+        """
+        try:
+            utterances, counts = data["utterances"], data["counts"]
+            whole = isinstance(utterances, int) and all(
+                isinstance(lemma, str) and isinstance(number, int) and 0 <= number <= utterances
+                for lemma, number in counts.items()
+            )
+        except (TypeError, KeyError, AttributeError):
+            whole = False
+        if not whole:
+            raise ModelError("the idf table of the GRADE checkpoint is damaged; train or fetch the checkpoint again")
+        return cls(utterances, counts)
+
+
+class KeywordFinder:
+    """Finds keywords under one table; remembers the utterances that it saw last."""
+
+    def __init__(
+        self, linker: Linker, idf: IdfTable, *, threshold: float = THRESHOLD, most: int = MOST, cache_size: int = 50_000
+    ) -> None:
+        """Find words that ``linker`` finds as concepts; ``most`` is the number kept of one dialogue."""
+        self.linker = linker
+        self.idf = idf
+        self.threshold = threshold
+        self.most = most
+        self._known: LruCache[str, tuple[Keyword, ...]] = LruCache(cache_size)
+
+    def of_texts(self, texts: Sequence[str]) -> list[tuple[Keyword, ...]]:
+        """Return the keywords of each utterance, one for a concept, strongest first, then by place; at most ``most`` each."""
+        found = {text: self._known.get(text) for text in texts}
+        fresh = [text for text, keywords in found.items() if keywords is None]
+        for text, mentions in zip(fresh, self.linker.link_batch(fresh), strict=True):
+            found[text] = self.strongest(text, mentions)
+            self._known.put(text, found[text] or ())
+        return [found[text] or () for text in texts]
+
+    def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
+        """Return the keywords of a dialogue, at most ``most``, from those of its utterances.
+
+        Of a concept in several turns the strongest counts, of equals the last. When there are too many, neither side goes below
+        half of them for the sake of the other.
+
+        Args:
+            first: index of the first turn of ``history`` in the whole history.
+        """
+        best: dict[str, Keyword] = {}
+        for turn in range(len(history) - 1, -1, -1):
+            for keyword in history[turn]:
+                known = best.get(keyword.mention.concept)
+                if known is None or keyword.score > known.score:
+                    best[keyword.mention.concept] = Keyword(keyword.mention, keyword.score, first + turn)
+        context = sorted(best.values(), key=lambda one: (-one.score, one.mention.concept))
+        half = self.most - self.most // 2
+        for_response = max(half, self.most - len(context))
+        kept = tuple(response[:for_response])
+        return Keywords(tuple(context[: self.most - len(kept)]), kept)
+
+    def strongest(self, text: str, mentions: Sequence[Mention]) -> tuple[Keyword, ...]:
+        """The keywords among an utterance's mentions."""
+        length = count_words(text)
+        first: dict[str, Mention] = {}
+        weights: dict[str, float] = {}
+        for mention in mentions:
+            first.setdefault(mention.concept, mention)
+            weight = POS_WEIGHTS.get(mention.pos, 0.0) * self.idf.idf(mention.lemma)
+            weights[mention.concept] = weights.get(mention.concept, 0.0) + weight
+        scored = [Keyword(first[concept], weight / max(length, 1)) for concept, weight in weights.items()]
+        kept = [keyword for keyword in scored if keyword.score > self.threshold]
+        return tuple(sorted(kept, key=lambda one: (-one.score, one.mention.start))[: self.most])
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The keywords of a dialogue: those of its context and those of its response, strongest first."""
+
+    context: tuple[Keyword, ...]
+    response: tuple[Keyword, ...]

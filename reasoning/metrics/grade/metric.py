@@ -1,0 +1,365 @@
+"""The metric ``grade``: how coherent a response is with its history, in (0, 1), by a network that reads texts and their topics.
+
+The context is the history's last turns, as many as the checkpoint was trained with (two); older turns do not count. A dialogue
+without keywords is judged by its texts alone, an empty history is a context of nothing. Explained, a score names its keywords,
+what each of them changes, and the paths and the attention between them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ....graph.errors import InputError, ModelError
+from ....graph.item import Item
+from ....graph.protocol import KnowledgeGraph
+from ...base import BatchScoring, Evidence, Piece, Score, Signature
+from ...models.encoder import TextEncoder, open_encoder
+from ...text.language import Analyser, is_english, open_analyser
+from ...text.linking import Linker
+from .checkpoint import Checkpoint, load_checkpoint
+from .concepts import ConceptVectors, EncodedVectors, Neighbourhood, TableVectors, VectorTable
+from .dialogue_graph import DialogueGraph, Floats, Keyword, KeywordFinder, Keywords, build, edge_weights
+from .network import GradeModel, Graphs
+
+VERSION = 2
+Starts = Callable[[Sequence[str]], Floats]
+
+TOGETHER = 1024  # items whose texts are analysed and encoded together
+BATCH = 128  # items that the network reads at a time
+NO_GRAPH = "the model has no graph branch; the score rests on the texts alone"
+POS = ("ADJ", "NOUN", "PROPN", "VERB")
+NO_MODEL = (
+    "no GRADE checkpoint ships with tacit; make one with: tacit train grade DIALOGUES --graph GRAPH --output FOLDER, "
+    "and name its folder as model"
+)
+
+
+class Grade(BatchScoring):
+    """The metric, over one checkpoint; see :func:`make` for the usual way to make it. Safe to share between threads."""
+
+    name = "grade"
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        graph: KnowledgeGraph,
+        analyser: Analyser,
+        encoder: TextEncoder,
+        vectors: ConceptVectors,
+        *,
+        profile: str | None = None,
+        cache_size: int = 50_000,
+    ) -> None:
+        """Score with ``checkpoint`` over ``graph``; ``profile`` by default as it was trained.
+
+        Raises:
+            InputError: there is no such profile.
+            ModelError: the encoder or the concept vectors are not those that it was trained with.
+        """
+        config = checkpoint.model.config
+        self.profile = profile or config.profile
+        self.weights = edge_weights(self.profile)
+        _check_same("sentence encoder", checkpoint.encoder, encoder.signature)
+        if config.graph:
+            _check_same("concept vectors", checkpoint.vectors, vectors.signature)
+        self.reads_english = is_english(analyser)
+        self.checkpoint = checkpoint
+        self.config = config
+        self.graph = graph
+        self.encoder = encoder
+        linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=cache_size)
+        self.finder = KeywordFinder(linker, checkpoint.idf, threshold=config.threshold, most=config.most, cache_size=cache_size)
+        self.around = Neighbourhood(graph, vectors, limits=config.limits)
+        self._tokenizer = _own_tokenizer(checkpoint) if config.utterance == "tuned" else None
+        self._lock = threading.Lock()
+
+    def own_signature(self) -> Signature:
+        """Signature of every score it gives, without the reference."""
+        parts = (
+            ("graph", self.graph.manifest().digest), ("pipeline", self.finder.linker.analyser.signature),
+            ("checkpoint", self.checkpoint.digest), ("encoder", self.encoder.signature),
+            ("vectors", self.around.vectors.signature if self.config.graph else "none"), ("profile", self.profile),
+            ("k", ",".join(map(str, self.config.limits)) or "0"),
+        )  # fmt: skip
+        return Signature(self.name, parts, VERSION)
+
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score many responses; ``explain`` adds the changes, the paths and the attention."""
+        scores: list[Score] = []
+        for start in range(0, len(items), TOGETHER):
+            scores += self._together(items[start : start + TOGETHER], explain)
+        return scores
+
+    def graphs(self, items: Sequence[Item]) -> list[tuple[Keywords, DialogueGraph]]:
+        """Return the keywords and the dialogue graph of each item: what the graph branch reads, before tensors."""
+        from .network import context_of
+
+        contexts = [context_of(item.history, self.config.turns) for item in items]
+        texts = list(dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in (*turns, item.response)))
+        found = dict(zip(texts, self.finder.of_texts(texts), strict=True))
+        made = []
+        for item, turns in zip(items, contexts, strict=True):
+            first = len(item.history) - len(turns)
+            keywords = self.finder.of_dialogue([found[turn] for turn in turns], found[item.response], first)
+            sides = ([one.mention.concept for one in side] for side in (keywords.context, keywords.response))
+            made.append((keywords, build(self.graph, *sides)))
+        return made
+
+    def _together(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score items whose texts are read together; the network takes those of like size at a time, to pad little."""
+        import torch
+
+        known = self.graphs(items) if self.config.graph else []
+        texts_of = self._texts(items)
+        if self._tokenizer is None and known:
+            sizes = [len(graph.concepts) for _, graph in known]
+        else:
+            sizes = [len(item.response) + sum(map(len, item.history[-self.config.turns :])) for item in items]
+        order = sorted(range(len(items)), key=sizes.__getitem__)
+        scores: dict[int, Score] = {}
+        with torch.inference_mode(), self._lock:
+            starts = self._starts([graph for _, graph in known])
+            for start in range(0, len(order), BATCH):
+                places = order[start : start + BATCH]
+                some = [known[place] for place in places] if known else []
+                found = self._batch(texts_of(places), some, starts, explain)
+                scores.update(zip(places, found, strict=True))
+        return [scores[place] for place in range(len(items))]
+
+    def _batch(
+        self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], starts: Starts, explain: bool
+    ) -> list[Score]:
+        """Ask the network about the items of one batch; without a graph branch nothing is ``known``."""
+        from .network import graph_tensors
+
+        model, signature = self.checkpoint.model, self.signature
+        utterance = model.reading(*texts)
+        if not known:
+            return [Score(value, Evidence(note=NO_GRAPH), signature) for value in model.judge(utterance, None).tolist()]
+        graphs = graph_tensors([graph for _, graph in known], self.weights, starts)
+        values = model.judge(utterance, model.reason(graphs)[0]).tolist()
+        scores = []
+        for place, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
+            found: tuple[Piece, ...] = ()
+            if explain:
+                found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, place))
+            scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), signature))
+        return scores
+
+    def _starts(self, graphs: Sequence[DialogueGraph]) -> Starts:
+        """Return what gives the nodes of the graphs their beginning, each concept's worked out once for all of them."""
+        import torch
+
+        concepts = list(dict.fromkeys(concept for graph in graphs for concept in graph.concepts))
+        if not concepts:
+            return self.around.rows
+        place = {concept: number for number, concept in enumerate(concepts)}
+        begun: Floats = self.checkpoint.model.start(torch.from_numpy(self.around.rows(concepts))).numpy()
+        return lambda some: begun[[place[concept] for concept in some]]
+
+    def _texts(self, items: Sequence[Item]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
+        """Return what gives the utterance branch the texts of some of the items, by place.
+
+        Each distinct turn goes through a frozen encoder once, all of them together.
+        """
+        from .network import context_of, frozen_texts, tuned_texts
+
+        contexts = [context_of(item.history, self.config.turns) for item in items]
+        responses = [item.response for item in items]
+        tokenizer = self._tokenizer
+        if tokenizer is not None:
+            return lambda places: tuned_texts(
+                tokenizer, [contexts[place] for place in places], [responses[place] for place in places], self.encoder_length
+            )
+        texts = list(
+            dict.fromkeys(text for turns, response in zip(contexts, responses, strict=True) for text in (*turns, response))
+        )
+        row = {text: number for number, text in enumerate(texts)}
+        vectors = self.encoder.pooled(texts)
+        return lambda places: frozen_texts(
+            vectors,
+            [row[contexts[place][-1]] if contexts[place] else -1 for place in places],
+            [[row[turn] for turn in contexts[place][:-1]] for place in places],
+            [row[responses[place]] for place in places],
+        )
+
+    @property
+    def encoder_length(self) -> int:
+        """Tokens that a tuned encoder reads at most."""
+        own: Any = self.checkpoint.model.reading
+        return int(getattr(own.encoder.config, "max_position_embeddings", 512))
+
+
+def _check_same(what: str, trained: str, given: str) -> None:
+    """Raise :class:`ModelError` when what is given is not what was trained with, whatever its precision."""
+    if trained.split(";")[0] != given.split(";")[0]:
+        raise ModelError(f"the GRADE checkpoint was trained with other {what} ({trained}, not {given}); give the same again")
+
+
+def _own_tokenizer(checkpoint: Checkpoint) -> Any:
+    from ...models.hub import find_model, open_tokenizer
+    from .checkpoint import ENCODER
+
+    assert checkpoint.folder is not None
+    return open_tokenizer(find_model(checkpoint.folder / ENCODER))
+
+
+def make(
+    graph: KnowledgeGraph,
+    *,
+    model: Checkpoint | str | Path | None = None,
+    profile: str | None = None,
+    encoder: TextEncoder | str | Path | None = None,
+    vectors: VectorTable | None = None,
+    vector_cache: str | Path | None = None,
+    pipeline: Analyser | str | Path | None = None,
+    device: str | None = None,
+    cache_size: int = 50_000,
+) -> Grade:
+    """Return the metric over ``graph``.
+
+    Args:
+        model: a checkpoint, or the folder that ``tacit train grade`` wrote.
+        profile: ``paper`` (edges weigh 1/hops) or ``released`` (1/(hops + 1), 1/20 without a path); by default as trained.
+        encoder: the sentence encoder, its folder or an id of the hub; by default the one that the checkpoint names.
+        vectors: concept vectors, for a checkpoint trained with them, e.g. what ``tacit.loaders.open_vectors`` gives; their
+            file's folder on the command line.
+        vector_cache: folder for the encoder's vectors of concepts; by default beside the index.
+        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
+        device: where the sentence encoder runs, when it is not open yet.
+        cache_size: utterances kept in memory.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: no checkpoint is named, or it or the pipeline cannot be opened, or it was trained with another encoder.
+        MissingExtra: torch or transformers is not installed.
+    """
+    if model is None:
+        raise ModelError(NO_MODEL)
+    if profile is not None:
+        edge_weights(profile)
+    if isinstance(vectors, str):
+        raise InputError("vectors are given open; open them with tacit.loaders.open_vectors")
+    checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
+    opened = (
+        encoder if isinstance(encoder, TextEncoder) else open_encoder(encoder or checkpoint.encoder_id or None, device=device)
+    )
+    if vectors is None and checkpoint.vectors.startswith("table:"):
+        raise ModelError("the GRADE checkpoint was trained with a table of concept vectors; give the same table as vectors")
+    of_concepts: ConceptVectors = (
+        EncodedVectors(opened, graph, Path(vector_cache) if vector_cache else None)
+        if vectors is None
+        else TableVectors(vectors, graph)
+    )
+    return Grade(
+        replace(checkpoint, model=checkpoint.model.eval()), graph, open_analyser(pipeline), opened, of_concepts, profile=profile,
+        cache_size=cache_size,
+    )  # fmt: skip
+
+
+# Why GRADE gave a score: its keywords with what each changes, and its edges with their paths and the attention on them.
+#
+# The parts add up: what the texts say with no keyword at all, what the score loses when each keyword alone is left out, and the
+# rest, which is due to keywords acting together.
+
+Doubles = NDArray[np.float64]
+
+
+class Findings(NamedTuple):
+    """What the network says of one dialogue beyond its score.
+
+    Attributes:
+        without_any: the score without any keyword. without: the score without each node, the context's first.
+        attention: shape (n, n), the mean over layers and heads.
+    """
+
+    without_any: float
+    without: Doubles
+    attention: Doubles
+
+
+def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) -> Findings:
+    """Ask the network about the dialogue at ``place`` of a batch: without each keyword, and without all.
+
+    Args:
+        utterance: v_c of the whole batch.
+    """
+    n = int(graphs.mask[place].sum())
+    nodes, adjacency = graphs.nodes[place, :n], graphs.adjacency[place, :n, :n]
+    kept = torch.ones(n + 2, n, dtype=torch.bool)
+    kept[torch.arange(n), torch.arange(n)] = False
+    kept[n] = False  # none at all; the last row keeps every one
+    variants = Graphs(graphs.concepts, nodes.expand(n + 2, n), kept, adjacency * (kept[:, :, None] & kept[:, None, :]))
+    v_g, attention = model.reason(variants)
+    scores = model.judge(utterance[place].expand(n + 2, -1), v_g).numpy().astype(np.float64)
+    seen = torch.stack([layer[n + 1].mean(0) for layer in attention]).mean(0).numpy().astype(np.float64)
+    return Findings(float(scores[n]), scores[:n], seen)
+
+
+def pieces(
+    graph: KnowledgeGraph, keywords: Keywords, hops: NDArray[np.int8], value: float, findings: Findings
+) -> tuple[Piece, ...]:
+    """Return the evidence for a score: its parts, and under each keyword of the response its edges, most attended first."""
+    nodes = (*keywords.context, *keywords.response)
+    changes = value - findings.without
+    together = value - findings.without_any - float(changes.sum())
+    found = [Piece("base", findings.without_any, findings.without_any, name="the texts without any keyword")]
+    for place, (keyword, change) in enumerate(zip(nodes, changes.tolist(), strict=True)):
+        found.append(_keyword(graph, keywords, hops, place, keyword, change, findings.attention))
+    found.append(Piece("keyword", together, together, name="keywords together"))
+    return tuple(found)
+
+
+def _keyword(
+    graph: KnowledgeGraph,
+    keywords: Keywords,
+    hops: NDArray[np.int8],
+    place: int,
+    keyword: Keyword,
+    change: float,
+    attention: Doubles,
+) -> Piece:
+    """The piece for one keyword; its edges stand with the response's, so that none stands twice."""
+    split = len(keywords.context)
+    if keyword.turn is not None:
+        name = f'keyword "{keyword.mention.text}" (turn {keyword.turn + 1})'
+        return Piece("keyword", change, change, turn=keyword.turn, history=keyword.mention, name=name)
+    column = place - split
+    edges = [
+        _edge(graph, keyword, keywords.context[row], int(hops[row, column]), float(attention[place, row]))
+        for row in range(split)
+        if attention[place, row] > 0
+    ]
+    edges.sort(key=lambda piece: (-round(piece.value, 6), piece.turn or 0, piece.history.start if piece.history else 0))
+    name = f'keyword "{keyword.mention.text}" (response)'
+    return Piece("keyword", change, change, keyword.mention, name=name, rests_on=tuple(edges))
+
+
+def _edge(graph: KnowledgeGraph, keyword: Keyword, other: Keyword, hops: int, attention: float) -> Piece:
+    """One edge, from the response's keyword to the context's, with its strongest shortest path."""
+    path = None
+    if hops >= 0:
+        found = graph.paths(other.mention.concept, keyword.mention.concept, max_hops=max(hops, 1), limit=1)
+        path = next(iter(found), None)
+    known = hops if hops >= 0 else None
+    return Piece("edge", attention, 0.0, keyword.mention, other.turn, other.mention, known, path, name="attention")
+
+
+def note_of(keywords: Keywords, hops: NDArray[np.int8]) -> str:
+    """Say where the graph has nothing to say."""
+    if not keywords.context and not keywords.response:
+        return "neither side has a keyword that is a concept of the graph; the score rests on the texts alone"
+    if not keywords.response:
+        return "the response has no keyword that is a concept of the graph"
+    if not keywords.context:
+        return "the context has no keyword that is a concept of the graph"
+    return "" if (hops >= 0).any() else "no path of six hops or fewer joins the two sides"

@@ -1,0 +1,371 @@
+"""The symbolic metric ``grounding``: how much nearer the response's concepts are to the history's than chance brings.
+
+For every distinct concept ``w`` of the response, let ``d`` be the hops to the nearest of the history's ``n`` distinct concepts.
+It is worth
+
+    value(w) = (1 - F(w, d)) ** n
+
+where ``F(w, d)`` is the part of a background of everyday talk that is within ``d`` hops of ``w``:
+this is the probability that a random history of as many concepts is *not* as near. A concept that the history mentions too has
+``d = 0``; one that is farther than ``max_hops`` from all of them is worth 0. The score is the mean of these values, weighted by
+the inverse document frequency of ``w`` in talk:
+
+    score = sum(idf(w) * value(w)) / sum(idf(w))
+
+It lies in 0..1, and higher is better. There is none (NaN) when the response, or the history, mentions no concept, or when the
+graph knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and,
+where chance seldom brings it as near, the most telling shortest path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain, groupby
+from math import log, prod
+from pathlib import Path as FilePath
+from typing import NamedTuple
+
+import numpy as np
+
+from ...graph.answers import check_hops
+from ...graph.errors import ModelError
+from ...graph.item import Item
+from ...graph.model import Path
+from ...graph.protocol import KnowledgeGraph
+from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
+from ..cache import LruCache
+from ..text.language import Analyser, is_english, open_analyser
+from ..text.linking import Linker, Mention
+
+VERSION = 3
+FARTHEST = 3  # almost everything is within 3 hops of everyday concepts, so that what is farther is worth nothing
+TELLING = 0.75  # a path is evidence when at least this part of random histories is farther
+
+NO_RESPONSE = "the response mentions no concept of the graph"
+NO_HISTORY = "the history mentions no concept of the graph"
+NO_BACKGROUND = "the graph knows no word of everyday English talk, so that chance cannot be worked out"
+
+_PATHS = 100  # shortest paths between two concepts that the most telling one is chosen from
+
+
+class Found(NamedTuple):
+    """A concept of the history: the turn that mentions it last, and where."""
+
+    turn: int
+    mention: Mention
+
+
+class _Nearest(NamedTuple):
+    """The history's concepts that are nearest to one of the response, the latest mentioned first, and their distance in hops."""
+
+    concepts: tuple[str, ...] = ()
+    hops: int = -1
+
+
+class _Sides(NamedTuple):
+    """One item's concepts: those of the response, where each of the history stands, and the nearest of these to each."""
+
+    wanted: Sequence[Mention]
+    known: dict[str, Found]
+    nearest: Sequence[_Nearest]
+
+
+class Grounding(BatchScoring):
+    """The metric, over one graph and one analyser; see :func:`tacit.reasoning.load_metric` for the usual way to make it."""
+
+    name = "grounding"
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        analyser: Analyser,
+        *,
+        max_hops: int = FARTHEST,
+        linker: Linker | None = None,
+        talk: Talk | None = None,
+    ) -> None:
+        """Score against ``graph``.
+
+        Args:
+            max_hops: concepts farther than this (0..6) count as unreached.
+            linker: finds the concepts; one with the usual options by default.
+            talk: how often words come up; the table that ships with tacit by default.
+
+        Raises:
+            InputError: ``max_hops`` is not in 0..6.
+            ModelError: the table that ships is damaged.
+        """
+        self.graph = graph
+        self.max_hops = check_hops(max_hops, least=0)
+        self.linker = linker or Linker(graph, analyser)
+        self.reads_english = self.linker.language == "en" and is_english(self.linker.analyser)
+        self.background = Background(graph, talk or shipped_talk(), language=self.linker.language)
+        self.signature = Signature(
+            self.name,
+            (
+                ("graph", graph.manifest().digest),
+                ("pipeline", self.linker.analyser.signature),
+                ("talk", self.background.talk.digest),
+                ("hops", str(max_hops)),
+                *sorted(self.linker.options.items()),
+            ),
+            VERSION,
+        )
+
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score many responses; turns are linked together, chance is worked out together. ``explain`` adds the paths."""
+        turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
+        mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
+        sides = [self._sides([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
+        reach = self.background.reach(near for side in sides for near in _asked(side))
+        return [self._score(side, reach, explain) for side in sides]
+
+    def _sides(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _Sides:
+        """Return the concepts of both sides and what is nearest."""
+        wanted, known = first_mentions(response), latest_mentions(history)
+        return _Sides(wanted, known, self._nearest([mention.concept for mention in wanted], list(known)))
+
+    def _nearest(self, wanted: Sequence[str], known: Sequence[str]) -> list[_Nearest]:
+        """Return what is nearest to each wanted concept."""
+        there = set(known)
+        best = {concept: _Nearest((concept,), 0) for concept in wanted if concept in there}
+        asked = [concept for concept in wanted if concept not in there]
+        if known and asked and self.max_hops:
+            hops = self.graph.hop_distances(known, asked, self.max_hops)
+            for concept, column in zip(asked, hops.T.tolist(), strict=True):
+                least = min((hop for hop in column if hop >= 0), default=-1)
+                if least >= 0:
+                    best[concept] = _Nearest(tuple(one for one, hop in zip(known, column, strict=True) if hop == least), least)
+        return [best.get(concept, _Nearest()) for concept in wanted]
+
+    def _score(self, side: _Sides, reach: dict[Near, float], explain: bool) -> Score:
+        """Score one response."""
+        if not side.wanted:
+            return no_score(NO_RESPONSE, self.signature)
+        if not side.known or not self.background.drawn:
+            return no_score(NO_BACKGROUND if side.known else NO_HISTORY, self.signature)
+        weights = [self.background.talk.idf(mention.lemma) for mention in side.wanted]
+        total = sum(weights)
+        parts = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)
+        pieces = tuple(
+            self._piece(mention, nearest, side.known, reach, part, explain)
+            for mention, nearest, part in zip(side.wanted, side.nearest, parts, strict=True)
+        )
+        return Score(sum(piece.share for piece in pieces), Evidence(pieces), self.signature)
+
+    def _piece(
+        self, mention: Mention, nearest: _Nearest, known: dict[str, Found], reach: dict[Near, float], part: float, explain: bool
+    ) -> Piece:
+        """Return the evidence for one concept of the response, whose value is ``part`` of the score."""
+        if not nearest.concepts:
+            return Piece("concept", 0.0, 0.0, mention)
+        value = farther(reach[mention.concept, nearest.hops], len(known))
+        first, path = nearest.concepts[0], None
+        if explain and nearest.hops and value >= TELLING:
+            path = self._most_telling(nearest, mention.concept)
+            first = path.nodes[0]
+        found = known[first]
+        return Piece("concept", value, value * part, mention, found.turn, found.mention, nearest.hops, path)
+
+    def _most_telling(self, nearest: _Nearest, target: str) -> Path:
+        """Return the shortest path to ``target`` that chance brings least, of those from each of the nearest concepts.
+
+        A path's strength is the weight of its weakest assertion over the product, for all its nodes but ``target``, of one more
+        than the number of background concepts within one hop of the node: a path through *person* or *cat* is weak. Of equally
+        strong ones, that of the concept mentioned last counts, then the first in the graph's own order.
+        """
+        found: list[Path] = []
+        for concept in nearest.concepts:
+            found += self.graph.paths(concept, target, max_hops=nearest.hops, limit=_PATHS)
+        reach = self.background.reach((node, 1) for path in found for node in path.nodes[:-1])
+        draws = self.background.drawn.total()
+
+        def strength(path: Path) -> float:
+            spread = prod(1 + reach[node, 1] * draws for node in path.nodes[:-1])
+            return float(min(assertion.weight for assertion in path.assertions) / spread)
+
+        return max(found, key=strength)  # of equals the first
+
+
+def _asked(side: _Sides) -> Iterable[Near]:
+    """Yield what a score needs to know the reach of."""
+    for mention, nearest in zip(side.wanted, side.nearest, strict=True):
+        if nearest.concepts:
+            yield mention.concept, nearest.hops
+
+
+def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
+    """Return the first mention of each concept, in order."""
+    first: dict[str, Mention] = {}
+    for mention in mentions:
+        first.setdefault(mention.concept, mention)
+    return list(first.values())
+
+
+def latest_mentions(history: Sequence[Sequence[Mention]]) -> dict[str, Found]:
+    """Return where each concept of the history was mentioned last, the latest turn first, in a turn from left to right."""
+    latest: dict[str, Found] = {}
+    for turn in range(len(history) - 1, -1, -1):
+        for mention in history[turn]:
+            latest.setdefault(mention.concept, Found(turn, mention))
+    return latest
+
+
+def make(
+    graph: KnowledgeGraph,
+    *,
+    pipeline: Analyser | str | FilePath | None = None,
+    max_hops: int = FARTHEST,
+    language: str = "en",
+    content_only: bool = True,
+    cache_size: int = 20_000,
+) -> Grounding:
+    """Return the metric over ``graph``.
+
+    Args:
+        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
+        max_hops: concepts farther than this (0..6) count as unreached.
+        language: of the concepts.
+        content_only: link only runs of words with a content word.
+        cache_size: utterances kept in memory.
+
+    Raises:
+        InputError: an option makes no sense.
+        ModelError: the pipeline cannot be opened.
+    """
+    analyser = open_analyser(pipeline)
+    linker = Linker(graph, analyser, language=language, content_only=content_only, cache_size=cache_size)
+    return Grounding(graph, analyser, max_hops=max_hops, linker=linker)
+
+
+# How near chance alone would bring a concept: the background that ``grounding`` is corrected with.
+#
+# Two hops of a commonsense graph join almost anything, so that a distance says little until one knows how often concepts of
+# other conversations are as near. The background is a sample of the concepts that people talk about: the words of a table of
+# talk that the graph knows, drawn in proportion to how many turns they stand in. For a concept ``w`` and a distance ``d`` the
+# *reach* ``F(w, d)`` is the part of the background within ``d`` hops of ``w``. A history of ``n`` concepts drawn from the
+# background comes as near as ``d`` with the probability ``1 - (1 - F(w, d)) ** n``.
+#
+# The sample is systematic, not random: words in URI order, weighted by their counts, one taken at the middle of each of 512
+# equal parts. The same table and graph give the same sample on every engine. The table that ships was counted in Topical-Chat
+# (Gopalakrishnan et al., Interspeech 2019; CDLA-Sharing 1.0) by ``benchmarks/talk_counts.py``.
+
+SHIPPED = pathlib.Path(__file__).parent / "talk.json"
+DRAWS = 512
+
+_AT_ONCE = 1024
+
+Near = tuple[str, int]  # a concept's URI, and a number of hops
+
+
+class Talk:
+    """In how many turns of talk each word stands, by lemma."""
+
+    def __init__(self, turns: int, counts: Mapping[str, int]) -> None:
+        """Keep the number of turns, >= 1, and for each lemma in how many of them it stands."""
+        self.turns = turns
+        self.counts = dict(sorted(counts.items()))
+
+    def idf(self, lemma: str) -> float:
+        """Inverse document frequency ln((turns + 1) / (turns with it + 1)), >= 0; of several words that of the rarest.
+
+        A word that is not in the table counts as one that stands in no turn.
+        """
+        rarest = min((self.counts.get(word, 0) for word in lemma.split()), default=0)
+        return log((self.turns + 1) / (rarest + 1))
+
+    @cached_property
+    def digest(self) -> str:
+        """12 hex digits that stand for the counts."""
+        return hashlib.sha256(json.dumps([self.turns, self.counts]).encode()).hexdigest()[:12]
+
+    def draw(self, graph: KnowledgeGraph, language: str = "en", draws: int = DRAWS) -> Counter[str]:
+        """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty when the graph knows no word."""
+        words = [word for word, count in self.counts.items() if count > 0]
+        weights: Counter[str] = Counter()
+        for word, uri in zip(words, graph.resolve(words, language) if words else [], strict=True):
+            if uri is not None:
+                weights[uri] += self.counts[word]
+        if not weights:
+            return Counter()
+        uris = sorted(weights)
+        ends = np.cumsum([weights[uri] for uri in uris])
+        middles = (2 * np.arange(draws, dtype=np.int64) + 1) * int(ends[-1]) // (2 * draws)
+        return Counter(uris[place] for place in np.searchsorted(ends, middles, side="right").tolist())
+
+
+@lru_cache(maxsize=1)
+def shipped_talk() -> Talk:
+    """Return the table that ships with tacit.
+
+    Raises:
+        ModelError: its file is missing or damaged.
+    """
+    try:
+        table = json.loads(SHIPPED.read_bytes())
+        return Talk(int(table["turns"]), table["counts"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"the table of talk at {str(SHIPPED)!r} is missing or damaged; install tacit again") from error
+
+
+class Background:
+    """The reach of concepts over one graph; remembers what it worked out last. Safe to share between threads."""
+
+    def __init__(self, graph: KnowledgeGraph, talk: Talk, *, language: str = "en", cache_size: int = 200_000) -> None:
+        """Draw the background from ``talk``.
+
+        Args:
+            language: of the concepts.
+            cache_size: pairs of a concept and a number of hops whose reach is remembered.
+        """
+        self.graph = graph
+        self.talk = talk
+        self.language = language
+        self._reach: LruCache[Near, float] = LruCache(cache_size)
+
+    @cached_property
+    def drawn(self) -> Counter[str]:
+        """How often each concept was drawn; empty when the graph knows no word of the table."""
+        return self.talk.draw(self.graph, self.language)
+
+    def reach(self, asked: Iterable[Near]) -> dict[Near, float]:
+        """Return for each ``(concept, hops)`` the part of the background within that many hops of it, 0..1.
+
+        Those that are new are looked up together. A background without concepts is within reach of nothing.
+        """
+        known: dict[Near, float] = {}
+        fresh: list[Near] = []
+        for near in dict.fromkeys(asked):
+            found = self._reach.get(near)
+            if found is None:
+                fresh.append(near)
+            else:
+                known[near] = found
+        for hops, group in groupby(sorted(fresh, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
+            concepts = [concept for concept, _ in group]
+            for start in range(0, len(concepts), _AT_ONCE):
+                some = concepts[start : start + _AT_ONCE]
+                for concept, part in zip(some, self._parts(some, hops), strict=True):
+                    known[concept, hops] = part
+                    self._reach.put((concept, hops), part)
+        return known
+
+    def _parts(self, concepts: Sequence[str], hops: int) -> list[float]:
+        """The reach of each concept."""
+        drawn = self.drawn
+        if not drawn:
+            return [0.0] * len(concepts)
+        if hops == 0:
+            return [drawn[concept] / drawn.total() for concept in concepts]
+        near = self.graph.hop_distances(concepts, list(drawn), hops) >= 0
+        return [int(count) / drawn.total() for count in near @ np.array(list(drawn.values()))]
+
+
+def farther(reach: float, concepts: int) -> float:
+    """Return how probable it is that none of ``concepts`` drawn at random is within ``reach``, 0..1."""
+    return float((1.0 - reach) ** concepts)

@@ -1,0 +1,327 @@
+"""Where a model of transformers is: a folder, a GGUF file, or an id whose files are in the local cache or on the hub.
+
+A folder is taken as it is; the quantised weights of a GGUF file become numbers of the usual kind while it is opened. An id
+is looked for in the cache first; only when it is not there is the hub asked, once and for a few seconds, so that a machine
+without a network hears at once what to do. Program code that comes with a model is never run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ...graph.errors import InputError, MissingExtra, ModelError
+from .modelfile import recover
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_SETTINGS = (
+    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+    "vocab.json", "vocab.txt", "merges.txt", "*.model", "*.index.json",
+)  # fmt: skip
+SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "[0-9]_*/config.json")
+_WEIGHTS = ("*.safetensors", "*.bin")  # the second only where there is none of the first
+_SECONDS = 5.0
+_BLOCK = 1 << 20
+
+_quieting = threading.RLock()
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model on disk.
+
+    Attributes:
+        name: the id, or the folder's own name; folder: where its files are; given: what was asked for, for messages.
+        gguf: the file in the folder that holds all of it, where it is of that format.
+    """
+
+    name: str
+    folder: Path
+    given: str
+    gguf: str | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """12 hex digits that stand for the bytes of its weights, configuration and tokenizer, read when first asked for."""
+        hasher = hashlib.sha256()
+        for path in [self.folder / self.gguf] if self.gguf else _files(self.folder):
+            hasher.update(f"{'gguf' if self.gguf else path.name}\0{path.stat().st_size}\0".encode())
+            with path.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    hasher.update(block)
+        return hasher.hexdigest()[:12]
+
+    @property
+    def signature(self) -> str:
+        """Name and digest, e.g. ``microsoft/DialoGPT-large@1f0c22c1e9aa``."""
+        return f"{self.name}@{self.digest}"
+
+
+def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = False, seconds: float = _SECONDS) -> ModelFiles:
+    """Return the files of a model, fetching them when ``model`` is an id of the hub that is not in the local cache.
+
+    Args:
+        also: patterns of small files that are fetched along, e.g. :data:`SENTENCE_FILES`.
+        gguf: a file of this format will do.
+        seconds: how long the hub may take to answer at all.
+
+    Raises:
+        ModelError: the folder holds no model, or there is none of that id in reach.
+        MissingExtra: transformers is not installed.
+    """
+    folder = Path(model).expanduser()
+    recover(folder)
+    if folder.is_dir():
+        return _whole(ModelFiles(folder.resolve().name, folder, str(folder)))
+    if gguf and folder.suffix.lower() == ".gguf":
+        if not folder.is_file():
+            raise ModelError(f"there is no GGUF file {str(model)!r}; check its path")
+        return ModelFiles(folder.stem, folder.parent, str(folder), folder.name)
+    if isinstance(model, Path) or folder.exists() or not _ID.fullmatch(model):
+        raise ModelError(f"there is no model folder {str(model)!r}; give one that transformers saved, or an id of the hub")
+    hub = need("huggingface_hub", "neural")
+    try:
+        return _whole(ModelFiles(model, _snapshot(model, hub, also, local_files_only=True), model))
+    except (hub.errors.LocalEntryNotFoundError, ModelError):
+        return _whole(ModelFiles(model, _fetched(model, hub, also, seconds), model))
+
+
+def is_cached(model: str) -> bool:
+    """Return whether the model of this id lies in the local cache of the hub; nothing is fetched or opened."""
+    if not _ID.fullmatch(model):
+        return False
+    try:
+        import huggingface_hub
+    except ModuleNotFoundError:
+        return False
+    return isinstance(huggingface_hub.try_to_load_from_cache(model, "config.json"), str)
+
+
+def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) -> tuple[Any, Any]:
+    """Open a model and its tokenizer, ready to be asked: in evaluation mode, on ``device``, with weights of ``dtype``.
+
+    Args:
+        kind: the transformers class that opens it, e.g. ``AutoModelForCausalLM``.
+        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        dtype: one of ``float32``, ``bfloat16``, ``float16``.
+
+    Raises:
+        InputError: no such device or dtype.
+        ModelError: the files cannot be opened, or are those of another kind of model.
+        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+    """
+    torch, transformers = need("torch", "neural"), need("transformers", "neural")
+    if dtype not in DTYPES:
+        raise InputError(f"there is no dtype {dtype!r} for models; choose from {', '.join(DTYPES)}")
+    with quiet(), _place(files) as (where, how):
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, trust_remote_code=False, **how)
+            model, info = getattr(transformers, kind).from_pretrained(
+                where, local_files_only=True, trust_remote_code=False, output_loading_info=True, dtype=getattr(torch, dtype),
+                **how,
+            )  # fmt: skip
+        except Exception as error:  # OSError, ValueError, KeyError, safetensors' and torch's own, by what is wrong with the files
+            raise _unopened(files, error) from error
+    missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
+    if missing:
+        raise ModelError(f"the model {files.given!r} is no {kind}: it has no weights {missing[0]!r}; give a model of that kind")
+    quantizer = getattr(model, "hf_quantizer", None)
+    if files.gguf is not None and quantizer is not None and all(weight.is_floating_point() for weight in model.parameters()):
+        quantizer.remove_quantization_config(model)  # its weights were unpacked, and transformers would not save it
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return model.to(device).eval(), tokenizer
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
+
+
+def open_tokenizer(files: ModelFiles) -> Any:
+    """Open the tokenizer of a model folder alone.
+
+    Raises:
+        ModelError: its files cannot be opened.
+        MissingExtra: transformers is not installed.
+    """
+    transformers = need("transformers", "neural")
+    with quiet():
+        try:
+            return transformers.AutoTokenizer.from_pretrained(str(files.folder), local_files_only=True, trust_remote_code=False)
+        except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the files
+            raise _unopened(files, error) from error
+
+
+def open_config(files: ModelFiles, **changes: Any) -> Any:
+    """Read the configuration of a model folder, with ``changes`` in it.
+
+    Raises:
+        ModelError: it cannot be read.
+        MissingExtra: transformers is not installed.
+    """
+    transformers = need("transformers", "neural")
+    with quiet():
+        try:
+            return transformers.AutoConfig.from_pretrained(
+                str(files.folder), local_files_only=True, trust_remote_code=False, **changes
+            )
+        except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the file
+            raise _unopened(files, error) from error
+
+
+def is_seq2seq(files: ModelFiles) -> bool:
+    """Return whether a model has an encoder and a decoder apart, as its configuration says; none in a GGUF file has.
+
+    Raises:
+        ModelError: its configuration cannot be read.
+        MissingExtra: transformers is not installed.
+    """
+    if files.gguf is not None:
+        return False
+    return bool(open_config(files).is_encoder_decoder)
+
+
+def _unopened(files: ModelFiles, error: Exception) -> ModelError:
+    """What to raise when transformers cannot make a model of files."""
+    if "trust_remote_code" in str(error):
+        return ModelError(
+            f"the model {files.given!r} needs program code that comes with it, which tacit never runs; "
+            "give a model of a kind that transformers itself knows"
+        )
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another")
+
+
+@contextmanager
+def _place(files: ModelFiles) -> Iterator[tuple[str, dict[str, str]]]:
+    """Where transformers is to look, and for what: a GGUF file apart from its neighbours, whose tokenizers it would take."""
+    if files.gguf is None:
+        yield str(files.folder), {}
+        return
+    for module in ("gguf", "accelerate"):
+        need(module, "gguf")
+    with TemporaryDirectory() as alone, redirect_stderr(StringIO()):  # transformers draws a bar that it lets nobody switch off
+        (Path(alone) / "model.gguf").symlink_to((files.folder / files.gguf).resolve())
+        yield alone, {"gguf_file": "model.gguf"}
+
+
+def tokens_a_batch(wanted: int | None, model: Any) -> int:
+    """Return how many tokens a model runs together: as many as ``wanted``, else what keeps its kind of device busy.
+
+    On a processor few are best, which stay in its caches (measured by ``benchmarks/likelihood.py``).
+
+    Raises:
+        InputError: fewer than 1 are wanted.
+    """
+    if wanted is None:
+        return 1024 if model.device.type == "cpu" else 16384
+    if not isinstance(wanted, int) or wanted < 1:
+        raise InputError(f"a batch of {wanted} tokens makes no sense; give 1 or more")
+    return wanted
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers from writing bars and advice to the screen, and from reading stdin, while a model is opened.
+
+    Dialogues may be waiting on stdin, which must not become the answer to a question that a library asks. One thread at a time
+    is inside, since all of this is set for the whole process.
+    """
+    logging = need("transformers", "neural").utils.logging
+    with _quieting:
+        level, bars, stdin = logging.get_verbosity(), logging.is_progress_bar_enabled(), sys.stdin
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        sys.stdin = StringIO()
+        try:
+            yield
+        finally:
+            sys.stdin = stdin
+            logging.set_verbosity(level)
+            if bars:
+                logging.enable_progress_bar()
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files that decide what a model gives, by name."""
+    settings = {path for pattern in _SETTINGS for path in folder.glob(pattern)}
+    return sorted(path for path in settings.union(weight_files(folder)) if path.is_file())
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files that hold the weights of the model in ``folder``, by name."""
+    return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
+
+
+def _whole(files: ModelFiles) -> ModelFiles:
+    """Return ``files`` when a configuration and weights are among them."""
+    if not (files.folder / "config.json").is_file():
+        raise ModelError(f"the model folder {str(files.folder)!r} has no config.json; give a folder that transformers saved")
+    if not any(next(files.folder.glob(pattern), None) for pattern in _WEIGHTS):
+        raise ModelError(f"the model folder {str(files.folder)!r} has no weights; give a folder with a model.safetensors")
+    return files
+
+
+def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
+    """Fetch a model from the hub into the local cache and return its folder there."""
+    import httpx
+
+    home = hub.constants.ENDPOINT
+    way_out = "give the folder of a model that was downloaded before"
+    if hub.constants.HF_HUB_OFFLINE:
+        raise ModelError(f"the model {model!r} is not in the local cache, and HF_HUB_OFFLINE forbids fetching it; {way_out}")
+    try:
+        answer = httpx.head(f"{home}/{model}/resolve/main/config.json", timeout=seconds)
+    except httpx.HTTPError as error:
+        raise ModelError(f"the model {model!r} is not in the local cache, and {home} cannot be reached; {way_out}") from error
+    if answer.status_code >= 400:
+        raise ModelError(f"{home} gives no model {model!r} (status {answer.status_code}); check its name, or {way_out}")
+    try:
+        return _snapshot(model, hub, also)
+    except Exception as error:  # the hub's own errors, httpx's and OSError
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason}); {way_out}") from error
+
+
+def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:
+    """The folder in the local cache that holds what is needed of a model, fetched unless ``how`` forbids it."""
+    folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"], **how))
+    if not any(folder.glob(_WEIGHTS[0])):
+        hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"], **how)
+    if also:
+        hub.snapshot_download(model, allow_patterns=list(also), **how)
+    return folder
+
+
+# Packages that only some metrics need: imported when used, and when missing, named with the command that installs them.
+
+
+def need(module: str, extra: str) -> Any:
+    """Import and return ``module``, which the optional dependencies ``extra`` of tacit bring.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtra(module.partition(".")[0].replace("_", "-"), extra) from error
+
+
+def extra_of(model: str | Path | None) -> str:
+    """Return which optional dependencies open ``model``: an id or folder, a GGUF file, or None for the default encoder."""
+    if model is None:
+        return "minilm"
+    return "gguf" if Path(model).suffix.lower() == ".gguf" else "neural"

@@ -1,0 +1,310 @@
+"""Scoring a stream of items with several metrics, in input order and bounded memory.
+
+Items are taken in batches. One that cannot be scored, or on which a metric fails, gives a row that says why, and the others go
+on; a graph that went away or a model that cannot be used ends the run, since no score after it would be right.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any, Self
+
+from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
+from ..graph.item import Item, ItemError
+from ..graph.open import GraphLike, open_graph
+from ..graph.protocol import KnowledgeGraph
+from .base import Metric, Score
+from .explanation import Explanation
+from .registry import load_metric, metric_options
+
+BATCH_SIZE = 256  # of a metric that names none itself
+_MOST_ERRORS = 1_000  # that wait in one batch, so that memory stays bounded
+StreamItem = Item | ItemError | tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
+"""An item, a place where a file holds none, or ``(id, history, response[, references])``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScores:
+    """The scores of one item, by metric; or ``error``, one sentence on why it has none.
+
+    Attributes:
+        line: number of the record of the input that holds no item; None where there is an item.
+        item: what was scored, where it is at hand.
+        damage: the input ends early here.
+    """
+
+    id: Any
+    scores: dict[str, Score] = field(default_factory=dict)
+    error: str | None = None
+    line: int | None = field(default=None, kw_only=True)
+    item: Item | None = field(default=None, kw_only=True, compare=False, repr=False)
+    damage: bool = field(default=False, kw_only=True, compare=False)
+
+    @property
+    def fault(self) -> str | None:
+        """Where and why there is no score, None when there is one."""
+        if self.error is None:
+            return None
+        return f"item {self.id}: {self.error}" if self.line is None else f"line {self.line}: {self.error}"
+
+    @classmethod
+    def without_item(cls, error: ItemError) -> Self:
+        """Return the row of a place that holds no item."""
+        return cls(error.id, error=error.reason, line=error.line, damage=error.damage)
+
+    def to_dict(self, explain: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: ``id``, and by metric ``scores``, ``percentiles`` and ``signature``; or ``error``.
+
+        With ``explain`` also ``evidence``. A score is null where the metric cannot judge; ``notes`` then says why, by metric.
+        Where a record of a file holds no item, ``line`` is its number.
+        """
+        if self.error is not None:
+            return {"id": self.id, **({} if self.line is None else {"line": self.line}), "error": self.error}
+        row: dict[str, Any] = {
+            "id": self.id,
+            "scores": {name: None if isnan(score.value) else score.value for name, score in self.scores.items()},
+            "percentiles": {name: score.percentile for name, score in self.scores.items()},
+            "signature": {name: str(score.signature) for name, score in self.scores.items()},
+        }
+        notes = {name: score.evidence.note for name, score in self.scores.items() if isnan(score.value)}
+        if notes:
+            row["notes"] = notes
+        if explain:
+            row["evidence"] = {name: score.evidence.to_dict() for name, score in self.scores.items()}
+        return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Take back what :meth:`to_dict` gave; scores of a row without evidence have none but the note of a null."""
+        if "error" in row:
+            return cls(row.get("id"), error=row["error"], line=row.get("line"))
+        scores = {}
+        for name, value in row["scores"].items():
+            note = row.get("notes", {}).get(name, "")
+            told = {"evidence": row["evidence"][name] if "evidence" in row else {"pieces": [], "note": note}}
+            told["percentile"] = row.get("percentiles", {}).get(name)
+            scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **told})
+        return cls(row["id"], scores)
+
+
+def score_items(
+    items: Iterable[StreamItem], metrics: Sequence[Metric], *, batch_size: int | None = None, explain: bool = False
+) -> Iterator[ItemScores]:
+    """Yield a row for each item, or ``(id, history, response[, references])``, in order.
+
+    One batch is held in memory.
+
+    Args:
+        items: an :class:`ItemError` among them keeps its place, as a row with its ``error``.
+        metrics: with different names, at least one.
+        batch_size: items scored together, >= 1; it changes the speed and nothing else. By default the fewest that one of the
+            metrics asks for in ``together``, 256 where it asks for none.
+        explain: give the evidence that costs extra, such as paths.
+
+    Raises:
+        InputError: no metric, two of one name, or ``batch_size`` below 1.
+        GraphUnavailable: the graph went away; nothing is yielded for the batch at hand.
+    """
+    names = [metric.name for metric in metrics]
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")
+    if batch_size is None:
+        batch_size = min(getattr(metric, "together", BATCH_SIZE) for metric in metrics)
+    if batch_size < 1:
+        raise InputError(f"the batch size must be >= 1, not {batch_size}")
+    return _stream(items, metrics, batch_size, explain)
+
+
+def _stream(items: Iterable[StreamItem], metrics: Sequence[Metric], batch_size: int, explain: bool) -> Iterator[ItemScores]:
+    batch: list[Item | ItemScores] = []  # a row stands for what cannot be scored
+    full = 0
+    for given in items:
+        batch.append(checked(given))
+        full += isinstance(batch[-1], Item)
+        if full == batch_size or len(batch) - full == _MOST_ERRORS:
+            yield from _score(batch, metrics, explain)
+            batch, full = [], 0
+    if batch:
+        yield from _score(batch, metrics, explain)
+
+
+def checked(given: StreamItem) -> Item | ItemScores:
+    """Return the item, or the row that says why there is none."""
+    if isinstance(given, Item):
+        return given
+    if isinstance(given, ItemError):
+        return ItemScores.without_item(given)
+    identity, history, response = given[:3]
+    references = given[3] if len(given) > 3 else ()
+    try:
+        return Item(history, response, references, identity)
+    except InputError as error:
+        return ItemScores(identity, error=str(error))
+
+
+def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explain: bool) -> Iterator[ItemScores]:
+    """Yield the rows of one batch."""
+    items = {place: item for place, item in enumerate(batch) if isinstance(item, Item)}
+    errors: dict[int, str] = {}
+    columns: dict[str, dict[int, Score]] = {}
+    for metric in metrics:
+        columns[metric.name], failed = _column(metric, {at: item for at, item in items.items() if at not in errors}, explain)
+        errors.update(failed)
+    for place, item in enumerate(batch):
+        if isinstance(item, ItemScores):
+            yield item
+        elif place in errors:
+            yield ItemScores(item.id, error=errors[place], item=item)
+        else:
+            yield ItemScores(item.id, {name: column[place] for name, column in columns.items()}, item=item)
+
+
+def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[dict[int, Score], dict[int, str]]:
+    """One metric's scores by place, and why it has none for some: where a batch fails, its items are tried one by one."""
+    try:
+        return dict(zip(items, metric.score_batch(list(items.values()), explain=explain), strict=True)), {}
+    except (GraphError, ModelError, MissingExtra):
+        raise
+    except Exception as error:
+        if len(items) == 1:
+            reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            plugin = getattr(metric, "plugin", "")
+            name = f"{metric.name} of {plugin}" if plugin else metric.name
+            return {}, dict.fromkeys(items, f"the metric {name} fails on it ({reason}); score it without that metric")
+    scores: dict[int, Score] = {}
+    errors: dict[int, str] = {}
+    for place, item in items.items():
+        found, failed = _column(metric, {place: item}, explain)
+        scores.update(found)
+        errors.update(failed)
+    return scores, errors
+
+
+# The one call: metrics over one graph that share what they find in a text, for one response or a stream of millions.
+
+
+class Reasoner:
+    """Metrics that are opened once and score together.
+
+    They share what is costly: the pipeline's reading of a text, the graph and its index, and the embeddings of one encoder, so a
+    text that several of them need is analysed once and encoded once. A score is the same as the metric alone would give.
+
+    A context manager: leaving it closes a graph that was opened here from its path or URL.
+
+    Attributes:
+        graph: the graph that they reason over, None when none of them needs one. A graph that was handed over open stays the
+            caller's to close.
+        metrics: the open metrics, in the order in which they were named.
+    """
+
+    def __init__(
+        self,
+        graph: GraphLike | None = None,
+        metrics: Sequence[str | Metric] = ("grounding",),
+        *,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        pipeline: Any = None,
+    ) -> None:
+        """Open the metrics.
+
+        Args:
+            graph: where they look: an open graph, or the path or URL of one, which is opened here
+                (:func:`tacit.graph.open_graph`) and closed by :meth:`close`.
+            metrics: names out of :data:`tacit.reasoning.METRICS`, or metrics that are open already; each name once.
+            options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``; see :func:`tacit.reasoning.metric_options`.
+            pipeline: the spaCy pipeline's name or folder for all metrics that read texts with one; tacit's own by default.
+
+        Raises:
+            InputError: no metric, an unknown one, one named twice, one that needs a graph without one, or an unknown option.
+            ModelError: a pipeline or model cannot be opened.
+            MissingExtra: packages that the metrics need are not installed; one error names the extras of all of them.
+            GraphError: there is no graph at the path or URL, or it cannot be opened.
+        """
+        if isinstance(metrics, str):
+            raise InputError(f"the metrics are one text; give a list of names, e.g. [{metrics!r}]")
+        names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
+        if not names or len(set(names)) < len(names):
+            raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")
+        given = {name: dict(chosen) for name, chosen in (options or {}).items()}
+        stray = [name for name in given if name not in metrics]
+        if stray:
+            raise InputError(
+                f"there are options for {stray[0]!r}, which is not among the metrics to open; name it or leave them out"
+            )
+        self._opened: KnowledgeGraph | None = None
+        if isinstance(graph, (str, os.PathLike)):
+            graph = self._opened = open_graph(graph)
+        self.graph: KnowledgeGraph | None = graph
+        opened: list[Metric] = []
+        lacking: list[MissingExtra] = []
+        try:
+            for metric in metrics:
+                try:
+                    opened.append(self._open(metric, given.get(metric, {}), pipeline) if isinstance(metric, str) else metric)
+                except MissingExtra as error:
+                    lacking.append(error)
+            if lacking:
+                raise MissingExtra.together(lacking)
+        except BaseException:
+            self.close()
+            raise
+        self.metrics: tuple[Metric, ...] = tuple(opened)
+
+    def _open(self, name: str, options: dict[str, Any], pipeline: Any) -> Metric:
+        if pipeline is not None and "pipeline" in metric_options(name):
+            options.setdefault("pipeline", pipeline)
+        return load_metric(name, self.graph, **options)
+
+    def close(self) -> None:
+        """Close the graph if it was opened here; closing twice is harmless."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """The signature of every score, by metric."""
+        return {metric.name: str(metric.signature) for metric in self.metrics}
+
+    def score(
+        self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False
+    ) -> dict[str, Score]:
+        """Return the scores of one response, by metric; ``explain`` adds evidence that costs extra.
+
+        Raises:
+            InputError: the history or the references are no sequence of texts, or the response is no text.
+            GraphUnavailable: the graph went away.
+        """
+        return {metric.name: metric.score(history, response, references, explain=explain) for metric in self.metrics}
+
+    def stream(
+        self, items: Iterable[StreamItem], *, batch_size: int | None = None, explain: bool = False
+    ) -> Iterator[ItemScores]:
+        """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in order.
+
+        One batch is held in memory, however long the stream. An item that cannot be scored gives a row with ``error``. See
+        :func:`tacit.reasoning.score_items`.
+
+        Raises:
+            InputError: ``batch_size`` is below 1.
+            GraphUnavailable: the graph went away; nothing is yielded for the batch at hand.
+        """
+        return score_items(items, self.metrics, batch_size=batch_size, explain=explain)
+
+    def explain(self, history: Sequence[str], response: str, references: Sequence[str] = ()) -> dict[str, Explanation]:
+        """Return for each metric what its score of one response rests on, as text, plain values and a picture.
+
+        Raises:
+            InputError: the history or the references are no sequence of texts, or the response is no text.
+            GraphUnavailable: the graph went away.
+        """
+        scores = self.score(history, response, references, explain=True)
+        return {name: Explanation(tuple(history), response, score) for name, score in scores.items()}

@@ -1,0 +1,330 @@
+"""From raw text to words with lemmas and parts of speech: the only room that knows spaCy.
+
+Everything else in this package asks an :class:`Analyser`, so another tagger can stand in its place. The pipeline that ships with
+tacit was trained by ``tacit train pipeline``; any installed spaCy pipeline, or a folder with one, can be named instead. Only the
+components that lemmas and parts of speech need are run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from ...graph.errors import ModelError
+from ..cache import LruCache
+from ..models.modelfile import recover
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.pipeline import Lemmatizer
+
+SHIPPED = Path(__file__).parents[1] / "pipeline"
+
+_NEVER_NEEDED = ("parser", "senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel")
+_NOT_HASHED = ("README", "LICENSE", "scores.json", ".")
+_BATCH = 256
+_BATCH_CHARACTERS = 1_000_000
+_KEPT_TEXTS = 5_000
+_LONGEST_KEPT = 1_000
+_KEPT_WORDS = 50_000
+_FORGET_AFTER = 200_000
+_ATTRIBUTES = ("ORTH", "LEMMA", "POS", "MORPH", "IDX", "LENGTH")
+_TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
+
+
+_Prepared = tuple[str, list[int] | None]
+_Key = tuple[int, int, int, int]
+
+
+class Token(NamedTuple):
+    """One word or sign of a text.
+
+    Attributes:
+        text: as written; start, end: character offsets in the text that was given.
+        lemma: dictionary form as the pipeline gives it.
+        pos: universal part of speech (``NOUN``, ``VERB``, …).
+        stop: it, or its lemma, is a stop word of the pipeline's language.
+    """
+
+    text: str
+    start: int
+    end: int
+    lemma: str
+    pos: str
+    stop: bool
+
+
+class Analyser(Protocol):
+    """What finds words, lemmas and parts of speech; ``signature`` names it in the signature of every score made with it."""
+
+    @property
+    def signature(self) -> str:
+        """Short text that changes whenever the analysis may."""
+
+    def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
+        """Return the tokens of each text, without white space, in order."""
+
+
+def prepare(text: str) -> _Prepared:
+    """Return ``text`` as a tokeniser can take it: clitics joined, and runs of signs without white space cut every 100 signs.
+
+    ``I ’ ll`` and ``don ' t`` become ``I’ll`` and ``don't``, as corpora with words apart write them; a run without end ("((((…")
+    would take a tokeniser time that grows with its square.
+
+    Returns:
+        The new text, and the offset in ``text`` of each of its characters and of its end (None when nothing changed).
+    """
+    parts: list[str] = []
+    offsets: list[int] = []
+    done = 0
+    for match in _TO_PREPARE.finditer(text):
+        sign = match["sign"]
+        until = match.start() if sign else match.end()
+        parts += (text[done:until], sign or " ")
+        offsets += (*range(done, until), match.start("sign") if sign else until)
+        done = match.end()
+    if not parts:
+        return text, None
+    return "".join((*parts, text[done:])), [*offsets, *range(done, len(text) + 1)]
+
+
+class SpacyAnalyser:
+    """An :class:`Analyser` over a spaCy pipeline; safe to share between threads, which then take turns.
+
+    It remembers the last few thousand texts, so metrics that read the same turns with it pay for one reading.
+    """
+
+    def __init__(self, nlp: Language, digest: str) -> None:
+        """Wrap ``nlp``, whose files have the given ``digest``; its needless components are disabled from now on.
+
+        Raises:
+            ModelError: the pipeline gives no lemmas or no parts of speech.
+        """
+        self.nlp = nlp
+        self.digest = digest
+        needless = [name for name in nlp.pipe_names if name in _NEVER_NEEDED]
+        if "morphologizer" in nlp.pipe_names and "attribute_ruler" not in nlp.pipe_names:
+            needless += [name for name in ("tagger",) if name in nlp.pipe_names]
+        for name in needless:
+            nlp.disable_pipe(name)
+        multiply_fast(nlp)
+        keep_freed_memory()
+        lemmatizer = lemmatizer_of_words(nlp)
+        self._left_out = [lemmatizer.name] if lemmatizer else []
+        self._kinds = _Kinds(nlp, lemmatizer)
+        self._lock = threading.Lock()
+        self._kept: LruCache[str, list[Token]] = LruCache(_KEPT_TEXTS)
+        self._zone = ExitStack()
+        self._forgetful = False
+        self._words_in_zone = 0
+        trial = self.analyse(["The dogs were eating their bones."])[0]
+        name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+        for attribute, component in (("lemma", "lemmatizer"), ("pos", "morphologizer or tagger")):
+            if not any(getattr(token, attribute) for token in trial):
+                raise ModelError(f"the spaCy pipeline {name} gives no {attribute}; choose one that has a {component}")
+
+    @property
+    def language(self) -> str:
+        """Two-letter code of the language that the pipeline reads."""
+        return str(self.nlp.lang)
+
+    @property
+    def signature(self) -> str:
+        """Digest of the pipeline's files with spaCy's version, whose stop words and rules take part."""
+        from spacy.about import __version__
+
+        return f"{self.digest}@spacy-{'.'.join(__version__.split('.')[:2])}"
+
+    def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
+        """Return the tokens of each text, without white space, in order."""
+        known = {text: self._kept.get(text) for text in texts}
+        fresh = [text for text, tokens in known.items() if tokens is None]
+        for text, tokens in zip(fresh, self._read(fresh), strict=True):
+            known[text] = tokens
+            if len(text) <= _LONGEST_KEPT:
+                self._kept.put(text, tokens)
+        return [list(known[text] or ()) for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> Iterator[list[Token]]:
+        """Run the pipeline over ``texts``."""
+        found: list[list[Token]] = []
+        with self._lock:
+            for batch in _batches([prepare(text) for text in texts]):
+                self._forget()
+                docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH, disable=self._left_out)
+                found += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
+        return iter(found)
+
+    def _forget(self) -> None:
+        """Let spaCy forget words once they are many, since its vocabulary would grow with every new one.
+
+        The first ones stay: it splits only words that it keeps for good without thinking twice, and common words come first.
+        """
+        if not self._forgetful and len(self.nlp.vocab) < _KEPT_WORDS:
+            return
+        if not self._forgetful or self._words_in_zone >= _FORGET_AFTER:
+            self._forgetful = True
+            self._kinds.clear()
+            self._zone.close()
+            self._zone.enter_context(self.nlp.memory_zone())
+            self._words_in_zone = 0
+
+    def _tokens(self, doc: Any, offsets: list[int] | None) -> list[Token]:
+        """Copy what is needed of a spaCy document."""
+        self._words_in_zone += len(doc)
+        kinds = self._kinds
+        tokens = []
+        for place, (word, lemma_so_far, part, features, start, length) in enumerate(doc.to_array(_ATTRIBUTES).tolist()):
+            key = word, lemma_so_far, part, features
+            kind = kinds[key] if key in kinds else kinds.learn(key, doc[place])
+            if kind is None:
+                continue
+            end = start + length
+            if offsets is not None:
+                start, end = offsets[start], offsets[end - 1] + 1
+            text, lemma, pos, stop = kind
+            tokens.append(Token(text, start, end, lemma, pos, stop))
+        return tokens
+
+
+class _Kinds(dict[_Key, tuple[str, str, str, bool] | None]):
+    """By spaCy's numbers for a word, its lemma so far, its part of speech and features: the texts, and whether it is a stop word.
+
+    None for white space. Words repeat so often that asking spaCy for each of them would take longer than tagging some.
+    """
+
+    def __init__(self, nlp: Language, lemmatizer: Lemmatizer | None) -> None:
+        """Look words up in the vocabulary of ``nlp``; a ``lemmatizer`` is asked for the lemmas that the pipeline leaves open."""
+        self._vocab = nlp.vocab
+        self._stop_words = frozenset(nlp.Defaults.stop_words)
+        self._lemmatizer = lemmatizer
+
+    def learn(self, key: _Key, token: Any) -> tuple[str, str, str, bool] | None:
+        """Return what is known of a word that was not met before, and keep it; ``token`` is one of these words."""
+        text, lemma, pos = (self._vocab.strings[number] for number in key[:3])
+        if self._lemmatizer is not None and (self._lemmatizer.overwrite or not lemma):
+            lemma = self._lemmatizer.lemmatize(token)[0]
+        stop = text.lower() in self._stop_words or lemma.lower() in self._stop_words
+        kind = self[key] = None if self._vocab[text].is_space else (text, lemma, pos, stop)
+        return kind
+
+
+def lemmatizer_of_words(nlp: Language) -> Lemmatizer | None:
+    """Return the pipeline's last component when it is a lemmatizer by rules, for which words of one kind have one lemma.
+
+    Such a one can be asked once for each kind of word instead of once for each word. A subclass with rules of its own may look
+    further than spaCy's and its English ones do, which read a word's text, part of speech and features.
+    """
+    from spacy.lang.en.lemmatizer import EnglishLemmatizer
+    from spacy.pipeline import Lemmatizer
+
+    last: Any = nlp.pipeline[-1][1] if nlp.pipeline else None
+    return last if type(last) in (Lemmatizer, EnglishLemmatizer) and last.mode == "rule" else None
+
+
+def multiply_fast(nlp: Language) -> None:
+    """Let a pipeline on the CPU multiply its matrices by numpy, which is two to three times as fast as spaCy's default there."""
+    from thinc.api import Model, NumpyOps
+
+    ops = NumpyOps(use_blis=False)
+    for _, component in nlp.pipeline:
+        model = getattr(component, "model", None)
+        for node in model.walk() if isinstance(model, Model) else ():
+            if type(node.ops) is NumpyOps:  # not those of a GPU, nor Apple's own
+                node.ops = ops
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep the memory of one batch for the next, instead of giving tens of MB back and asking for them again.
+
+    glibc learns from the first large piece that it gets back how much to keep; asked for and never touched, it costs nothing.
+    Without it a third of the time of an analysis goes into page faults.
+    """
+    import numpy as np
+
+    np.empty(31 << 20, dtype=np.uint8)
+
+
+def _batches(prepared: Sequence[_Prepared]) -> Iterator[list[_Prepared]]:
+    """Yield texts in batches that a pipeline takes at a time, bounded in number and in length."""
+    batch: list[_Prepared] = []
+    characters = 0
+    for one in prepared:
+        if len(batch) == _BATCH or (batch and characters + len(one[0]) > _BATCH_CHARACTERS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(one)
+        characters += len(one[0])
+    if batch:
+        yield batch
+
+
+def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
+    """Open a spaCy pipeline for analysis: the one shipped with tacit, an installed one by name, or one in a folder.
+
+    Raises:
+        ModelError: there is none of that name, it cannot be opened, or it gives no lemmas or parts of speech.
+    """
+    import spacy
+
+    wanted = SHIPPED if name_or_path is None else name_or_path
+    recover(Path(wanted))
+    try:
+        nlp = spacy.load(wanted, exclude=list(_NEVER_NEEDED))
+    except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own, by what is wrong with the folder
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(
+            f"no spaCy pipeline can be opened at {str(wanted)!r} ({reason}); give the name of an installed pipeline or its folder"
+        ) from error
+    folder = nlp.path
+    return SpacyAnalyser(nlp, folder_digest(Path(folder)))
+
+
+def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
+    """Return ``pipeline`` itself when it is an analyser, else the spaCy pipeline that it names (the shipped one by default).
+
+    Each pipeline is opened once in a process, so that several metrics share it and what it remembers.
+
+    Raises:
+        ModelError: it cannot be opened.
+    """
+    return _opened(pipeline) if pipeline is None or isinstance(pipeline, (str, Path)) else pipeline
+
+
+def is_english(analyser: Analyser) -> bool:
+    """Return whether an analyser reads English; one that does not say so is taken to."""
+    return getattr(analyser, "language", "en") == "en"
+
+
+@lru_cache(maxsize=4)
+def _opened(pipeline: str | Path | None) -> SpacyAnalyser:
+    return load_pipeline(pipeline)
+
+
+def folder_digest(folder: Path) -> str:
+    """Return 12 hex digits that stand for the names and bytes of a pipeline's files, without its card and licence."""
+    hasher = hashlib.sha256()
+    for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not name.startswith(_NOT_HASHED) and "__pycache__" not in name:
+            data = path.read_bytes()
+            hasher.update(f"{name}\0{len(data)}\0".encode())
+            hasher.update(data)
+    return hasher.hexdigest()[:12]
+
+
+# What counts as a word where words are only counted: one definition for every metric that needs the length of a response.
+
+
+def count_words(text: str) -> int:
+    """Return how many words a text has: runs without white space that hold a letter or a digit, of any script.
+
+    ``"don't !"`` has one, ``"well - ok"`` two, ``"😀 ..."`` none; a text in a script that sets no blanks is one word.
+    """
+    return sum(run.isalnum() or any(map(str.isalnum, run)) for run in text.split())

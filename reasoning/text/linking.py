@@ -1,0 +1,297 @@
+"""Concept linking: which concepts of the graph an utterance mentions, and where.
+
+Left to right, the longest run of up to three words that is a concept wins. A run is looked up as written, then with the
+pipeline's lemmas, then under the graph's own guesses (:mod:`tacit.graph.names`); runs never cross punctuation, except a hyphen
+inside a word. By default a run needs a content word (noun, proper noun, verb, adjective or adverb that is no stop word), begins
+and ends with a word of these kinds, or ends with the particle of its verb, so "my wife" gives *wife* and "look for" stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from ...graph.errors import InputError
+from ...graph.names import concept_uri
+from ...graph.protocol import KnowledgeGraph
+from ..cache import LruCache
+from .language import Analyser, Token
+
+CONTENT_POS = ("ADJ", "ADV", "NOUN", "PROPN", "VERB")
+ARTICLES = ("a", "an", "the")
+HYPHENS = ("-", "‐", "‑")
+MAX_WORDS = 3
+
+_LONGEST_NAME = 100
+_PARTICLES = ("ADP", "ADV")
+
+_Name = tuple[str, bool]  # a text, and whether only that very name is meant or the graph's guesses are welcome
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A concept where it stands in a text.
+
+    Attributes:
+        start, end: character offsets; text: what is written there.
+        concept: the concept's URI.
+        lemma: lemmas of its words, lower case, joined by spaces.
+        pos: part of speech of its last content word (of its last word when it has none).
+    """
+
+    start: int
+    end: int
+    text: str
+    concept: str
+    lemma: str
+    pos: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+class _Word(NamedTuple):
+    """A token with a letter or digit in it, and its part in a run of words.
+
+    Attributes:
+        text, lemma: lower case.
+        joined: a run may go on from the word before to this one.
+        begins, ends: a run may begin, or end, with it; content: it makes a run worth linking.
+        verb: it is one; particle: a run that begins with a verb may end with it.
+    """
+
+    token: Token
+    text: str
+    lemma: str
+    joined: bool
+    begins: bool
+    ends: bool
+    content: bool
+    verb: bool
+    particle: bool
+
+
+class _Span(NamedTuple):
+    """A run of words that may be a concept, and the names to look it up under, best first."""
+
+    words: Sequence[_Word]
+    names: tuple[_Name, ...]
+
+
+class Linker:
+    """Finds mentions of a graph's concepts; remembers the utterances and names that it saw last."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        analyser: Analyser,
+        *,
+        language: str = "en",
+        content_only: bool = True,
+        pos: Collection[str] = CONTENT_POS,
+        max_words: int = MAX_WORDS,
+        cache_size: int = 20_000,
+    ) -> None:
+        """Link against ``graph`` with the words of ``analyser``.
+
+        Args:
+            language: of the concepts.
+            content_only: drop runs of words without a content word.
+            pos: universal parts of speech that make a content word.
+            max_words: longest run of words that is looked up, 1..3.
+            cache_size: distinct utterances (and ten times as many names) kept in memory.
+        """
+        self.graph = graph
+        self.analyser = analyser
+        self.language = language
+        self.content_only = content_only
+        self.pos = frozenset(pos)
+        self.max_words = max_words
+        self._mentions: LruCache[str, tuple[Mention, ...]] = LruCache(cache_size)
+        self._names: LruCache[_Name, str] = LruCache(10 * cache_size)
+        self._words_seen: LruCache[tuple[str, str], str] = LruCache(10 * cache_size)
+        if not 1 <= max_words <= MAX_WORDS:
+            raise InputError(f"runs of up to {max_words} words cannot be linked; give 1..{MAX_WORDS}")
+        if not self.pos and content_only:
+            raise InputError("no part of speech is left to link; name at least one, or set content_only to False")
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What differs from the defaults, for signatures."""
+        changed = {}
+        if self.language != "en":
+            changed["language"] = self.language
+        if not self.content_only:
+            changed["words"] = "all"
+        elif self.pos != frozenset(CONTENT_POS):
+            changed["pos"] = "+".join(sorted(self.pos))
+        if self.max_words != MAX_WORDS:
+            changed["max_words"] = str(self.max_words)
+        return changed
+
+    def link(self, text: str) -> tuple[Mention, ...]:
+        """Return the mentions in ``text``, left to right, without overlap."""
+        return self.link_batch([text])[0]
+
+    def link_batch(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
+        """Return the mentions in each text; distinct new texts are analysed together, their names resolved in one call."""
+        found: dict[str, tuple[Mention, ...]] = {}
+        fresh: list[str] = []
+        for text in dict.fromkeys(texts):
+            known = self._mentions.get(text)
+            if known is None:
+                fresh.append(text)
+            else:
+                found[text] = known
+        if fresh:
+            analysed = self.analyser.analyse(fresh)
+            linked = self._single_words(fresh, analysed) if self.max_words == 1 else self._runs(fresh, analysed)
+            for text, mentions in zip(fresh, linked, strict=True):
+                found[text] = mentions
+                self._mentions.put(text, mentions)
+        return [found[text] for text in texts]
+
+    def _runs(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
+        """Return the mentions in each text, of runs of words."""
+        rows = [self._spans(tokens, text) for text, tokens in zip(texts, analysed, strict=True)]
+        concepts = self._resolve(name for spans in rows for row in spans for span in row for name in span.names)
+        return [self._match(text, spans, concepts) for text, spans in zip(texts, rows, strict=True)]
+
+    def _single_words(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
+        """As :meth:`_runs` where a run is one word: what it names hangs on itself alone then, so that it is remembered."""
+        rows = [[token for token in tokens if self._can_stand_alone(token)] for tokens in analysed]
+        concepts: dict[tuple[str, str], str] = {}
+        unknown: dict[tuple[str, str], _Span] = {}
+        for text, tokens in zip(texts, rows, strict=True):
+            for token in tokens:
+                key = token.text, token.lemma
+                if key not in concepts and key not in unknown:
+                    seen = self._words_seen.get(key)
+                    if seen is None:
+                        unknown[key] = self._spans([token], text)[0][0]
+                    else:
+                        concepts[key] = seen
+        known = self._resolve(name for span in unknown.values() for name in span.names)
+        for key, span in unknown.items():
+            concepts[key] = next((known[name] for name in span.names if name in known), "")
+            self._words_seen.put(key, concepts[key])
+        return [
+            tuple(
+                Mention(
+                    token.start,
+                    token.end,
+                    text[token.start : token.end],
+                    uri,
+                    token.lemma.lower() or token.text.lower(),
+                    token.pos,
+                )
+                for token in tokens
+                if (uri := concepts[token.text, token.lemma])
+            )
+            for text, tokens in zip(texts, rows, strict=True)
+        ]
+
+    def _can_stand_alone(self, token: Token) -> bool:
+        """Whether a run of this word alone is worth linking."""
+        content = not self.content_only or (token.pos in self.pos and not token.stop)
+        return content and token.end - token.start <= _LONGEST_NAME and _has_letter(token.text)
+
+    def _resolve(self, names: Iterable[_Name]) -> dict[_Name, str]:
+        """Return the concept of each name that has one."""
+        concepts: dict[_Name, str] = {}
+        unknown: list[_Name] = []
+        for name in dict.fromkeys(names):
+            uri = self._names.get(name)
+            if uri is None:
+                unknown.append(name)
+            elif uri:
+                concepts[name] = uri
+        asked = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
+        for name, found in zip(unknown, self.graph.resolve(asked, self.language) if asked else [], strict=True):
+            self._names.put(name, found or "")
+            if found:
+                concepts[name] = found
+        return concepts
+
+    def _spans(self, tokens: Sequence[Token], text: str) -> list[list[_Span]]:
+        """Return, for each word of an utterance, the runs that begin with it, longest first."""
+        words = self._words(tokens)
+        rows: list[list[_Span]] = []
+        for first, head in enumerate(words):
+            row: list[_Span] = []
+            content = False
+            for last in range(first, min(first + self.max_words, len(words)) if head.begins else first):
+                word = words[last]
+                if last > first and not word.joined:
+                    break
+                content = content or word.content
+                if content and (word.ends or (word.particle and head.verb)):
+                    run = words[first : last + 1]
+                    row.append(_Span(run, _names(run, text)))
+            rows.append(row[::-1])
+        return rows
+
+    def _words(self, tokens: Sequence[Token]) -> list[_Word]:
+        """Return the words among ``tokens``; punctuation breaks a run, a hyphen between two touching words does not."""
+        words: list[_Word] = []
+        joined = False
+        every = not self.content_only
+        for index, token in enumerate(tokens):
+            if _has_letter(token.text):
+                kind = token.pos in self.pos
+                edge = every or (kind and not (token.stop and token.pos == "ADV"))
+                content = every or (kind and not token.stop)
+                verb, particle = token.pos == "VERB", token.pos in _PARTICLES
+                text = token.text.lower()
+                words.append(_Word(token, text, token.lemma.lower() or text, joined, edge, edge, content, verb, particle))
+                joined = True
+            elif joined:
+                after = tokens[index + 1].start if index + 1 < len(tokens) else -1
+                joined = token.text in HYPHENS and tokens[index - 1].end == token.start and after == token.end
+        return words
+
+    def _match(self, text: str, rows: Sequence[Sequence[_Span]], concepts: dict[_Name, str]) -> tuple[Mention, ...]:
+        """Take the longest known run at each word, from left to right."""
+        mentions: list[Mention] = []
+        at = 0
+        while at < len(rows):
+            step = 1
+            for span in rows[at]:
+                uri = next((concepts[name] for name in span.names if name in concepts), None)
+                if uri is not None:
+                    mentions.append(self._mention(text, span.words, uri))
+                    step = len(span.words)
+                    break
+            at += step
+        return tuple(mentions)
+
+    def _mention(self, text: str, words: Sequence[_Word], uri: str) -> Mention:
+        start, end = words[0].token.start, words[-1].token.end
+        head = next(
+            (word.token for word in reversed(words) if word.token.pos in self.pos and not word.token.stop), words[-1].token
+        )
+        return Mention(start, end, text[start:end], uri, " ".join(word.lemma for word in words), head.pos)
+
+
+def _names(run: Sequence[_Word], text: str) -> tuple[_Name, ...]:
+    """Return the names of a run of words, best first; none when it is too long to be one."""
+    start, end = run[0].token.start, run[-1].token.end
+    if end - start > _LONGEST_NAME:
+        return ()
+    if len(run) == 1:
+        word = run[0]
+        lemma = ((word.lemma, True),) if word.lemma != word.text and _has_letter(word.lemma) else ()
+        return ((word.text, True), *lemma, (word.text, False))
+    written = " ".join(text[start:end].lower().split())
+    texts = [word.text for word in run]
+    lemmas = [word.lemma for word in run]
+    variants = ([*texts[:-1], lemmas[-1]], lemmas, [lemmas[0], *texts[1:]])
+    exact = dict.fromkeys([written, " ".join(texts), *(" ".join(words) for words in variants)])
+    guess = ((written, False),) if texts[0] not in ARTICLES else ()  # the graph would drop an article that the mention keeps
+    return (*((name, True) for name in exact), *guess)
+
+
+def _has_letter(text: str) -> bool:
+    return text.isalnum() or any(character.isalnum() for character in text)

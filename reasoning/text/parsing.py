@@ -1,0 +1,191 @@
+"""From raw text to a dependency parse, for what needs to know who does what: beside :mod:`.language`, opened only when asked.
+
+The analyser leaves the parser out, since nothing else needs it and it costs as much as all the rest. Here the same pipeline runs
+with its parser; relations are those of Universal Dependencies (``nsubj``, ``obj``, ``advcl`` …). Each distinct text is parsed
+once and the last ones are remembered, so that a turn that stands in many histories costs nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...graph.errors import ModelError
+from ..cache import LruCache
+from .language import SHIPPED, folder_digest, multiply_fast, prepare
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+_NEEDLESS = ("senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel")
+_COLUMNS = ("ORTH", "LEMMA", "POS", "TAG", "DEP", "HEAD", "SENT_START", "IDX", "LENGTH")
+_HEAD = _COLUMNS.index("HEAD")
+_BATCH = 256
+_FORGET_AFTER = 200_000
+_KEPT_WORDS = 50_000
+_TRIAL = "She gave him the book because he asked."
+CACHE_SIZE = 20_000
+
+
+class Word(NamedTuple):
+    """One word or sign of a text and its place in the tree of its sentence.
+
+    Attributes:
+        text: as written; start, end: character offsets in the text that was given.
+        lemma: dictionary form in lower case.
+        pos, tag: universal part of speech (``VERB``), the treebank's own (``VBD``).
+        relation: to its head, as Universal Dependencies name it (``nsubj``); ``ROOT`` for the root of a sentence.
+        head: index of the head among the words of the text, its own for a root.
+        sentence: number of its sentence, from 0.
+    """
+
+    text: str
+    start: int
+    end: int
+    lemma: str
+    pos: str
+    tag: str
+    relation: str
+    head: int
+    sentence: int
+
+
+Parse = tuple[Word, ...]
+
+
+class Parser:
+    """A spaCy pipeline with a parser; safe to share between threads, which then take turns."""
+
+    def __init__(self, nlp: Language, digest: str, *, cache_size: int = CACHE_SIZE) -> None:
+        """Wrap ``nlp``, whose files have the given ``digest``.
+
+        Args:
+            cache_size: distinct texts whose parses are kept in memory.
+
+        Raises:
+            ModelError: the pipeline has no parser, or one that names no Universal Dependencies.
+        """
+        multiply_fast(nlp)
+        self.nlp = nlp
+        self.digest = digest
+        self._parses: LruCache[str, Parse] = LruCache(cache_size)
+        self._strings: dict[int, str] = {}
+        self._lock = threading.Lock()
+        self._zone = ExitStack()
+        self._in_zone = False
+        self._words_in_zone = 0
+        if not {"nsubj", "obj", "iobj"} <= {word.relation for word in self.parse_batch([_TRIAL])[0]}:
+            name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
+            raise ModelError(f"the spaCy pipeline {name} has no parser that names Universal Dependencies; choose another")
+
+    @property
+    def signature(self) -> str:
+        """Digest of the pipeline's files with spaCy's version, whose rules take part."""
+        from spacy.about import __version__
+
+        return f"{self.digest}@spacy-{'.'.join(__version__.split('.')[:2])}"
+
+    def parse_batch(self, texts: Sequence[str]) -> list[Parse]:
+        """Return the parse of each text, without white space, words in order; texts met before are not parsed again."""
+        found = {text: self._parses.get(text) for text in dict.fromkeys(texts)}
+        fresh = [text for text, parse in found.items() if parse is None]
+        prepared = [prepare(text) for text in fresh]
+        with self._lock:
+            self._forget()
+            docs = self.nlp.pipe((text for text, _ in prepared), batch_size=_BATCH)
+            for text, doc, (_, offsets) in zip(fresh, docs, prepared, strict=True):
+                found[text] = words = self._words(doc, offsets)
+                self._parses.put(text, words)
+        return [parse for text in texts if (parse := found[text]) is not None]
+
+    def _forget(self) -> None:
+        """Let spaCy forget words once they are many, since its vocabulary would grow with every new one; the first ones stay."""
+        if not self._in_zone and len(self.nlp.vocab) < _KEPT_WORDS:
+            return
+        if not self._in_zone or self._words_in_zone >= _FORGET_AFTER:
+            self._in_zone = True
+            self._strings.clear()
+            self._zone.close()
+            self._zone.enter_context(self.nlp.memory_zone())
+            self._words_in_zone = 0
+
+    def _words(self, doc: Any, offsets: list[int] | None) -> Parse:
+        """Copy what is needed of a spaCy document; heads are counted without white space."""
+        self._words_in_zone += len(doc)
+        rows = doc.to_array(list(_COLUMNS)).astype(np.int64).reshape(-1, len(_COLUMNS)).tolist()
+        blank = [self._string(row[0]).isspace() for row in rows]
+        kept = [place for place in range(len(rows)) if not blank[place]]
+        numbers = {place: number for number, place in enumerate(kept)}
+        words = []
+        sentence = -1
+        ends = True
+        for place, row in enumerate(rows):
+            orth, lemma, pos, tag, relation, _, begins, start, length = row
+            ends = ends or begins == 1
+            if blank[place]:
+                continue
+            sentence += ends
+            ends = False
+            end = start + length
+            if offsets is not None:
+                start, end = offsets[start], offsets[end - 1] + 1
+            text = self._string(orth)
+            texts = (self._string(lemma).lower() or text.lower(), self._string(pos), self._string(tag), self._string(relation))
+            words.append(Word(text, start, end, *texts, numbers[_head(place, rows, blank)], sentence))
+        return tuple(words)
+
+    def _string(self, number: int) -> str:
+        """The text behind spaCy's number; words repeat so often that asking it each time would take longer than tagging."""
+        text = self._strings.get(number)
+        if text is None:
+            unsigned = number & 0xFFFFFFFFFFFFFFFF
+            text = self._strings[number] = self.nlp.vocab.strings[unsigned] if unsigned else ""
+        return text
+
+
+def _head(place: int, rows: list[list[int]], blank: list[bool]) -> int:
+    """The head of the word at ``place`` beyond any white space; itself when white space is all that it hangs on."""
+    head = place + rows[place][_HEAD]
+    while blank[head]:
+        above = head + rows[head][_HEAD]
+        if above == head:
+            return place
+        head = above
+    return head
+
+
+def open_parser(pipeline: Parser | str | Path | None = None) -> Parser:
+    """Return ``pipeline`` itself when it is a parser, else the spaCy pipeline that it names (the shipped one by default).
+
+    The shipped one is opened once in a process, so that whatever needs parses shares them.
+
+    Raises:
+        ModelError: it cannot be opened, or has no parser that names Universal Dependencies.
+    """
+    if pipeline is None:
+        return _shipped()
+    return _load(pipeline) if isinstance(pipeline, (str, Path)) else pipeline
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Parser:
+    return _load(SHIPPED)
+
+
+def _load(name_or_path: str | Path) -> Parser:
+    import spacy
+
+    try:
+        nlp = spacy.load(name_or_path, exclude=list(_NEEDLESS))
+    except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own, by what is wrong with the folder
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(
+            f"no spaCy pipeline can be opened at {str(name_or_path)!r} ({reason}); give the name or folder of one"
+        ) from error
+    return Parser(nlp, folder_digest(Path(nlp.path)))

@@ -1,0 +1,395 @@
+"""What GRADE learns from, made ready once: pairs with false responses, their dialogue graphs, and batches of both as tensors."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...graph.errors import InputError
+from ...graph.protocol import KnowledgeGraph
+from ..metrics.grade.concepts import Neighbourhood
+from ..metrics.grade.dialogue_graph import DialogueGraph, IdfTable, Keyword, KeywordFinder, batch, build, edge_weights
+from ..metrics.grade.network import GradeConfig, Graphs, frozen_texts, graph_tensors, tuned_texts
+from ..models.encoder import TextEncoder
+from ..models.hub import need
+from ..text.linking import Linker
+from .loop import STATE
+
+Rows = NDArray[np.int64]
+Told = Callable[[str, int, int], object]
+
+
+@dataclass
+class Material:
+    """Pairs with their candidates: the true response first, then the false ones.
+
+    Attributes:
+        candidates: rows of :attr:`Pairs.texts`, shape (pairs, 1 + false ones).
+        vectors: of the texts by :attr:`text_rows`, for a frozen encoder; tokenizer: for a tuned one, of ``length`` tokens.
+        blind: show no context, to see how far responses give themselves away.
+        keywords: of each text. graphs: by pair and candidate, worked out when first asked for.
+    """
+
+    config: GradeConfig
+    pairs: Pairs
+    candidates: Rows
+    graph: KnowledgeGraph
+    around: Neighbourhood
+    finder: KeywordFinder
+    keywords: list[tuple[Keyword, ...]]
+    vectors: Any = None
+    text_rows: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+    tokenizer: Any = None
+    length: int = 512
+    blind: bool = False
+    graphs: dict[tuple[int, int], DialogueGraph] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._weights = edge_weights(self.config.profile)
+
+    def texts(self, places: Sequence[int]) -> tuple[Tensor, ...]:
+        """Return what the utterance branch reads of all candidates of some pairs, pair by pair."""
+        width = self.candidates.shape[1]
+        rows = self.candidates[places].reshape(-1)
+        context = np.repeat(self.pairs.context[places], width, axis=0)
+        if self.blind:
+            context = np.full_like(context, -1)
+        if self.tokenizer is not None:
+            said = self.pairs.texts
+            turns = [[said[row] for row in before[::-1] if row >= 0] for before in context]
+            return tuned_texts(self.tokenizer, turns, [said[row] for row in rows], self.length)
+        used, inverse = np.unique(np.concatenate([context.reshape(-1), rows]), return_inverse=True)
+        vectors = self.vectors[self.text_rows[used]]  # the row of -1 is read too and never looked at
+        inverse = np.where(np.concatenate([context.reshape(-1), rows]) >= 0, inverse, -1)
+        at = inverse[: context.size].reshape(context.shape)
+        earlier = [[row for row in before[1:].tolist() if row >= 0] for before in at]
+        return frozen_texts(vectors, at[:, 0].tolist(), earlier, inverse[context.size :].tolist())
+
+    def tensors(self, places: Sequence[int]) -> Graphs | None:
+        """Return the dialogue graphs of all candidates of some pairs, pair by pair; None without a graph branch."""
+        if not self.config.graph:
+            return None
+        wanted = [self._graph_of(place, column) for place in places for column in range(self.candidates.shape[1])]
+        return graph_tensors(wanted, self._weights, self.around.rows)
+
+    def prepare(self, places: Sequence[int], told: Told) -> None:
+        """Work out every dialogue graph and every concept's row, so that training does not wait for them."""
+        if not self.config.graph:
+            return
+        for start in range(0, len(places), 256):
+            block = places[start : start + 256]
+            wanted = [self._graph_of(place, column) for place in block for column in range(self.candidates.shape[1])]
+            self.around.rows(batch(wanted, self._weights).concepts)
+            told("dialogue graphs", min(start + 256, len(places)), len(places))
+
+    def _graph_of(self, place: int, column: int) -> DialogueGraph:
+        key = (place, column)
+        found = None if self.blind else self.graphs.get(key)
+        if found is None:
+            turns = [] if self.blind else [self.keywords[row] for row in self.pairs.context[place][::-1] if row >= 0]
+            both = self.finder.of_dialogue(turns, self.keywords[self.candidates[place, column]])
+            sides = ([one.mention.concept for one in side] for side in (both.context, both.response))
+            found = build(self.graph, *sides)
+            if not self.blind:
+                self.graphs[key] = found
+        return found
+
+
+def find_keywords(
+    texts: Sequence[str], linker: Linker, counted: Sequence[str], config: GradeConfig, told: Told
+) -> tuple[KeywordFinder, list[tuple[Keyword, ...]]]:
+    """Count the idf table on ``counted``, which are among ``texts``, and return a finder under it with each text's keywords."""
+    mentions: dict[str, Any] = {}
+    for start in range(0, len(texts), 2000):
+        block = texts[start : start + 2000]
+        mentions.update(zip(block, linker.link_batch(block), strict=True))
+        told("keywords", min(start + 2000, len(texts)), len(texts))
+    idf = IdfTable.count(mentions[text] for text in counted)
+    finder = KeywordFinder(linker, idf, threshold=config.threshold, most=config.most, cache_size=0)
+    return finder, [finder.strongest(text, mentions[text]) for text in texts]
+
+
+# False responses for GRADE to tell from true ones: like them in words (BM25), like them in meaning, or at random.
+#
+# Huang et al. (EMNLP 2020, section 3.4): of the responses that Lucene finds for the true one the middle one is taken; of the
+# five nearest by embedding among a thousand drawn at random one is drawn. None is a turn of the same dialogue, nor has the same
+# words, and each is the true response of another place.
+#
+# False responses found this way differ from true ones as texts (they are shorter, plainer, more often the same few), which a
+# network can learn instead of whether they fit.
+
+Floats = NDArray[np.float32]
+Progress = Callable[[int], object]
+
+FOUND = 10
+POOL = 1000
+NEAREST = 5
+SHARD = 10_000
+_BLOCK = 500
+
+
+def random_negatives(pairs: Pairs, seed: int) -> Rows:
+    """Return a turn of another dialogue for each pair, drawn at random, shape (pairs,)."""
+    rng = np.random.default_rng([seed, 2])
+    said = [plain(text) for text in pairs.texts]
+    return np.array([_another(pairs, said, place, rng) for place in range(len(pairs.response))], np.int64)
+
+
+def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None) -> Rows:
+    """Return for each pair the middle one of ten turns that BM25 finds for its true response, shape (pairs,).
+
+    Turns are searched in shards of about 10,000, drawn at random, since a search in all of them takes longer than training.
+
+    Raises:
+        MissingExtra: bm25s is not installed.
+    """
+    bm25s = need("bm25s", "neural")
+    rng = np.random.default_rng([seed, 3])
+    said = [plain(text) for text in pairs.texts]
+    shards = np.array_split(rng.permutation(len(said)), max(round(len(said) / SHARD), 1))
+    asked = np.array_split(rng.permutation(len(pairs.response)), len(shards))
+    found = np.zeros(len(pairs.response), np.int64)
+    for shard, places in zip(shards, asked, strict=True):
+        index = bm25s.BM25(backend="numba")
+        index.index([said[row].split() or ["?"] for row in shard], show_progress=False)
+        k = min(FOUND + 5, len(shard))
+        for start in range(0, len(places), _BLOCK):
+            block = places[start : start + _BLOCK]
+            queries = [said[pairs.response[place]].split() or ["?"] for place in block]
+            rows, scores = index.retrieve(queries, k=k, show_progress=False)
+            for place, hits, values in zip(block.tolist(), rows, scores, strict=True):
+                good = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
+                good = [row for row in good if _allowed(pairs, said, place, row)][:FOUND]
+                found[place] = good[len(good) // 2] if good else _another(pairs, said, place, rng)
+            if progress is not None:
+                progress(len(block))
+    return found
+
+
+def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: Progress | None = None) -> Rows:
+    """Return for each pair one of the five turns nearest to its true response among a thousand drawn at random, shape (pairs,).
+
+    Args:
+        embeddings: of :attr:`Pairs.texts`, of unit length, shape (texts, d).
+    """
+    rng = np.random.default_rng([seed, 4])
+    said = [plain(text) for text in pairs.texts]
+    found = np.zeros(len(pairs.response), np.int64)
+    for start in range(0, len(pairs.response), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(pairs.response)))
+        pool = rng.choice(len(said), min(POOL, len(said)), replace=False)
+        likeness = np.round(embeddings[pairs.response[block]] @ embeddings[pool].T, 5)
+        order = np.argsort(-likeness, axis=1, kind="stable")
+        for place, ranks in zip(block.tolist(), order, strict=True):
+            good: list[int] = []
+            for rank in ranks:
+                if len(good) == NEAREST:
+                    break
+                if _allowed(pairs, said, place, int(pool[rank])):
+                    good.append(int(pool[rank]))
+            found[place] = good[rng.integers(len(good))] if good else _another(pairs, said, place, rng)
+        if progress is not None:
+            progress(len(block))
+    return found
+
+
+def _allowed(pairs: Pairs, said: list[str], place: int, row: int) -> bool:
+    """Whether a turn may stand as a false response: it is of another dialogue, a response there, and says something else."""
+    true = int(pairs.response[place])
+    return row in pairs.responses and int(pairs.dialogue[place]) not in pairs.dialogues_of[row] and said[row] != said[true]
+
+
+def _another(pairs: Pairs, said: list[str], place: int, rng: np.random.Generator) -> int:
+    """A turn drawn at random that may stand as a false response; any turn when a hundred draws find none."""
+    row = 0
+    for _ in range(100):
+        row = int(rng.integers(len(said)))
+        if _allowed(pairs, said, place, row):
+            break
+    return row
+
+
+# Dialogues as pairs of a context and its true response, without what judges have seen, split into training and development.
+
+LONG_TURN = 6
+_WORD = re.compile(r"[^\W_]+")
+
+
+def plain(text: str) -> str:
+    """Return a text's words in lower case, with one blank between them: what makes two turns the same."""
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def without_judged(dialogues: Iterable[Sequence[str]], judged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the distinct dialogues of two turns or more, without those that judges have seen.
+
+    A dialogue counts as seen when it holds a judged turn of six words or more, or two judged turns one after the other.
+
+    Args:
+        judged: histories of judged responses, each with its response at the end when that stood in a dialogue.
+    """
+    long: set[str] = set()
+    neighbours: set[tuple[str, str]] = set()
+    for turns in judged:
+        told = [plain(turn) for turn in turns]
+        long.update(turn for turn in told if turn.count(" ") >= LONG_TURN - 1)
+        neighbours.update(itertools.pairwise(told))
+    kept: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for dialogue in dialogues:
+        turns = tuple(turn for turn in dialogue if turn.strip())
+        told = [plain(turn) for turn in turns]
+        seen = any(turn in long for turn in told) or any(pair in neighbours for pair in itertools.pairwise(told))
+        if len(turns) > 1 and not seen:
+            kept.setdefault(tuple(told), turns)
+    return list(kept.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Contexts with their responses.
+
+    Attributes:
+        texts: the distinct turns. context: rows of a context's turns in it, the last first, shape (pairs, turns), -1 for none.
+        response: rows of the responses, shape (pairs,). dialogue: which dialogue each pair is of.
+        dialogues_of: for each text, the dialogues it stands in. responses: rows of texts that are a response.
+        dev: which pairs are for development.
+    """
+
+    texts: list[str]
+    context: Rows
+    response: Rows
+    dialogue: Rows
+    dialogues_of: list[frozenset[int]]
+    responses: frozenset[int]
+    dev: NDArray[np.bool_]
+
+
+def make_pairs(
+    dialogues: Sequence[Sequence[str]], turns: int, *, most: int | None = None, dev_share: float = 0.05, seed: int = 0
+) -> Pairs:
+    """Return every turn from the second on with the ``turns`` before it.
+
+    A dialogue is for development by a hash of its words, so that it stays there whatever else is trained on.
+
+    Args:
+        most: about how many pairs to keep: dialogues are drawn with ``seed`` until there are as many.
+
+    Raises:
+        InputError: there are fewer than 20 pairs, or none on one of the two sides.
+    """
+    if most is not None:
+        drawn = np.random.default_rng([seed, 1]).permutation(len(dialogues)).tolist()
+        reached = np.cumsum([len(dialogues[number]) - 1 for number in drawn])
+        chosen = sorted(drawn[: int(np.searchsorted(reached, most)) + 1])
+        dialogues = [dialogues[number] for number in chosen]
+    places: dict[str, int] = {}
+    context, response, dialogue, dev = [], [], [], []
+    members: list[set[int]] = []
+    for number, said in enumerate(dialogues):
+        held_out = _share_of("\n".join(map(plain, said))) < dev_share
+        rows = [places.setdefault(turn, len(places)) for turn in said]
+        members.extend(set() for _ in range(len(places) - len(members)))
+        for row in rows:
+            members[row].add(number)
+        for place in range(1, len(rows)):
+            before = rows[max(place - turns, 0) : place][::-1]
+            context.append(before + [-1] * (turns - len(before)))
+            response.append(rows[place])
+            dialogue.append(number)
+            dev.append(held_out)
+    pairs = Pairs(
+        list(places), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
+        [frozenset(one) for one in members],
+        frozenset(response), np.array(dev, bool),
+    )  # fmt: skip
+    if len(pairs.response) < 20 or not pairs.dev.any() or pairs.dev.all():
+        raise InputError(
+            f"{len(dialogues):,} dialogues give {len(pairs.response):,} pairs, {int(pairs.dev.sum()):,} of them for development; "
+            "GRADE needs more dialogues to learn from"
+        )
+    return pairs
+
+
+def _share_of(text: str) -> float:
+    """A number in 0..1 that hangs on the text alone."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
+
+
+# Turns and what a frozen encoder says of each, kept on disk: a training that died, or another on the same turns, encodes
+# nothing twice. Two files grow at their end: vectors first, then the texts they belong to, so that a half-written end is seen
+# and cut off.
+
+Halves = NDArray[np.float16]
+
+_TURNS_AT_ONCE = 2000
+
+
+class TurnVectors:
+    """Pooled vectors (:meth:`tacit.reasoning.models.encoder.TextEncoder.pooled`) in half precision, by text."""
+
+    def __init__(self, folder: Path, width: int) -> None:
+        """Open what ``folder`` holds; ``width`` numbers a text."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._vectors, self._texts, self._width = folder / "vectors.f16", folder / "texts.jsonl", width
+        for path in (self._vectors, self._texts):
+            path.touch()
+        lines = self._texts.read_bytes()
+        lines = lines[: lines.rfind(b"\n") + 1]
+        texts = lines.splitlines()
+        whole = min(len(texts), self._vectors.stat().st_size // (2 * width))
+        self._rows: dict[str, int] = {orjson.loads(line): row for row, line in enumerate(texts[:whole])}
+        os.truncate(self._vectors, whole * 2 * width)
+        os.truncate(self._texts, sum(len(line) + 1 for line in texts[:whole]))
+        self._count = whole
+
+    def fill(self, texts: Sequence[str], encoder: TextEncoder, progress: Callable[[int], object] | None = None) -> None:
+        """Encode what is not there yet; ``progress`` is told how many texts were brought."""
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        with self._vectors.open("ab") as vectors, self._texts.open("ab") as lines:
+            for start in range(0, len(fresh), _TURNS_AT_ONCE):
+                block = fresh[start : start + _TURNS_AT_ONCE]
+                vectors.write(encoder.pooled(block, keep=False, progress=progress).astype(np.float16).tobytes())
+                vectors.flush()
+                lines.write(b"".join(orjson.dumps(text) + b"\n" for text in block))
+                lines.flush()
+                for text in block:
+                    self._rows[text] = self._count
+                    self._count += 1
+
+    def missing(self, texts: Sequence[str]) -> int:
+        """Return how many distinct texts are not there yet."""
+        return sum(text not in self._rows for text in dict.fromkeys(texts))
+
+    def rows(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return the row of each text in :meth:`matrix`."""
+        return np.array([self._rows[text] for text in texts], np.int64)
+
+    def matrix(self) -> Halves:
+        """Return all vectors, memory-mapped, shape (texts, width)."""
+        if not self._count:
+            return np.zeros((0, self._width), np.float16)
+        return np.memmap(self._vectors, np.float16, "r", shape=(self._count, self._width))
+
+
+def forget(folder: Path) -> None:
+    """Delete the states and the turns that a training kept in ``folder``, and the folder when it holds nothing else."""
+    if not folder.is_dir():
+        return
+    for inner in folder.iterdir():
+        if inner.is_dir() and ((inner / STATE).is_file() or (inner / "vectors.f16").is_file()):
+            shutil.rmtree(inner, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,164 @@
+"""Scores and explanations over HTTP are the library's, whoever asks beside; what cannot be scored says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tacit.graph import GraphUnavailable, KnowledgeGraph
+from tacit.reasoning import Reasoner
+from tacit.reasoning.base import Evidence, Score, Signature
+
+from .conftest import HISTORY, RESPONSE, Asked
+
+VOCABULARY = ["dog", "bone", "cook", "dinner", "soup", "carrot", "park", "walk", "the", "I", "happy", "library", "?", "🐶"]
+WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=8)
+TEXTS = WORDS.map(" ".join)
+
+
+def test_rows_are_the_librarys_byte_for_byte(ask: Asked, reasoner: Reasoner) -> None:
+    items = [
+        ("one", HISTORY, RESPONSE, ["A soup."]),
+        (2, HISTORY, "The library is closed."),
+        (3, [], ""),
+        (7, HISTORY, "?" * 300_000),
+    ]
+    sent = [
+        {"id": name, "history": history, "response": response, "references": (list(rest) or [[]])[0]}
+        for name, history, response, *rest in items
+    ]
+    for explain in (False, True):
+        answer = ask("POST", "/v1/score", json={"items": sent, "explain": explain})
+        assert answer.status_code == 200
+        rows = [row.to_dict(explain) for row in reasoner.stream(items, explain=explain)]
+        got = orjson.loads(answer.content)["items"]
+        assert orjson.dumps(got) == orjson.dumps(rows)
+        assert "more than 200,000" in got[3]["error"]
+
+
+def test_items_without_an_id_bear_their_place(ask: Asked) -> None:
+    answer = ask("POST", "/v1/score", json={"items": [{"history": [], "response": "a dog"}] * 3, "metrics": ["length"]})
+    assert [(row["id"], row["scores"]) for row in answer.json()["items"]] == [(place, {"length": 2.0}) for place in (1, 2, 3)]
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.lists(TEXTS, max_size=3), TEXTS), min_size=1, max_size=40))
+def test_whoever_asks_beside_changes_nothing(ask: Asked, reasoner: Reasoner, items: list[tuple[list[str], str]]) -> None:
+    requests = [
+        ("POST", "/v1/score", {"items": [{"history": history, "response": response}], "explain": bool(place % 2)})
+        for place, (history, response) in enumerate(items)
+    ]
+    answers = ask.together(requests)
+    for place, ((history, response), answer) in enumerate(zip(items, answers, strict=True)):
+        [row] = reasoner.stream([(1, history, response)], explain=bool(place % 2))
+        assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict(bool(place % 2))))]}
+
+
+def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., Asked], reasoner: Reasoner) -> None:
+    ask = service(batch_items=5, batch_characters=60)
+    long = {"items": [{"history": HISTORY, "response": f"{RESPONSE} {place}"} for place in range(100)]}
+    short = [{"items": [{"history": HISTORY, "response": f"soup {place}"}]} for place in range(20)]
+    answers = ask.together([("POST", "/v1/score", body) for body in (long, *short)])
+    for body, answer in zip((long, *short), answers, strict=True):
+        rows = reasoner.stream((place, item["history"], item["response"]) for place, item in enumerate(body["items"], 1))
+        assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict())) for row in rows]}
+
+
+def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None:
+    answer = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE})
+    told = answer.json()["explanations"]
+    for name, explanation in reasoner.explain(HISTORY, RESPONSE).items():
+        assert told[name].pop("svg") == explanation.svg()
+        assert told[name] == json.loads(orjson.dumps(explanation.to_dict()))
+    plain = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE, "svg": False, "metrics": ["length"]})
+    assert list(plain.json()["explanations"]) == ["length"]
+    assert "svg" not in plain.json()["explanations"]["length"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "kind"),
+    [
+        ("/v1/score", {"items": []}, 422, "invalid-body"),
+        ("/v1/score", {}, 422, "invalid-body"),
+        ("/v1/score", {"items": [{"history": "one text", "response": "x"}]}, 422, "invalid-body"),
+        ("/v1/score", {"items": [{"history": ["x"], "response": 7}]}, 422, "invalid-body"),
+        ("/v1/score", {"items": [{"history": ["x"]}]}, 422, "invalid-body"),
+        ("/v1/score", {"items": [{"history": [], "response": "x", "respones": "y"}]}, 422, "invalid-body"),
+        ("/v1/score", {"items": [{"history": [], "response": "x"}], "metrics": ["bleurt"]}, 422, "unknown-metric"),
+        ("/v1/score", {"items": [{"history": [], "response": "x"}], "metrics": []}, 422, "invalid-body"),
+        ("/v1/score", {"items": [{"history": [], "response": "x"}] * 1001}, 422, "too-many-items"),
+        ("/v1/explain", {"history": [], "response": "x" * 400_001}, 422, "too-long"),
+        ("/v1/explain", {"history": []}, 422, "invalid-body"),
+    ],
+)
+def test_what_has_another_form_is_refused(ask: Asked, path: str, body: Any, status: int, kind: str) -> None:
+    answer = ask("POST", path, json=body)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = answer.json()
+    assert document["type"] == f"urn:tacit:problem:{kind}"
+    assert document["status"] == status
+    assert document["instance"] == path
+    assert document["request_id"] == answer.headers["x-request-id"]
+    assert "xxxx" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff\xfe", b'{"items":[{"history":[],"response":"\xc3"}]}', b"[" * 50_000, b"NaN", b'"\\ud800"', b"null"],
+)
+def test_bodies_that_are_no_json_of_ours_are_refused(ask: Asked, content: bytes) -> None:
+    for path in ("/v1/score", "/v1/explain", "/v1/cypher"):
+        answer = ask("POST", path, content=content, headers={"content-type": "application/json"})
+        assert answer.status_code in (400, 422)
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_body_that_is_said_to_be_no_json_is_refused(ask: Asked) -> None:
+    assert ask("POST", "/v1/score", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
+
+
+class Scripted:
+    """A metric that does what a response says."""
+
+    name = "scripted"
+    signature = Signature("scripted", (), 1)
+
+    def score(self, history: Any, response: str, references: Any = (), *, explain: bool = False) -> Score:
+        return self.score_batch([(history, response, references)], explain=explain)[0]
+
+    def score_batch(self, items: Any, *, explain: bool = False) -> list[Score]:
+        assert explain in (False, True)
+        for item in items:
+            if item.response == "gone":
+                raise GraphUnavailable("the server went away")
+            if item.response == "fault":
+                raise RuntimeError("a secret of the dialogue")
+        return [Score(float("nan") if item.response == "nan" else 1.0, Evidence(), self.signature) for item in items]
+
+
+def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
+    ask = service(Reasoner(index, [Scripted()]))
+    items = [{"history": [], "response": response} for response in ("good", "fault", "nan")]
+    rows = ask("POST", "/v1/score", json={"items": items}).json()["items"]
+    assert rows[0]["scores"] == {"scripted": 1.0}
+    assert "RuntimeError" in rows[1]["error"]
+    assert rows[2]["scores"] == {"scripted": None}
+
+
+def test_a_graph_that_goes_away_is_a_503_with_a_time_to_come_back(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
+    ask = service(Reasoner(index, [Scripted()]))
+    for path, body in (
+        ("/v1/score", {"items": [{"history": [], "response": "gone"}]}),
+        ("/v1/explain", {"history": [], "response": "gone"}),
+    ):
+        answer = ask("POST", path, json=body)
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        assert answer.json()["type"] == "urn:tacit:problem:graph-unavailable"
+    assert ask("POST", "/v1/score", json={"items": [{"history": [], "response": "good"}]}).status_code == 200

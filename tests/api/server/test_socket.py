@@ -1,0 +1,220 @@
+"""The service as a process behind a socket: hostile and slow clients, the log, SIGTERM, keys, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from .conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
+from .test_guard import until
+
+Tacit = Callable[..., Any]
+ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
+HEAD = b"POST /v1/score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def exchange(port: int, *parts: bytes, pause: float = 0.0, patience: float = 15.0) -> bytes:
+    """Send ``parts`` with pauses between them and return all that comes back until the other end closes."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+        except OSError:
+            pass  # the other end has had enough, and may have said why
+        try:
+            while found := connection.recv(65_536):
+                answer += found
+        except ConnectionError:
+            pass
+    return answer
+
+
+def status_of(answer: bytes) -> int:
+    """The status of an answer, 0 when the connection was closed without one."""
+    return int(answer[9:12]) if answer.startswith(b"HTTP/1.1 ") else 0
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process holds."""
+    with Path(f"/proc/{pid}/statm").open(encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_many_clients_at_once_all_get_their_answers(running: Running) -> None:
+    with httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=200), timeout=60) as client:
+        alone = client.post("/v1/score", json=ITEM).json()
+        with ThreadPoolExecutor(50) as pool:
+            answers = list(pool.map(lambda _: client.post("/v1/score", json=ITEM), range(400)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert all(answer.json() == alone for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("parts", "statuses"),
+    [
+        ([b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20], {400}),
+        ([b"GARBAGE\r\n\r\n"], {400}),
+        ([HEAD + b"Content-Length: 5\r\nContent-Length: 7\r\n\r\n12345"], {400}),
+        ([HEAD + b"Content-Length: -5\r\n\r\n"], {400}),
+        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n"], {400}),
+        ([HEAD + b"Connection: close\r\nContent-Length: 6\r\n\r\n\xff\xfe\x00{}}"], {400}),
+        ([HEAD + b"Connection: close\r\nContent-Length: 3000000\r\n\r\n" + b" " * 3_000_000], {413}),
+        ([HEAD + b"Expect: 100-continue\r\nContent-Length: 3000000\r\n\r\n"], {413}),
+        ([HEAD + b"Content-Length: 99999999999999\r\n\r\n"], {413}),
+        ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n"] + [b"10000\r\n" + b"x" * 65_536 + b"\r\n"] * 40 + [b"0\r\n\r\n"], {413}),
+        ([b"GET /healthz HTTP/1.1\r\n" + b"X-Long: " + b"y" * 200_000 + b"\r\n\r\n"], {0, 400}),
+        ([b"GET /healthz HTTP/1.1\r\n"] + [b"X-More: yes\r\n" * 1000] * 20, {0, 400}),
+        ([b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"], {0, 400}),
+    ],
+)
+def test_what_is_no_request_is_refused_or_hung_up_on(running: Running, parts: list[bytes], statuses: set[int]) -> None:
+    assert status_of(exchange(running.port, *parts)) in statuses
+    assert httpx.get(f"{running.url}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("parts", "status"),
+    [
+        ([], 0),
+        ([b"POST /v1/score HTTP/1.1\r\n", b"Host: localhost\r\n"], 0),
+        ([HEAD + b"Content-Length: 100\r\n\r\n", b"{", b'"'], 408),
+    ],
+)
+def test_slow_clients_are_not_waited_for(running: Running, parts: list[bytes], status: int) -> None:
+    begun = time.monotonic()
+    assert status_of(exchange(running.port, *parts, pause=0.3)) == status
+    assert time.monotonic() - begun < 8
+
+
+def test_an_idle_connection_is_closed_after_its_answer(running: Running) -> None:
+    answer = exchange(running.port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert status_of(answer) == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to read memory from")
+def test_large_bodies_and_many_slow_ones_do_not_pile_up(running: Running) -> None:
+    before = resident(running.process.pid)
+    with ThreadPoolExecutor(20) as pool:
+        whole = HEAD + b"Connection: close\r\nContent-Length: 10000000\r\n\r\n" + b" " * 10_000_000
+        statuses = set(pool.map(lambda _: status_of(exchange(running.port, whole, patience=60)), range(20)))
+    assert statuses <= {0, 413}
+    assert 413 in statuses
+    assert resident(running.process.pid) - before < 100 << 20
+
+
+def test_the_log_is_json_without_texts(running: Running) -> None:
+    before = sum(event["event"] == "request" for event in running.events())
+    httpx.post(f"{running.url}/v1/score", json={"items": [{"history": ["marmalade"], "response": "x"}]})
+    until(lambda: {"listening", "request"} <= {event["event"] for event in running.events()})
+    httpx.get(f"{running.url}/healthz?last=marked")
+    until(lambda: sum(event["event"] == "request" for event in running.events()) >= before + 2)
+    assert not any("marmalade" in line for line in running.lines)
+
+
+def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["serve", sample_graph, "--port", str(port), "--quiet"]
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+
+                def answers() -> bool:
+                    with suppress(httpx.ConnectError):
+                        return client.get("/healthz").status_code == 200
+                    return False
+
+                until(answers)
+                assert client.get("/nowhere").status_code == 404
+                slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
+                assert client.post("/v1/cypher", json={"query": slow, "timeout": 0.5}).status_code == 504
+        finally:
+            process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    told = [(event["level"], event["event"], event["status"]) for event in map(json.loads, errors.splitlines())]
+    assert told == [("warning", "request", 504)]
+
+
+def test_keys_from_the_command_line_open_the_service_and_sigterm_finishes_what_runs(
+    tacit: Tacit, sample_graph: str, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    made = tacit("keys", "add", keys, "alice")
+    key = made.out.strip()
+    assert made.status == 0
+    assert key not in made.err
+    assert tacit("keys", "list", keys, "--json").json == [{"id": key.split("_")[1], "name": "alice"}]
+    slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
+    with serving(sample_graph, "--keys", str(keys)) as service, httpx.Client(base_url=service.url, timeout=60) as client:
+        assert client.post("/v1/score", json=ITEM).status_code == 401
+        client.headers["X-API-Key"] = key
+        assert client.post("/v1/score", json=ITEM).status_code == 200
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: answers.append(client.post("/v1/cypher", json={"query": slow, "timeout": 3})))
+        thread.start()
+        until(lambda: "tacit_cypher_open 1.0" in client.get("/metrics").text)
+        assert service.stop() == 0
+        thread.join(10)
+        assert [answer.status_code for answer in answers] == [504]
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{service.url}/healthz")
+        assert not any(key in line for line in service.lines)
+        events = service.events()
+        [scored] = [event for event in events if (event.get("route"), event.get("status")) == ("/v1/score", 200)]
+        assert scored["key"] == key.split("_")[1]
+        stopping, stopped = [event for event in events if event["event"] in ("stopping", "stopped")]
+        assert stopping["running"] == 1
+        assert stopping["detail"] == "SIGTERM: no new connections; finishing 1 request within 30 seconds"
+        assert (stopped["unfinished"], stopped["detail"]) == (0, "all requests are answered")
+    assert tacit("keys", "remove", keys, "bob").status == 2
+    assert tacit("keys", "remove", keys, "alice").status == 0
+    assert tacit("keys", "list", keys, "--json").json == []
+
+
+def test_others_are_let_in_only_on_purpose(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    for words in (
+        ["--host", "0.0.0.0"],
+        ["--keys", tmp_path / "none"],
+        ["--metrics", "nothing"],
+        ["--limit", "items=many"],
+        ["--keys", tmp_path / "none", "--no-auth"],
+    ):
+        outcome = tacit("serve", sample_graph, *words)
+        assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1), outcome.err
+
+
+def test_a_missing_extra_is_named(tacit: Tacit, sample_graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith("tacit.api.server")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    outcome = tacit("serve", sample_graph)
+    assert outcome.status == 1
+    assert "pip install 'tacit-kg[serve]'" in outcome.err
+    assert json.dumps(outcome.err).count("\\n") == 1
+
+
+def test_a_port_that_is_taken_is_one_sentence(tacit: Tacit, sample_graph: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        outcome = tacit("serve", sample_graph, "--port", taken.getsockname()[1])
+    assert (outcome.status, outcome.err.count("\n")) == (2, 1), outcome.err
+    assert "in use" in outcome.err
