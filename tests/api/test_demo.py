@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tacit.api.cli import demo
+from tacit.reasoning import registry
 
 Tacit = Callable[..., Any]
 
@@ -37,7 +39,9 @@ def test_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_the_rest_of_the_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demo, "_MORE", (("baselines", ("sacrebleu",), ("chrf",)), ("minilm", ("no_such_package",), ("accent",))))
+    kinds = {name: registry.KINDS[name] for name in ("grounding", "length", "chrf")}
+    kinds["accent"] = replace(registry.KINDS["accent"], packages=("no_such_package",))
+    monkeypatch.setattr(registry, "KINDS", kinds)
     monkeypatch.setattr(demo, "_best", lambda directory, *_: _loaded(tacit, directory))
     shown = tacit("demo", "--all")
     assert shown.status == 0, shown.err

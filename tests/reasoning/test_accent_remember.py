@@ -164,7 +164,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tacit.graph.model import Assertion
-from tacit.reasoning.accent.tails.journal import Journal
+from tacit.reasoning.metrics.accent.tails.journal import Journal
 
 journal = Journal(Path(sys.argv[1]))
 for number in range(40):

@@ -16,15 +16,15 @@ REASONING = Path(__file__).parents[2] / "reasoning"
 
 
 def test_shipped_cards_are_what_the_templates_give() -> None:
-    retriever = REASONING / "accent" / "model"
+    retriever = REASONING / "metrics" / "accent" / "model"
     size = (retriever / "retriever.safetensors").stat().st_size
     assert (retriever / "README.md").read_text(encoding="utf-8") == retriever_card(open_compact(), size)
     assert (retriever / "LICENSE").read_text(encoding="utf-8") == licence_text("retriever")
     checkpoint = open_checkpoint()
     made = {
-        "accent/probe": probe_card(open_probe(), path=None),
-        "coherence/model": coherence_card(checkpoint.header, checkpoint.digest, path=None),
-        "commonsense/model": commonsense_card(load_regressor(REASONING / "commonsense" / "model"), path=""),
+        "metrics/accent/probe": probe_card(open_probe(), path=None),
+        "metrics/coherence/model": coherence_card(checkpoint.header, checkpoint.digest, path=None),
+        "metrics/commonsense/model": commonsense_card(load_regressor(REASONING / "metrics" / "commonsense" / "model"), path=""),
     }
     for place, card in made.items():  # figures of agreement with people were added to these
         shipped = iter((REASONING / place / "README.md").read_text(encoding="utf-8").split("\n"))

@@ -21,7 +21,7 @@ COMMIT = "0" * 39 + "1"
 PROGRAM = """
 import sys
 from tacit.graph.errors import TacitError
-from tacit.reasoning.likelihood import open_causal
+from tacit.reasoning.models.causal_lm import open_causal
 for model in sys.argv[1:]:
     try:
         opened = open_causal(model)

@@ -165,8 +165,8 @@ from tacit.graph.names import concept_uri
 from tests.oracle import OracleGraph
 from tests.reasoning.conftest import WORLD
 from tacit.reasoning import load_metric, score_items
-from tacit.reasoning.chance import Talk
-from tacit.reasoning.grounding import Grounding
+from tacit.reasoning.metrics.grounding import Talk
+from tacit.reasoning.metrics.grounding import Grounding
 rows = [Assertion(concept_uri(h), r, concept_uri(t), w, "conceptnet", "/d/test") for h, r, t, w in WORLD]
 metric = load_metric("grounding", OracleGraph(rows))
 for row in score_items(json.load(sys.stdin), [metric], batch_size=5, explain=True):
