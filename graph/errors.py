@@ -130,3 +130,8 @@ class MissingExtra(TacitError):
     def together(cls, errors: Sequence[MissingExtra]) -> MissingExtra:
         """Return what several errors say as one."""
         return cls([name for error in errors for name in error.packages], [name for error in errors for name in error.extras])
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the first line of an error's message, or the name of its type where it has none."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
 _RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
-_SIGNATURE = "grounding|graph:8f0c2d1e9ab3|pipeline:1c6a3f20d7be@spacy-3.8|talk:65ec56227a82|hops:3|v:2"
 _TEXT = Annotated[StrictStr, Field()]
 _TEXTS = Annotated[list[_TEXT], Field(fail_fast=True)]
 _MEMBERS = 20

@@ -17,8 +17,6 @@ from ..models.hub import need
 from .agreement import Agreement, Judged
 from .correlation import Correlation, Floats, spelt
 
-FORMATS = ("png", "svg")
-
 _POINTS, _LINE, _INK = "#0072B2", "#D55E00", "#333333"
 _WIDTH, _HEIGHT, _COLUMNS, _DPI = 3.7, 3.2, 4, 150
 _SYMBOLS = ("r", "ρ", "τ")

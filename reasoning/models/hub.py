@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ...graph.errors import InputError, MissingExtra, ModelError
+from ...graph.errors import InputError, MissingExtra, ModelError, reason_of
 from .modelfile import recover
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
@@ -145,8 +145,7 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     try:
         return model.to(device).eval(), tokenizer
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"the model cannot be put on the device {device!r} ({reason}); try cpu") from error
+        raise InputError(f"the model cannot be put on the device {device!r} ({reason_of(error)}); try cpu") from error
 
 
 def open_tokenizer(files: ModelFiles) -> Any:
@@ -200,8 +199,7 @@ def _unopened(files: ModelFiles, error: Exception) -> ModelError:
             f"the model {files.given!r} needs program code that comes with it, which tacit never runs; "
             "give a model of a kind that transformers itself knows"
         )
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return ModelError(f"the model {files.given!r} cannot be opened ({reason}); give another")
+    return ModelError(f"the model {files.given!r} cannot be opened ({reason_of(error)}); give another")
 
 
 @contextmanager
@@ -291,8 +289,7 @@ def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
     try:
         return _snapshot(model, hub, also)
     except Exception as error:  # the hub's own errors, httpx's and OSError
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason}); {way_out}") from error
+        raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason_of(error)}); {way_out}") from error
 
 
 def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:

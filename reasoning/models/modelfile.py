@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.errors import InputError, ModelError
+from ...graph.errors import InputError, ModelError, reason_of
 
 try:
     import fcntl
@@ -87,7 +87,7 @@ def arrays_in(data: bytes) -> dict[str, Any]:
     try:
         return dict(load(data))
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"its arrays cannot be read: {str(error).splitlines()[0] if str(error) else 'broken'}") from error
+        raise ValueError(f"its arrays cannot be read: {reason_of(error)}") from error
 
 
 def digest_of(*parts: bytes) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ...graph.errors import ModelError
+from ...graph.errors import ModelError, reason_of
 from ..cache import LruCache
 from ..models.modelfile import recover
 
@@ -137,9 +137,7 @@ class SpacyAnalyser:
     @property
     def signature(self) -> str:
         """Digest of the pipeline's files with spaCy's version, whose stop words and rules take part."""
-        from spacy.about import __version__
-
-        return f"{self.digest}@spacy-{'.'.join(__version__.split('.')[:2])}"
+        return with_spacy(self.digest)
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
         """Return the tokens of each text, without white space, in order."""
@@ -271,19 +269,33 @@ def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
     Raises:
         ModelError: there is none of that name, it cannot be opened, or it gives no lemmas or parts of speech.
     """
+    return SpacyAnalyser(*open_spacy(SHIPPED if name_or_path is None else name_or_path, _NEVER_NEEDED))
+
+
+def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Language, str]:
+    """Open a spaCy pipeline without some components; return it with the digest of its files.
+
+    Raises:
+        ModelError: there is none of that name, or it cannot be opened.
+    """
     import spacy
 
-    wanted = SHIPPED if name_or_path is None else name_or_path
-    recover(Path(wanted))
+    recover(Path(name_or_path))
     try:
-        nlp = spacy.load(wanted, exclude=list(_NEVER_NEEDED))
+        nlp = spacy.load(name_or_path, exclude=list(exclude))
     except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own, by what is wrong with the folder
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(
-            f"no spaCy pipeline can be opened at {str(wanted)!r} ({reason}); give the name of an installed pipeline or its folder"
+            f"no spaCy pipeline can be opened at {str(name_or_path)!r} ({reason_of(error)}); "
+            "give the name of an installed pipeline or its folder"
         ) from error
-    folder = nlp.path
-    return SpacyAnalyser(nlp, folder_digest(Path(folder)))
+    return nlp, folder_digest(Path(nlp.path))
+
+
+def with_spacy(digest: str) -> str:
+    """Return a pipeline's digest together with spaCy's version, whose stop words and rules affect its results."""
+    from spacy.about import __version__
+
+    return f"{digest}@spacy-{'.'.join(__version__.split('.')[:2])}"
 
 
 def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...graph.errors import ModelError
 from ..cache import LruCache
-from .language import SHIPPED, folder_digest, multiply_fast, prepare
+from .language import SHIPPED, multiply_fast, open_spacy, prepare, with_spacy
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -87,9 +87,7 @@ class Parser:
     @property
     def signature(self) -> str:
         """Digest of the pipeline's files with spaCy's version, whose rules take part."""
-        from spacy.about import __version__
-
-        return f"{self.digest}@spacy-{'.'.join(__version__.split('.')[:2])}"
+        return with_spacy(self.digest)
 
     def parse_batch(self, texts: Sequence[str]) -> list[Parse]:
         """Return the parse of each text, without white space, words in order; texts met before are not parsed again."""
@@ -179,13 +177,4 @@ def _shipped() -> Parser:
 
 
 def _load(name_or_path: str | Path) -> Parser:
-    import spacy
-
-    try:
-        nlp = spacy.load(name_or_path, exclude=list(_NEEDLESS))
-    except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own, by what is wrong with the folder
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(
-            f"no spaCy pipeline can be opened at {str(name_or_path)!r} ({reason}); give the name or folder of one"
-        ) from error
-    return Parser(nlp, folder_digest(Path(nlp.path)))
+    return Parser(*open_spacy(name_or_path, _NEEDLESS))

@@ -15,7 +15,7 @@ from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails, NearestVectors
-from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, NoTails, Origin, Query
+from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, Origin, Query
 from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
 from tacit.reasoning.metrics.accent.tails.vectors import KeptVectors
 
@@ -201,7 +201,7 @@ class Counting:
 
 def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
     first, second, third = Counting({"a"}), Counting({"b"}, "second failed"), Counting({"c"})
-    chain = Chain([first, second, third, NoTails()])
+    chain = Chain([first, second, third, Counting(set())])
     found = chain.find([Query(head, "xWant") for head in "abcda"])
     assert [bool(one.tails) for one in found] == [True, True, True, False, True]
     assert [[query.head for query in source.asked] for source in (first, second, third)] == [
@@ -210,7 +210,7 @@ def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
         list("cd"),
     ]
     assert [one.note for one in found] == ["", "second failed", "second failed", "second failed", ""]
-    assert chain.signature == "counting,counting,counting,none"
+    assert chain.signature == "counting,counting,counting,counting"
     assert chain.find([]) == []
 
 

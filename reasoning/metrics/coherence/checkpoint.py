@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....graph.errors import InputError, ModelError
+from ....graph.errors import InputError, ModelError, reason_of
 from ...models.causal_lm import CausalModel
 from ...models.encoder import TextEncoder, open_encoder
 from ...models.modelfile import arrays_in, recover
@@ -267,9 +267,8 @@ def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkp
         header = json.loads(data)
         _check_header(header)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = str(error) or type(error).__name__
         raise ModelError(
-            f"{folder / HEADER} is no coherence checkpoint ({reason}); give one that tacit train coherence wrote"
+            f"{folder / HEADER} is no coherence checkpoint ({reason_of(error)}); give one that tacit train coherence wrote"
         ) from error
     return Checkpoint(folder, header, hashlib.sha256(data).hexdigest()[:DIGITS])
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....graph.errors import ModelError
+from ....graph.errors import ModelError, reason_of
 from ...models.hub import extra_of, need
 from ...models.modelfile import check_folder, digest_of, new_folder, recover
 from .dialogue_graph import IdfTable
@@ -107,8 +107,9 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             str(settings["vectors"]), settings["facts"], digest_of(weights, text), folder,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(":")
-        raise ModelError(f"the GRADE checkpoint {folder} is damaged ({reason}); train or fetch it again") from error
+        raise ModelError(
+            f"the GRADE checkpoint {folder} is damaged ({reason_of(error).rstrip(':')}); train or fetch it again"
+        ) from error
 
 
 def _model(settings: Mapping[str, Any], weights: bytes, folder: Path) -> GradeModel:

@@ -112,9 +112,6 @@ def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> T
     return upper + upper.transpose(1, 2)
 
 
-UTTERANCES = ("frozen", "tuned")
-
-
 @dataclass(frozen=True, slots=True)
 class GradeConfig:
     """What a checkpoint was made as; part of its digest.

@@ -6,7 +6,6 @@ Auxiliaries, connectives and fillers of talk are left out, contractions are writ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -211,8 +210,6 @@ _THIRD = {
     "they": ("they", False), "them": ("they", False), "themselves": ("they", False), "their": ("they", True),
     "theirs": ("they", True),
 }  # fmt: skip
-_WORD = re.compile(r"[\w'’-]+|[^\w\s]")
-_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) -> Participant | None:
@@ -229,11 +226,6 @@ def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) 
         who, owns = _THIRD[lower]
         return Participant(who, owns if possessive is None else possessive, lower)
     return None
-
-
-def phrase_of(text: str, speaker: Speaker) -> list[str | Participant]:
-    """Return the words of ``text``, said by ``speaker``, with its pronouns as participants."""
-    return [participant(word, speaker) or word for word in _WORD.findall(text)]
 
 
 def name_people(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[str]:
@@ -255,11 +247,6 @@ def name_people(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[st
                 words.append(word)
         texts.append(" ".join(words))
     return texts
-
-
-def is_possessive(word: str) -> bool:
-    """``word`` ends in a possessive mark."""
-    return bool(_POSSESSIVE.search(word))
 
 
 LONGEST = 14

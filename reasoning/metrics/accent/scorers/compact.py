@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from .....graph.errors import ModelError
+from .....graph.errors import ModelError, reason_of
 from ....models.modelfile import digest_of, pack, read_model, unpack
 from ..events import head_form
 
@@ -134,8 +134,9 @@ def from_bytes(data: bytes, name: str) -> Compact:
     try:
         return _built(*unpack(data, FORMAT, VERSION), digest_of(data))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, zlib.error) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"{name} is no tail retriever ({reason}); give one that tacit train retriever wrote") from error
+        raise ModelError(
+            f"{name} is no tail retriever ({reason_of(error)}); give one that tacit train retriever wrote"
+        ) from error
 
 
 def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> Compact:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .....graph.errors import InputError, ModelError
+from .....graph.errors import InputError, ModelError, reason_of
 from ....cache import LruCache
 from ....models.causal_lm import CausalModel, Continuation, open_causal
 from ....models.layers import cut_above
@@ -150,7 +150,7 @@ class Asking:
             try:
                 return str(self.causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
             except Exception as error:  # jinja's own, by what the template objects to
-                reason = str(error) or type(error).__name__
+                reason = reason_of(error)
         raise ModelError(f"the chat template of {self.causal.files.given!r} fails ({reason}); give another model")
 
 
@@ -225,8 +225,7 @@ def from_bytes(data: bytes, name: str) -> Probe:
             raise ValueError("its weights, bias or layer are invalid")
         return Probe(layer, weights, bias, str(head["model"]), facts, digest_of(data))
     except (ValueError, KeyError, TypeError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"{name} is no probe ({reason}); give one that tacit train llm-probe wrote") from error
+        raise ModelError(f"{name} is no probe ({reason_of(error)}); give one that tacit train llm-probe wrote") from error
 
 
 # A language model as the judge of tuples: does it call an inference plausible, and does the event make it less of a surprise?

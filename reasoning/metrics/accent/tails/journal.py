@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .....graph.errors import GraphError, InputError, TacitError
+from .....graph.errors import GraphError, InputError, TacitError, reason_of
 from .....graph.loading import checked
 from .....graph.model import Assertion
 from .....graph.names import event_uri, text_of
@@ -318,8 +318,7 @@ class CometTails:
         try:
             generated = self.comet.generate(queries)
         except Exception as error:  # torch's and the model's own errors, of many kinds
-            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            return f"the COMET {self.comet.files.given} failed ({reason}), so the graph alone answers"
+            return f"the COMET {self.comet.files.given} failed ({reason_of(error)}), so the graph alone answers"
         answers.update(zip(queries, generated, strict=True))
         if self.remember and self.memory is not None:
             try:

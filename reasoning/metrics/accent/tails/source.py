@@ -75,16 +75,6 @@ class TailSource(Protocol):
         """Return what is known for each query, in order."""
 
 
-class NoTails:
-    """The source that knows nothing."""
-
-    signature = "none"
-
-    def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return nothing for each query."""
-        return [Found() for _ in queries]
-
-
 # Sources one after the other: the first that knows a tail of a head answers for it, and the next are asked for the rest alone.
 
 
