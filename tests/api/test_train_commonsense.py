@@ -88,7 +88,7 @@ def test_json_and_a_single_file(tacit: Tacit, sample_graph: str, tmp_path: Path)
     output = tmp_path / "m.safetensors"
     made = tacit(
         "train", "commonsense", one, two, "--graph", sample_graph, "-o", str(output), "--json", *QUICK, "--count", "triples",
-        "--split", "0.6/0.2/0.2", "--rounds", "3", "--hidden", "0",
+        "--split", "0.6/0.2/0.2", "--rounds", "3",
     )  # fmt: skip
     assert made.status == 0, made.err
     row = json.loads(made.out)
@@ -98,7 +98,7 @@ def test_json_and_a_single_file(tacit: Tacit, sample_graph: str, tmp_path: Path)
     assert [score["dataset"] for score in row["scores"]] == ["a", "b"]
     assert set(row["scores"][0]["spearman"]) == {"value", "low", "high", "p"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "m.md", "m.safetensors"]
-    assert len(load_regressor(output).weights) == 1
+    assert len(load_regressor(output).weights) == 2
 
 
 def test_one_seed_gives_the_same_file_again_and_replaces_the_old_one(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place
     assert (refused.status, "something other" in refused.err) == (2, True)
     for more, reason in (
         (["--neighbours", "ten"], "--neighbours ten"), (["--hidden", 18], "multiple of 4"),
-        (["--exclude", place / "none.jsonl"], "there is no file"), (["--drop-edge", 1.0], "share of dropped edges"),
+        (["--exclude", place / "none.jsonl"], "there is no file"),
     ):  # fmt: skip
         refused = tacit(*words, "-o", place / "new", *more)
         assert (refused.status, reason in refused.err) == (2, True), refused.err

@@ -79,11 +79,8 @@ def test_the_prompt_has_the_layout_of_the_paper() -> None:
         "Extract event1 and event2 from the text where event2 needs to be true for event1 to take place. "
         "Utterance: Hi .</UTT>Are you ok ?</UTT>Yes !"
     )
-    assert prompt("HinderedBy", item, "last").endswith("fails to happen because event2. Utterance: Are you ok ?</UTT>Yes !")
     assert prompt("isAfter", Item([], "Yes !")).endswith("Utterance: Yes !")
     assert set(CLAUSES) == set(RELATIONS)
-    with pytest.raises(InputError, match="all or last, not as 'some'"):
-        prompt("xNeed", item, "some")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +211,7 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
 
 def test_the_signature_names_model_and_options(extractor: T5Extractor, trained: tuple[Path, Trained, Any]) -> None:
     assert extractor.signature == f"t5-1;model=model@{trained[1].digest};new=16"
-    assert make(model=trained[0], beams=1, history="last", device="cpu").signature.endswith(";beams=1;history=last")
+    assert make(model=trained[0], beams=1, no_repeat=0, device="cpu").signature.endswith(";beams=1;norepeat=0")
 
 
 def test_an_old_model_is_replaced_and_other_folders_are_not(base: Path, tmp_path: Path) -> None:
@@ -237,7 +234,6 @@ def test_an_old_model_is_replaced_and_other_folders_are_not(base: Path, tmp_path
         ({"beams": 0}, "beams is 0; give 1 or more"),
         ({"no_repeat": -1}, "no_repeat is -1"),
         ({"max_length": 10}, "max_length is 10; give 96 or more"),
-        ({"history": "none"}, "all or last"),
     ],
 )
 def test_wrong_options_are_named(base: Path, options: dict[str, Any], message: str) -> None:

@@ -93,7 +93,6 @@ def retriever(
     batch_size: Annotated[int, typer.Option(metavar="N", min=2, help="Triples of one relation in a batch.")] = 512,
     rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 1e-3,
     parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes that each text is kept in.")] = 48,
-    pool: Annotated[int, typer.Option(metavar="N", min=1, help="Tails kept for each relation at most.")] = 20_000,
     seed: Seed = 0,
     encoder: Annotated[
         str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
@@ -113,7 +112,7 @@ def retriever(
     from ....reasoning.training.loop import checkpoints_of, forget
     from ....reasoning.training.retriever import Recipe, train_retriever
 
-    recipe = Recipe(steps, batch_size, rate, parts, pool, seed)
+    recipe = Recipe(steps, batch_size, rate, parts, seed=seed)
     recipe.check()
     check_folder(output, FILE, "a tail retriever")
     with _opened(graph, user, password, database, quiet, encoder) as (opener, making):

@@ -79,8 +79,6 @@ def commonsense(
     ] = None,
     rounds: Annotated[int, typer.Option(metavar="N", min=1, help="How many random splits.")] = 10,
     rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
-    hidden: Annotated[int, typer.Option(metavar="N", min=0, help="Neurons of each network's hidden layer.")] = 4,
-    alpha: Annotated[float, typer.Option(metavar="X", min=0, help="Weight of the L2 penalty.")] = 1.0,
     members: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Networks whose mean is the model.")] = 5,
     seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of folds and networks; one seed, one model.")] = 0,
     resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")] = 10_000,
@@ -105,7 +103,7 @@ def commonsense(
 
     check_place(output, judgements)
     plan = Plan(None if split else folds, _shares(split), rounds)
-    recipe = Recipe((hidden,) if hidden else (), alpha, members)
+    recipe = Recipe(members=members)
     rated, data = collect(judgements, contrast, rating.value, seed, strict)
     import numpy as np
 
@@ -114,8 +112,8 @@ def commonsense(
     options: dict[str, tuple[Any, Any]] = {
         "variant": (variant.value, "symbolic"), "count": (count.value, "pairs"), "model": (model and name_of(model), None),
         "contrast": (contrast, False), "folds": (folds, 10), "split": (split, None), "rounds": (rounds, 10),
-        "rating": (rating.value, "event_cs"), "hidden": (hidden, 4), "alpha": (alpha, 1.0),
-        "members": (members, 5), "seed": (seed, 0), "pipeline": (pipeline and name_of(pipeline), None),
+        "rating": (rating.value, "event_cs"), "members": (members, 5), "seed": (seed, 0),
+        "pipeline": (pipeline and name_of(pipeline), None),
         "licence": (licence, None),
     }  # fmt: skip
     changed = {name: value for name, (value, default) in options.items() if value != default}

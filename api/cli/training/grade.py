@@ -12,7 +12,7 @@ import typer
 from ....graph.errors import InputError
 from ...opening import Address, open_engine, readable
 from ...terminal.progress import Stages
-from ..options import Database, Dtype, Engine, EngineOption, GraphNeeded, Json, Password, Pipeline, Quiet, Strict, User
+from ..options import Database, Engine, EngineOption, GraphNeeded, Json, Password, Pipeline, Quiet, Strict, User
 from .data import Exclude, as_typed, sha256_of
 
 if TYPE_CHECKING:
@@ -87,11 +87,8 @@ def grade(
     rate: Annotated[
         float | None, typer.Option(metavar="X", show_default="1e-3, 2e-5 with --tune", help="Adam's highest learning rate.")
     ] = None,
-    margin: Annotated[float, typer.Option(metavar="X", help="By which a true response is to score higher.")] = 0.1,
-    drop_edge: Annotated[float, typer.Option(metavar="X", help="Share of edges dropped at a step.")] = 0.1,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one model.")] = 0,
     device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
-    dtype: Annotated[Dtype, typer.Option(help="Of the frozen encoder while turns are encoded.")] = Dtype.FLOAT32,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
@@ -125,7 +122,7 @@ def grade(
         utterance="tuned" if tune else "frozen", limits=limits, profile=profile.value,
         graph=not no_graph, hop_attention=not no_hop_attention, turns=turns, hidden=hidden,
     )  # fmt: skip
-    recipe = Recipe(seed, epochs, batch_size, rate or (2e-5 if tune else 1e-3), margin=margin, drop_edge=drop_edge)
+    recipe = Recipe(seed, epochs, batch_size, rate or (2e-5 if tune else 1e-3))
     recipe.check()
     drawn = negatives or (Negatives.HARD if tune else Negatives.RANDOM)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -135,7 +132,7 @@ def grade(
         open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened,
         Stages(lambda stage: _NOUNS.get(stage, "steps"), quiet=quiet) as stages,
     ):
-        sources = _sources(opened, encoder, vectors, cache, pipeline, where, dtype.value, model if tune else None)
+        sources = _sources(opened, encoder, vectors, cache, pipeline, where, model if tune else None)
         trained = train_grade(
             read, sources, config, recipe, work, stages.tell, negatives=drawn.value, most=pairs, turn_cache=cache,
             device=where, facts=facts,
@@ -148,7 +145,7 @@ def grade(
 
 def _sources(
     graph: KnowledgeGraph, encoder: str | None, vectors: Path | None, cache: Path | None, pipeline: str | None, device: str,
-    dtype: str, tuned: str | None,
+    tuned: str | None,
 ) -> Sources:  # fmt: skip
     """Open what the training asks."""
     from ....loaders import open_vectors
@@ -157,11 +154,10 @@ def _sources(
     from ....reasoning.text.language import open_analyser
     from ....reasoning.training.grade import Sources
 
-    opened = open_encoder(encoder, device=device, dtype=dtype)
+    opened = open_encoder(encoder, device=device)
     if cache is not None:
         cache.mkdir(parents=True, exist_ok=True)
-    exact = open_encoder(encoder, device=device)
-    table = TableVectors(open_vectors(vectors), graph) if vectors else EncodedVectors(exact, graph, cache)
+    table = TableVectors(open_vectors(vectors), graph) if vectors else EncodedVectors(opened, graph, cache)
     named = encoder if encoder is not None and not Path(encoder).expanduser().is_dir() else ""
     return Sources(graph, open_analyser(pipeline), opened, named, table, tuned)
 

@@ -38,7 +38,6 @@ class T5Extractor:
         beams: int,
         max_new_tokens: int,
         no_repeat: int,
-        history: str,
         max_length: int,
         batch_tokens: int | None,
         dtype: str,
@@ -56,14 +55,11 @@ class T5Extractor:
         ):  # fmt: skip
             if not isinstance(value, int) or value < least:
                 raise InputError(f"{name} is {value!r}; give {least} or more")
-        if history not in HISTORIES:
-            raise InputError(f"the history is read as {' or '.join(HISTORIES)}, not as {history!r}")
         if tokenizer.pad_token_id is None:
             raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
-        self.history = history
         self.max_length = max_length
         self._batch_tokens = tokens_a_batch(batch_tokens, model)
         self._search = {
@@ -71,8 +67,8 @@ class T5Extractor:
             "early_stopping": beams > 1, "num_return_sequences": 1,
         }  # fmt: skip
         self._changed = {
-            "beams": (beams, 10), "new": (max_new_tokens, 64), "norepeat": (no_repeat, 2), "history": (history, "all"),
-            "length": (max_length, 512), "dtype": (dtype, "float32"),
+            "beams": (beams, 10), "new": (max_new_tokens, 64), "norepeat": (no_repeat, 2), "length": (max_length, 512),
+            "dtype": (dtype, "float32"),
         }  # fmt: skip
         self._answers: LruCache[str, str] = LruCache(cache_size)
         self._torch = need("torch", "neural")
@@ -92,7 +88,7 @@ class T5Extractor:
     def _prompts(self, item: Item) -> dict[str, str]:
         """What the model is asked of an item, by relation."""
         fitting = within(item, self._size, self.max_length)
-        return {relation: prompt(relation, fitting, self.history) for relation in RELATIONS}
+        return {relation: prompt(relation, fitting) for relation in RELATIONS}
 
     def _tuples(self, item: Item, asked: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
         for relation, text in asked.items():
@@ -145,7 +141,6 @@ def make(
     beams: int = 10,
     max_new_tokens: int = 64,
     no_repeat: int = 2,
-    history: str = "all",
     max_length: int = 512,
     batch_tokens: int | None = None,
     dtype: str = "float32",
@@ -158,7 +153,6 @@ def make(
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
         beams, max_new_tokens, no_repeat: of the search: beams kept, longest answer in tokens, size of the runs of tokens that no
             answer repeats (0: any may be repeated); the defaults are the released code's.
-        history: ``all`` turns are read, or the ``last`` one.
         max_length: tokens that the model reads; what is more loses its oldest turns, then the end of its response.
         batch_tokens: tokens read together, padding included; changes speed and memory alone.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
@@ -173,8 +167,8 @@ def make(
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype=dtype)
     return T5Extractor(
-        files, opened, tokenizer, beams=beams, max_new_tokens=max_new_tokens, no_repeat=no_repeat, history=history,
-        max_length=max_length, batch_tokens=batch_tokens, dtype=dtype, cache_size=cache_size,
+        files, opened, tokenizer, beams=beams, max_new_tokens=max_new_tokens, no_repeat=no_repeat, max_length=max_length,
+         batch_tokens=batch_tokens, dtype=dtype, cache_size=cache_size,
     )  # fmt: skip
 
 
@@ -185,7 +179,6 @@ def make(
 
 TURN_END = "</UTT>"
 NONE = "None"
-HISTORIES = ("all", "last")
 LEAST_LENGTH = 96
 """Tokens without which a model could not read a clause and some of a response."""
 
@@ -211,16 +204,9 @@ _ANSWER = re.compile(r"^\s*event1:(?P<head>.*?);?\s*event2:(?P<tail>.*)$", re.DO
 _WORD = re.compile(r"[a-z]{3,}")
 
 
-def prompt(relation: str, item: Item, history: str = "all") -> str:
-    """Return the input by which a model is asked for ``relation`` in a response after ``all`` turns or the ``last`` one.
-
-    Raises:
-        InputError: ``history`` is neither.
-    """
-    if history not in HISTORIES:
-        raise InputError(f"the history is read as {' or '.join(HISTORIES)}, not as {history!r}")
-    turns = item.history if history == "all" else item.history[-1:]
-    said = "".join(f"{turn}{TURN_END}" for turn in turns)
+def prompt(relation: str, item: Item) -> str:
+    """Return the input by which a model is asked for ``relation`` in a response after its history."""
+    said = "".join(f"{turn}{TURN_END}" for turn in item.history)
     return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {said}{item.response}"
 
 
