@@ -6,7 +6,7 @@
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
 system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. With a language model
-``expectation`` is a row, and checkpoints that were weighed with it have one with and one without it. ``--against`` adds what
+``expectation`` is a row, and checkpoints that were weighed with it use it. ``--against`` adds what
 every row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes the card of the shipped
 checkpoint anew, with what it gives here.
 """
@@ -27,7 +27,7 @@ from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, SHIPPED, open_checkpoint
+from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, SHIPPED, open_checkpoint
 from tacit.reasoning.training.card import coherence_card as card
 
 KINDS = ("pearson", "spearman")
@@ -53,10 +53,8 @@ def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path], languag
     for name, folder in checkpoints.items():
         for part in ("association", "selection"):
             metrics[f"{part}, {name}"] = load_metric(part, checkpoint=folder)
-        metrics[f"coherence, {name}"] = load_metric("coherence", checkpoint=folder, parts=PARTS)
-        if language_model is not None and EXPECTATION in open_checkpoint(folder).parts:
-            whole = load_metric("coherence", checkpoint=folder, language_model=language_model)
-            metrics[f"coherence with expectation, {name}"] = whole
+        heard = {"language_model": language_model} if EXPECTATION in open_checkpoint(folder).parts else {}
+        metrics[f"coherence, {name}"] = load_metric("coherence", checkpoint=folder, **heard)
     return {name: np.array([one.value for one in metric.score_batch(items)]) for name, metric in metrics.items()}
 
 

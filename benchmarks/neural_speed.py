@@ -10,7 +10,7 @@ padding; keywords of an utterance and rows of a concept are remembered, as in an
 the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out,
 and without a language model expectation is. With one, the bare language model is transformers alone, which reads the same texts
 (each response after its turns, and by itself) sorted by length, 16 at a time, with logits for the responses' tokens alone; a
-checkpoint that was weighed with it is measured with all its parts too, beside both bare models.
+checkpoint that was weighed with it is measured beside both bare models.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tacit.graph.item import Item
 from tacit.loaders import ItemError, read_items
 from tacit.reasoning import cache, load_metric
 from tacit.reasoning.base import Metric
-from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, open_checkpoint, open_encoder_of
+from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, open_checkpoint, open_encoder_of
 from tacit.reasoning.metrics.coherence.parts import RECENT, one_line, open_language_model, said, transcript
 from tacit.reasoning.metrics.grade.metric import Grade
 from tacit.reasoning.metrics.grade.network import graph_tensors
@@ -173,13 +173,11 @@ def main() -> None:
     encoder = open_encoder_of(checkpoint, None, device="cpu", cache_size=CACHE_SIZE)
     model = open_language_model(arguments.language_model, device="cpu") if arguments.language_model is not None else None
     with threadpool_limits(1), ExitStack() as opened:
-        metrics = {"coherence": load_metric("coherence", checkpoint=checkpoint, parts=PARTS, device="cpu")}
+        heard = {"language_model": arguments.language_model} if EXPECTATION in checkpoint.parts else {}
+        name = FIVE if heard else "coherence"
+        metrics = {name: load_metric("coherence", checkpoint=checkpoint, device="cpu", **heard)}
         if arguments.language_model is not None:
             metrics[EXPECTATION] = load_metric(EXPECTATION, language_model=arguments.language_model, device="cpu")
-            if EXPECTATION in checkpoint.parts:
-                metrics[FIVE] = load_metric(
-                    "coherence", checkpoint=checkpoint, language_model=arguments.language_model, device="cpu"
-                )
         if arguments.grade is not None:
             graph = opened.enter_context(open_index(opened.enter_context(open_graph(arguments.graph))))
             metrics["grade"] = load_metric(

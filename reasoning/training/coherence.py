@@ -228,7 +228,7 @@ def measure(
 
 
 def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
-    """Fit the regression of every set of parts, which are the same in all groups.
+    """Fit the regression over the parts, which are the same in all groups.
 
     Returns:
         ``bias`` and a weight for each part, of the log-odds, by the names of the parts joined with ``+``.
@@ -241,15 +241,10 @@ def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
     weights *= len(labels) / weights.sum()
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0
-    found = {}
+    model = LogisticRegression(C=_STRENGTH).fit(features / scale, labels, sample_weight=weights)
     parts = groups[0].parts
-    for number in range(1, 2 ** len(parts)):
-        chosen = [place for place in range(len(parts)) if number >> place & 1]
-        model = LogisticRegression(C=_STRENGTH).fit(features[:, chosen] / scale[chosen], labels, sample_weight=weights)
-        names = [parts[place] for place in chosen]
-        coefficients = dict(zip(names, (model.coef_[0] / scale[chosen]).tolist(), strict=True))
-        found["+".join(names)] = {"bias": float(model.intercept_[0]), **coefficients}
-    return found
+    coefficients = dict(zip(parts, (model.coef_[0] / scale).tolist(), strict=True))
+    return {"+".join(parts): {"bias": float(model.intercept_[0]), **coefficients}}
 
 
 def areas(groups: Sequence[Measured]) -> dict[str, float]:

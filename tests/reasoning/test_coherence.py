@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tacit.graph.errors import InputError, ModelError
+from tacit.graph.errors import ModelError
 from tacit.reasoning import load_metric
 from tacit.reasoning.base import Metric, Piece
 from tacit.reasoning.explanation import explain
@@ -186,27 +186,12 @@ def test_silence_is_told_apart(metrics: dict[str, Metric]) -> None:
         assert math.isnan(first.value)
 
 
-def test_parts_can_be_switched_off(folder: Path, encoder: Path) -> None:
-    whole = load_metric("coherence", checkpoint=folder, encoder=encoder)
-    for parts in ("association", "repetition+association", ["repetition", "association"], ("similarity", "selection")):
-        metric = load_metric("coherence", checkpoint=folder, encoder=encoder, parts=parts)
-        score = metric.score(["i have a dog"], "give it a bone", explain=True)
-        names = [piece.name for piece in score.evidence.pieces[1:]]
-        assert names == [part for part in PARTS if part in parts]
-        assert f"parts:{'+'.join(names)}" in str(score.signature)
-        assert score.signature != whole.signature
-    for nonsense in ("", "grounding", ["similarity", "x"], 3, {"similarity": 1}):
-        with pytest.raises(InputError, match=r"choose from similarity, association|parts of coherence must be a text or a list"):
-            load_metric("coherence", checkpoint=folder, encoder=encoder, parts=nonsense)
-
-
 def test_parts_without_an_encoder_need_no_torch(folder: Path) -> None:
     program = (
         "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
         "from tacit.reasoning import load_metric\n"
         f"checkpoint = {str(folder)!r}\n"
-        "for name, options in (('association', {'checkpoint': checkpoint}), ('repetition', {}),\n"
-        "    ('coherence', {'checkpoint': checkpoint, 'parts': 'association+repetition'})):\n"
+        "for name, options in (('association', {'checkpoint': checkpoint}), ('repetition', {})):\n"
         "    assert load_metric(name, **options).score(['i have a dog'], 'give it a bone').value is not None\n"
         "for name in ('coherence', 'selection', 'similarity'):\n"
         "    options = {} if name == 'similarity' else {'checkpoint': checkpoint}\n"
@@ -259,8 +244,9 @@ def test_what_is_broken_is_named_in_one_sentence(folder: Path, encoder: Path, tm
         load_metric("association", checkpoint=tmp_path)
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     header = json.loads((copy / "coherence.json").read_text())
-    no_weight = {**header, "weights": {key: value for key, value in header["weights"].items() if key != "similarity"}}
-    nan = {**header, "weights": header["weights"] | {"similarity": {"bias": math.nan, "similarity": 1.0}}}
+    weights = header["weights"]["+".join(PARTS)]
+    no_weight = {**header, "weights": {"+".join(PARTS): {key: value for key, value in weights.items() if key != "similarity"}}}
+    nan = {**header, "weights": {"+".join(PARTS): weights | {"bias": math.nan}}}
     for broken in (
         "",
         "[]",

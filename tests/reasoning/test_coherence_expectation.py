@@ -138,22 +138,19 @@ def test_what_was_asked_is_remembered(model: Path, monkeypatch: pytest.MonkeyPat
     assert sum(asked) == 3
 
 
-def test_a_checkpoint_weighs_it_and_each_set_without_it(folder: Path, model: Path, encoder: Path) -> None:
+def test_a_checkpoint_weighs_it(folder: Path, model: Path, encoder: Path) -> None:
     checkpoint = open_checkpoint(folder)
     assert checkpoint.parts == (*PARTS, EXPECTATION)
-    assert len(checkpoint.header["weights"]) == 31
     assert "| language model | owner/tiny, content" in card(checkpoint.header, checkpoint.digest, path="x")
     options = {"checkpoint": folder, "encoder": encoder, "language_model": model}
     whole = load_metric("coherence", **options)
     score = whole.score(["i have a dog"], "give it a bone", explain=True)
     assert [piece.name for piece in score.evidence.pieces[1:]] == [*PARTS, EXPECTATION]
-    told = checkpoint.weights(checkpoint.parts)
+    told = checkpoint.weights
     alone = load_metric("expectation", language_model=model).score(["i have a dog"], "give it a bone").value
     assert score.evidence.pieces[-1].share == pytest.approx(told.weights[-1] * alone, abs=1e-6)
     parts = dict(whole.signature.parts)
     assert parts["language_model"] == checkpoint.header["language_model"]["digest"] == open_language_model(model).files.digest
-    fewer = load_metric("coherence", checkpoint=folder, encoder=encoder, parts=PARTS)  # asks no language model
-    assert "language_model" not in dict(fewer.signature.parts)
 
 
 def test_another_language_model_is_refused(folder: Path, encoder: Path, tmp_path: Path) -> None:
@@ -162,9 +159,8 @@ def test_another_language_model_is_refused(folder: Path, encoder: Path, tmp_path
         load_metric("coherence", checkpoint=folder, encoder=encoder, language_model=other)
     with pytest.raises(ModelError, match="no model folder"):
         load_metric("expectation", language_model=tmp_path / "none")
-    for options in ({"checkpoint": folder, "parts": PARTS}, {}):
-        with pytest.raises(InputError, match=r"none of the parts similarity, .* asks a language model"):
-            load_metric("coherence", language_model=other, **options)
+    with pytest.raises(InputError, match=r"weighs no language model; leave .* out, .*--language-model"):
+        load_metric("coherence", language_model=other)
 
 
 def test_a_model_of_the_machine_has_to_be_named(folder: Path, encoder: Path, tmp_path: Path) -> None:
@@ -176,11 +172,6 @@ def test_a_model_of_the_machine_has_to_be_named(folder: Path, encoder: Path, tmp
         load_metric("coherence", checkpoint=copy, encoder=encoder)
     assert "coherence.language_model=MODEL" in card(header, "0", path="x")
     assert "coherence.language_model" not in card(open_checkpoint(folder).header, "0", path="x")
-
-
-def test_a_checkpoint_without_a_language_model_says_how_to_make_one() -> None:
-    with pytest.raises(InputError, match=r"made without a language model.*--language-model"):
-        load_metric("coherence", parts="repetition+expectation")
 
 
 def test_a_header_that_does_not_tell_its_language_model_is_refused(folder: Path, tmp_path: Path) -> None:

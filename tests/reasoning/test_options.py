@@ -56,5 +56,3 @@ def test_the_sentence() -> None:
         assert str(caught.value) == f"the option max_hops of grounding must be a whole number from 0 to 6, not {said}"
     with pytest.raises(InputError, match="the option lowercase of bleu must be true or false, not 'yes'"):
         load_metric("bleu", lowercase="yes")
-    with pytest.raises(InputError, match="must be a text or a list of texts or null, not 3"):
-        load_metric("coherence", parts=3)

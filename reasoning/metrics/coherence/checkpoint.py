@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....graph.errors import InputError, ModelError, reason_of
+from ....graph.errors import ModelError, reason_of
 from ...models.causal_lm import CausalModel
 from ...models.encoder import TextEncoder, open_encoder
 from ...models.modelfile import arrays_in, recover
@@ -218,24 +218,11 @@ class Checkpoint:
         """12 hex digits for the head."""
         return str(self.header["files"].get(HEAD))[:DIGITS]
 
-    def weights(self, parts: Sequence[str]) -> Weights:
-        """Return how ``parts`` are weighed when they are the ones that count.
-
-        Raises:
-            InputError: there is no such part, or none is named.
-        """
-        chosen = tuple(part for part in self.parts if part in parts)
-        unknown = [part for part in parts if part not in self.parts]
-        if EXPECTATION in unknown:
-            raise InputError(
-                f"the checkpoint {str(self.folder)!r} was made without a language model, so it does not weigh {EXPECTATION};"
-                f" make one with: tacit train coherence --language-model"
-            )
-        if unknown or not chosen:
-            what = f"has no part {unknown[0]!r}" if unknown else "needs a part"
-            raise InputError(f"coherence {what}; choose from {', '.join(self.parts)}")
-        found = self.header["weights"]["+".join(chosen)]
-        return Weights(chosen, found["bias"], tuple(found[part] for part in chosen))
+    @property
+    def weights(self) -> Weights:
+        """How the parts are weighed."""
+        found = self.header["weights"]["+".join(self.parts)]
+        return Weights(self.parts, found["bias"], tuple(found[part] for part in self.parts))
 
     def _check(self, name: str) -> None:
         """Raise :class:`ModelError` when a file is not the one that the header speaks of."""
@@ -284,11 +271,9 @@ def _check_header(header: Any) -> None:
     if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
         raise ValueError("its language model is not told")
     parts = parts_of(header)
-    for number in range(1, 2 ** len(parts)):
-        chosen = [part for place, part in enumerate(parts) if number >> place & 1]
-        weights = header["weights"]["+".join(chosen)]
-        if not all(math.isfinite(weights[name]) for name in ("bias", *chosen)):
-            raise ValueError("a weight is no finite number")
+    weights = header["weights"]["+".join(parts)]
+    if not all(math.isfinite(weights[name]) for name in ("bias", *parts)):
+        raise ValueError("a weight is no finite number")
 
 
 def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:

@@ -76,7 +76,6 @@ def make(
     graph: Any = None,  # noqa: ARG001
     *,
     checkpoint: Checkpoint | str | Path | None = None,
-    parts: str | Sequence[str] | None = None,
     encoder: str | Path | None = None,
     language_model: str | Path | None = None,
     device: str | None = None,
@@ -86,26 +85,21 @@ def make(
 
     Args:
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships with tacit.
-        parts: which parts count, a list or one text with ``+`` between them, by default all that the checkpoint weighs; each set
-            has weights of its own.
         encoder: the encoder that it was trained over, when it lies elsewhere than the checkpoint says.
         language_model: the language model that it was weighed with, likewise; no other will do.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
         cache_size: texts remembered, for all metrics with this encoder.
 
     Raises:
-        InputError: there is no such part, or an option makes no sense.
+        InputError: a language model is given and the checkpoint weighs none.
         ModelError: the checkpoint or the encoder cannot be opened, or they do not belong together.
         MissingExtra: torch or transformers is not installed, and a part needs them.
     """
     opened = open_checkpoint(checkpoint)
-    named = parts.split("+") if isinstance(parts, str) else opened.parts if parts is None else parts
-    if not isinstance(named, (list, tuple)):
-        raise InputError(f"the parts {parts!r} are no list of names; choose from {', '.join(opened.parts)}")
-    weights = opened.weights([str(name).strip() for name in named])
+    weights = opened.weights
     if language_model is not None and EXPECTATION not in weights.parts:
         raise InputError(
-            f"none of the parts {', '.join(weights.parts)} asks a language model; leave the option language_model out, or make a"
+            f"the checkpoint {str(opened.folder)!r} weighs no language model; leave the option language_model out, or make a"
             " checkpoint with: tacit train coherence --language-model"
         )
     chosen: list[Part] = []
