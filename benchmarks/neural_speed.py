@@ -125,7 +125,7 @@ def measure(
     taken: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            cache.forget()
+            cache.clear_caches()
             taken[name].append(seconds(work))
     found: dict[str, float] = {"items": len(items), "distinct turns": len(texts)}
     for name, times in taken.items():

@@ -1,6 +1,6 @@
-"""From utterances to concepts, and from concepts to scores that can be explained.
+"""Linking utterances to concepts of the graph, and dialogue metrics whose scores can be explained.
 
-Names are imported when they are used, so ``import tacit.reasoning`` is light and brings in no language library.
+Names are imported on first use, so that ``import tacit.reasoning`` is fast and imports no language library.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What every metric gives back: a value, the evidence for it, and a signature under which it can be had again.
+"""What a metric returns: a score with its evidence and its signature, and the protocol and base class of metrics.
 
-Evidence has one schema for all metrics: pieces, each with its share of the value, and what it rests on (a mention in the
-response, one in the history, a path of assertions between them). ``to_dict`` gives plain values for JSON, and ``from_dict`` takes
-them back: what was read equals what was written. It raises ``KeyError``, ``TypeError`` or ``ValueError`` for anything else.
+Evidence has one schema for all metrics: pieces, each with its share of the score and what it was computed from (a mention in
+the response, one in the history, a path of assertions between them). ``to_dict`` gives plain values for JSON, and ``from_dict``
+reads them back without loss; for anything else it raises ``KeyError``, ``TypeError`` or ``ValueError``.
 """
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ if TYPE_CHECKING:
     from .reference import Reference
 
 ItemLike = Item | tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence[str]]
-"""An item, or the history, the response and perhaps the references of one."""
+"""An item, or a tuple of its history, its response and, optionally, its references."""
 
-_SIGNS = "|\\"
-
-_RARE = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")
+_SPECIAL = "|\\"  # escaped in the parts of a signature
+_OPTIONAL = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")  # fields of a step that are often empty
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a score depends on besides the text: two runs with one signature give one number.
+    """What a score depends on besides the text: two runs with equal signatures give equal scores.
 
     Attributes:
         metric: the metric's name.
         parts: names and values in order, e.g. ``(("graph", "8f0c…"), ("pipeline", "…"), ("hops", "6"))``.
-        version: of the metric's rules.
+        version: version of the metric's rules.
     """
 
     metric: str
@@ -47,48 +46,48 @@ class Signature:
     version: int
 
     def __str__(self) -> str:
-        """Return ``metric|name:value|…|v:version``; a bar, a backslash, and a colon in a name, have a backslash before them."""
-        parts = (f"{_escaped(name, _SIGNS + ':')}:{_escaped(value, _SIGNS)}" for name, value in self.parts)
-        return "|".join([_escaped(self.metric, _SIGNS), *parts, f"v:{self.version}"])
+        """Return ``metric|name:value|…|v:version``; bars, backslashes and colons in names are escaped with a backslash."""
+        parts = (f"{_escaped(name, _SPECIAL + ':')}:{_escaped(value, _SPECIAL)}" for name, value in self.parts)
+        return "|".join([_escaped(self.metric, _SPECIAL), *parts, f"v:{self.version}"])
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the signature that reads ``text``, as ``str`` writes it.
+        """Parse a signature that ``str`` wrote.
 
-        Signatures of older versions, which escaped nothing, are read too: a bar that no name and colon follow belongs to the
-        value before it, and a backslash stands for itself where it escapes nothing.
+        Signatures of older versions, which escaped nothing, can be parsed too: a bar that is not followed by a name and a colon
+        belongs to the value before it, and a backslash that escapes nothing is a plain character.
 
         Raises:
-            ValueError: it is no signature.
+            ValueError: ``text`` is not a signature.
         """
-        metric, *words = _split(text, "|")
+        metric, *fields = _split(text, "|")
         parts: list[str] = []
-        for word in words:
-            if len(_split(word, ":")) > 1 or not parts:
-                parts.append(word)
+        for part in fields:
+            if len(_split(part, ":")) > 1 or not parts:
+                parts.append(part)
             else:
-                parts[-1] += f"|{word}"
+                parts[-1] += f"|{part}"
         *named, last = [_split(part, ":") for part in parts] or [[""]]
         if not metric or last[0] != "v" or any(len(part) < 2 for part in (*named, last)):
-            raise ValueError(f"{text!r} is no signature")
+            raise ValueError(f"{text!r} is not a signature")
         pairs = tuple((_unescaped(name), _unescaped(":".join(value))) for name, *value in named)
         return cls(_unescaped(metric), pairs, int(last[1]))
 
 
-def _escaped(text: str, signs: str) -> str:
-    """Return ``text`` with a backslash before each of ``signs``, of which the backslash must be one."""
-    return "".join(f"\\{sign}" if sign in signs else sign for sign in text)
+def _escaped(text: str, special: str) -> str:
+    """Return ``text`` with a backslash before each ``special`` character; the backslash must be one of them."""
+    return "".join(f"\\{character}" if character in special else character for character in text)
 
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\([\\|:])", r"\1", text)
 
 
-def _split(text: str, sign: str) -> list[str]:
-    """Return the parts of ``text`` between those ``sign`` that have no backslash before them."""
+def _split(text: str, separator: str) -> list[str]:
+    """Split ``text`` at each ``separator`` that is not escaped by a backslash."""
     parts, start, place = [], 0, 0
     while place < len(text):
-        if text[place] == sign:
+        if text[place] == separator:
             parts.append(text[start:place])
             start = place + 1
         place += 2 if text[place] == "\\" else 1
@@ -97,21 +96,21 @@ def _split(text: str, sign: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One reason for a score.
+    """One piece of the evidence for a score.
 
     Attributes:
-        kind: what it is: ``concept`` for a concept of the response, ``feature`` for a number that a model reads, ``base`` for
-            what it says when it knows nothing, ``triple`` for a chain of assertions between the two sides,
-            ``part`` for a number that a value is worked out from, without a share; metrics name others of their own.
-        value: what it is worth by itself; share: the part of the score that is due to it (shares add up to the value).
-        name: what it is called, for pieces that are no place in a text, e.g. ``one-hop triples``.
-        response: where it stands in the response.
-        turn: index of the history turn that it was found in, from 0; history: where in that turn. None when there is none.
-        hops: length of the shortest path between the two; None when there is none.
-        path: that path, from the history's concept to the response's, its strongest; None when not asked for or none.
-        asserted: whether the path's assertions stand in the graph as they are given; not what a model holds, nor what was not
-            looked up.
-        rests_on: the pieces that this one is made of, strongest first.
+        kind: ``concept`` for a concept of the response, ``feature`` for an input of a model, ``base`` for a model's output
+            without any input, ``triple`` for a chain of assertions between history and response, ``part`` for a number that the
+            score is computed from, without a share; metrics define others of their own.
+        value: the piece's own value; share: its part of the score (shares add up to the score).
+        name: a label for pieces without a position in a text, e.g. ``one-hop triples``.
+        response: the mention in the response.
+        turn: index of the history turn, from 0; history: the mention in that turn. None when there is none.
+        hops: length of the shortest path between the two mentions; None when there is none.
+        path: that path, the strongest, from the history's concept to the response's; None when not requested or none exists.
+        asserted: whether the path's assertions are in the graph; false for assertions predicted by a model and for those that
+            were not looked up.
+        rests_on: the pieces that this one is computed from, strongest first.
     """
 
     kind: str
@@ -144,7 +143,7 @@ class Piece:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave."""
+        """Read back what :meth:`to_dict` gave."""
         return cls(
             row["kind"],
             _number(row["value"]),
@@ -162,7 +161,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The pieces that a score is made of, and a note where the value does not speak for itself (empty otherwise)."""
+    """The pieces that a score is computed from, and a note, e.g. why the metric cannot judge; the note is empty otherwise."""
 
     pieces: tuple[Piece, ...] = ()
     note: str = ""
@@ -173,19 +172,19 @@ class Evidence:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave."""
+        """Read back what :meth:`to_dict` gave."""
         return cls(tuple(Piece.from_dict(piece) for piece in row["pieces"]), row["note"])
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A metric's judgement of one response: ``value`` in the metric's range, ``evidence`` for it, and its ``signature``.
+    """A metric's score of one response: ``value`` in the metric's range, its ``evidence`` and its ``signature``.
 
-    A value that is no number (NaN) means that the metric cannot judge this response; the evidence's note says why.
+    A value of NaN means that the metric cannot judge this response; the evidence's note says why.
 
     Attributes:
-        percentile: share of the true responses of a reference corpus with this value or a lower one, 0..100; None where there
-            is no reference for the metric under this signature, or no value. The signature names the reference. See
+        percentile: share of the human responses of a reference corpus with this value or a lower one, 0..100; None when there
+            is no reference distribution for this signature, or no value. The signature names the reference. See
             :mod:`tacit.reasoning.reference`.
     """
 
@@ -205,7 +204,7 @@ class Score:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave; null, which JSON has for NaN, is NaN, and a row without evidence has none."""
+        """Read back what :meth:`to_dict` gave. A value of null becomes NaN; a row without evidence gets empty evidence."""
         evidence = Evidence.from_dict(row["evidence"]) if "evidence" in row else Evidence()
         percentile = row.get("percentile")
         signature = Signature.from_text(row["signature"])
@@ -214,23 +213,23 @@ class Score:
 
 @runtime_checkable
 class Metric(Protocol):
-    """A dialogue metric: deterministic, and the same one by one as in batches of any size and order."""
+    """A dialogue metric: deterministic, with the same scores one by one and in batches of any size and order."""
 
     @property
     def name(self) -> str:
-        """Name under which :func:`tacit.reasoning.load_metric` knows it."""
+        """Name for :func:`tacit.reasoning.load_metric`."""
 
     @property
     def signature(self) -> Signature:
-        """Signature of every score it gives."""
+        """Signature of every score of this metric."""
 
     def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:
-        """Score ``response`` after the turns of ``history`` (oldest first); ``explain`` adds evidence that costs extra.
+        """Score ``response`` after the turns of ``history`` (oldest first); ``explain`` adds evidence that costs extra time.
 
-        ``references`` are responses of people at the same place; metrics that compare with none leave them aside.
+        ``references`` are human responses to the same history; metrics that need none ignore them.
 
         Raises:
-            InputError: the history or the references are no sequence of texts, or the response is no text.
+            InputError: the history or the references are not a sequence of texts, or the response is not a text.
         """
 
     def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
@@ -238,13 +237,14 @@ class Metric(Protocol):
 
 
 class BatchScoring(ABC):
-    """Base of metrics that score in batches: one response is a batch of one.
+    """Base class of metrics that score in batches; a single response is a batch of one.
 
     Attributes:
-        together: items that a stream gives it at a time unless the caller says how many; it changes the speed and nothing else.
-            An encoder gains from many, since it finds more texts of one length; slow metrics show their progress by batches.
-        reads_english: it interprets English; a response that is not English, or no sentence (:mod:`.judgeable`), has no score.
-        plugin: the distribution that it comes from and its version; empty for tacit's own. It stands in the signature.
+        together: default batch size of a stream; affects speed only. Large batches suit encoders, which group texts of one
+            length; small ones let slow metrics report progress more often.
+        reads_english: the metric interprets English; a response that is not an English sentence (:mod:`.text.judgeable`) has no
+            score.
+        plugin: distribution and version that the metric comes from, part of its signature; empty for tacit's own.
     """
 
     together: int = 1024
@@ -256,7 +256,7 @@ class BatchScoring(ABC):
 
     @property
     def signature(self) -> Signature:
-        """Signature of every score it gives: its own, and the reference that percentiles come from where there is one."""
+        """Signature of every score: the metric's own, and the reference for percentiles where there is one."""
         return self._with_reference()[0]
 
     @signature.setter
@@ -265,15 +265,15 @@ class BatchScoring(ABC):
 
     @property
     def reference(self) -> Reference | None:
-        """The distribution that percentiles come from; None where there is none for this metric, its options and its graph."""
+        """The reference distribution for percentiles; None when there is none for this metric, its options and its graph."""
         return self._with_reference()[1]
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference, once; overridden by metrics that read files for it, as late as possible."""
+        """Return the signature without the reference; metrics that read files to compute it override this method."""
         return self._own
 
     def _with_reference(self) -> tuple[Signature, Reference | None]:
-        """Return the signature that names the reference, and the reference; both are worked out once."""
+        """Return the signature that names the reference, and the reference; both are computed once."""
         if self._referred is None:
             from .reference import find_reference
 
@@ -298,8 +298,8 @@ class BatchScoring(ABC):
             scored = self.score_checked(readable, explain) if readable else []
         if self.plugin:
             scored = self._of_plugin(scored, len(readable))
-        found = iter(scored)
-        scores = [no_score(reason, self.signature) if reason else next(found) for reason in reasons]
+        remaining = iter(scored)
+        scores = [no_score(reason, self.signature) if reason else next(remaining) for reason in reasons]
         reference = self.reference
         if reference is None:
             return scores
@@ -309,14 +309,14 @@ class BatchScoring(ABC):
         ]
 
     def _of_plugin(self, given: Sequence[Any], wanted: int) -> list[Score]:
-        """Return the scores of a plugin with the signature that names it.
+        """Check a plugin's scores and return them with the signature that names the plugin.
 
         Raises:
-            PluginError: they are no scores, or not as many as there are items.
+            PluginError: they are not scores, or not one for each item.
         """
         if len(given) != wanted or not all(isinstance(score, Score) for score in given):
             kinds = ", ".join(sorted({type(score).__name__ for score in given}))
-            raise PluginError(f"it gives {len(given)} results ({kinds}) for {wanted} items, where each must have one Score")
+            raise PluginError(f"it returns {len(given)} results ({kinds}) for {wanted} items; it must return one Score an item")
         return [replace(score, signature=self.signature) for score in given]
 
     @abstractmethod
@@ -325,14 +325,14 @@ class BatchScoring(ABC):
 
 
 def no_score(reason: str, signature: Signature) -> Score:
-    """Return the score of a response that a metric cannot judge: NaN, with a note of the ``reason``."""
+    """Return the score of a response that a metric cannot judge: NaN, with ``reason`` as the note."""
     return Score(nan, Evidence(note=reason), signature)
 
 
 def path_to_dict(path: Path) -> dict[str, Any]:
-    """Return a path as plain values: its nodes, one line for people, and its steps with direction and provenance.
+    """Return a path as plain values: its nodes, one line of text, and its steps with direction and provenance.
 
-    Of the provenance, source and dataset always stand there, the rest (licence, contributors, senses, rank) where it is known.
+    Each step has its source and dataset; licence, contributors, senses, rank and score only where they are known.
     """
     steps = [
         {
@@ -343,7 +343,7 @@ def path_to_dict(path: Path) -> dict[str, Any]:
             "weight": assertion.weight,
             "source": assertion.source,
             "dataset": assertion.dataset,
-            **{name: value for name in _RARE if (value := getattr(assertion, name)) not in ("", None)},
+            **{name: value for name in _OPTIONAL if (value := getattr(assertion, name)) not in ("", None)},
         }
         for start, assertion in zip(path.nodes, path.assertions, strict=False)
     ]
@@ -351,11 +351,11 @@ def path_to_dict(path: Path) -> dict[str, Any]:
 
 
 def path_from_dict(row: Mapping[str, Any]) -> Path:
-    """Take back what :func:`path_to_dict` gave."""
+    """Read back what :func:`path_to_dict` gave."""
     steps = [{name: value for name, value in step.items() if name != "direction"} for step in row["steps"]]
     return Path(tuple(row["nodes"]), tuple(Assertion(**step) for step in steps))
 
 
 def _number(value: float | None) -> float:
-    """A number as JSON gives it: null stands for NaN."""
+    """Return a number from JSON; null becomes NaN."""
     return nan if value is None else float(value)

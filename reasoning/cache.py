@@ -1,4 +1,4 @@
-"""A bounded memory of what was worked out last, for histories that repeat the same turns."""
+"""Thread-safe LRU cache, for the results of texts that repeat, such as turns in many histories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _alive: weakref.WeakSet[LruCache[Any, Any]] = weakref.WeakSet()
 
 
 class LruCache(Generic[K, V]):
-    """Keeps the ``size`` entries that were used last; safe to share between threads. A size of 0 keeps nothing."""
+    """Thread-safe cache of the ``size`` most recently used entries. A size of 0 keeps nothing."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -27,7 +27,7 @@ class LruCache(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """Return the value kept for ``key`` and mark it as used, or None."""
+        """Return the value of ``key`` and mark it as most recently used, or None."""
         with self._lock:
             if key not in self._entries:
                 return None
@@ -35,7 +35,7 @@ class LruCache(Generic[K, V]):
             return self._entries[key]
 
     def put(self, key: K, value: V) -> None:
-        """Keep ``value``, letting go of the entry that was used longest ago when there are too many."""
+        """Store ``value``, evicting the least recently used entries above ``size``."""
         with self._lock:
             self._entries[key] = value
             self._entries.move_to_end(key)
@@ -43,16 +43,16 @@ class LruCache(Generic[K, V]):
                 self._entries.popitem(last=False)
 
     def clear(self) -> None:
-        """Let go of everything."""
+        """Remove all entries."""
         with self._lock:
             self._entries.clear()
 
 
-def forget() -> None:
-    """Clear every memory of this process.
+def clear_caches() -> None:
+    """Clear every cache of this process.
 
-    What a model says of a text moves in the last digits with the texts that run beside it, and those are the ones that are not
-    remembered. After this call, the same items in the same batches give the same digits again, whatever was scored before.
+    A model's result for a text changes in the last digits with the texts that share its batch, and cached texts are not in the
+    batch. After this call the same items in the same batches give bitwise equal scores, whatever was scored before.
     """
     for cache in list(_alive):
         cache.clear()

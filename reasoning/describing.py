@@ -1,6 +1,8 @@
-"""Which metrics there are, what each needs and whether it is ready here, how well it agrees with people, and which one to take.
+"""Descriptions of the metrics: what each measures and needs, whether it is ready here, its agreement with human ratings, its
+options.
 
-All of it comes from the registry, from the figures and references that ship, and from what is installed; no metric is opened.
+Everything comes from the registry, from the figures and references shipped with tacit, and from what is installed; no metric is
+opened.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +27,9 @@ _TYPES = {"bool": "true or false", "int": "whole number", "float": "number", "st
 
 @dataclass(frozen=True, slots=True)
 class MetricOption:
-    """An option of a metric: its name, what it may be, its default, and what it does.
+    """An option of a metric: its name, type, default and help text.
 
-    ``least`` and ``greatest`` are the bounds of a number, None where there is none that holds for every model.
+    ``least`` and ``greatest`` are the bounds of a number, None for a bound that does not exist or depends on the model.
     """
 
     name: str
@@ -39,12 +41,11 @@ class MetricOption:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        told = {"name": self.name, "type": self.type, "default": self.default, "help": self.help}
-        return {**told, "least": self.least, "greatest": self.greatest}
+        return asdict(self)
 
     @property
     def range(self) -> str:
-        """The bounds in words, e.g. ``0 to 6`` or ``>= 1``; empty where there are none."""
+        """The bounds as text, e.g. ``0 to 6`` or ``>= 1``; empty when there are none."""
         if self.least is None:
             return ""
         return f">= {self.least:g}" if self.greatest is None else f"{self.least:g} to {self.greatest:g}"
@@ -52,17 +53,20 @@ class MetricOption:
 
 @dataclass(frozen=True, slots=True)
 class MetricDescription:
-    """What is known of a metric without opening it.
+    """What is known about a metric without opening it.
 
     Attributes:
-        summary: what it says, in one sentence; range: of its values; better: ``higher``, ``lower``, or empty for neither.
-        needs: a graph, references, optional dependencies, models, in words.
-        ready: it can score here with its default options; missing: what is not there; get: the command that brings it.
-        agreement: with people, None where it was not measured; in_sample: the sets on which what ships was chosen or tuned.
-        learnt_from: corpora that a model that ships has learnt from.
-        plugin: the distribution that it comes from and its version; empty for tacit's own.
-        percentiles: the reference that its percentiles come from, None where there is none (for this graph).
-        recommended: it is the one to take here; reason: why.
+        summary: what it measures, in one sentence; range: range of its values; better: ``higher``, ``lower``, or empty for
+            neither.
+        needs: a graph, references, optional dependencies, models, as text.
+        ready: it can score here with its default options; missing: what is not there; get: the command that installs or makes
+            it.
+        agreement: correlation with human ratings, None when not measured; in_sample: the sets on which the shipped model was
+            chosen or tuned.
+        learnt_from: corpora that the shipped model was trained on.
+        plugin: distribution and version that it comes from; empty for tacit's own.
+        percentiles: the reference distribution for its percentiles, None when there is none (for this graph).
+        recommended: the metric to use here; reason: why.
     """
 
     name: str
@@ -103,34 +107,32 @@ class MetricDescription:
 
 
 def describe_metrics(graph: KnowledgeGraph | None = None) -> list[MetricDescription]:
-    """Return what is known of every metric, in the order of the registry, plugins last; the one to take is marked.
+    """Describe every metric, in the order of the registry, plugins last; the recommended one is marked.
 
-    Plugins that cannot be used are left out; ``METRIC_REGISTRY.faults()`` says why.
+    Plugins that cannot be used are left out; ``METRIC_REGISTRY.faults()`` lists the reasons.
 
     Args:
-        graph: over which they would reason; without one, metrics that need a graph are not ready.
+        graph: the graph to score with; without one, metrics that need a graph are not ready.
     """
     digest = None if graph is None else graph.manifest().digest
     return recommend(_describe(name, kind, digest) for name, kind in METRIC_REGISTRY.kinds().items())
 
 
 def recommend(described: Iterable[MetricDescription]) -> list[MetricDescription]:
-    """Mark the metric to take: of those that are ready and need no references, the one that agrees best with people.
+    """Mark the recommended metric: of those that are ready and need no references, the one that agrees best with human ratings.
 
-    Agreement is the mean of Pearson's and Spearman's correlation over the sets. Where nothing that is ready was measured, no
-    metric is marked.
+    Agreement is the mean of Pearson's and Spearman's correlation over the sets. When no ready metric was measured, none is
+    marked.
     """
-    from dataclasses import replace
-
     rows = list(described)
     fit = [row for row in rows if row.ready and row.better == "higher" and row.agreement and "references" not in row.needs]
     best = max(fit, key=lambda row: row.agreement.mean if row.agreement else 0.0, default=None)
     if best is None or best.agreement is None:
         return rows
     sets = len(best.agreement.sets)
-    reason = f"of the metrics that are ready here it agrees best with people, on the mean of {sets} sets"
+    reason = f"of the metrics that are ready here it agrees best with human ratings, on the mean of {sets} sets"
     if best.in_sample:
-        reason += f"; on {len(best.in_sample)} of them the figure is flattering, since what ships was chosen there"
+        reason += f"; on {len(best.in_sample)} of them the figure is optimistic, since the shipped model was chosen on them"
     return [replace(row, recommended=True, reason=reason) if row is best else row for row in rows]
 
 
@@ -138,7 +140,7 @@ def describe_options(name: str) -> list[MetricOption]:
     """Return the options of the metric ``name``, from the function that makes it and its docstring.
 
     Raises:
-        InputError: there is no such metric.
+        InputError: unknown metric.
     """
     kind = metric_kind(name)
     make, defaults = kind.maker(), kind.options()
@@ -154,15 +156,14 @@ def describe_options(name: str) -> list[MetricOption]:
 
 
 def choice_table(brief: bool = False) -> str:
-    """Return the metrics as a Markdown table, those that agree best with people first; what is installed here plays no part.
+    """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
 
     Args:
-        brief: leave out those that were not measured, ranges and what random responses get.
+        brief: leave out metrics that were not measured, and the columns of range, direction and random responses.
     """
     measured = shipped_figures()
     names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
-    heads = ["metric", "what it says", "needs", "Pearson", "Spearman"]
-    heads[2:2] = [] if brief else ["range", "better"]
+    heads = ["metric", "what it says", *([] if brief else ["range", "better"]), "needs", "Pearson", "Spearman"]
     heads += [] if brief else ["median random response"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name in names:
@@ -203,7 +204,7 @@ def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescripti
 
 
 def _needs(kind: MetricKind) -> list[str]:
-    """What the metric needs, in words."""
+    """Return what the metric needs, as text."""
     needs = ["a graph"] if kind.graph else []
     needs += ["references"] if kind.reference else []
     needs += [f"tacit-kg[{kind.extra}]"] if kind.extra else []
@@ -211,7 +212,9 @@ def _needs(kind: MetricKind) -> list[str]:
 
 
 def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
-    """What a metric lacks here to score with its default options, and the command that brings it; empty texts for nothing."""
+    """Return what is missing for scoring with the default options, and the command that installs or makes it; empty texts for
+    nothing.
+    """
     for package in kind.packages:
         if find_spec(package) is None:
             return f"the package {package}", _install(package, kind.extra) if kind.extra else f"pip install {package}"
@@ -221,12 +224,12 @@ def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
 
 
 def _install(package: str, extra: str) -> str:
-    """The command that installs an extra, as errors word it."""
+    """Return the command that installs an extra, as error messages give it."""
     return str(MissingExtra(package, extra)).partition("run: ")[2]
 
 
 def _reference(name: str, kind: MetricKind, graph: str | None) -> Reference | None:
-    """The reference for the default options, as far as can be said without opening the metric."""
+    """Return the reference for the default options, as far as it is known without opening the metric."""
     found = references_of(name)
     if kind.graph:
         found = [one for one in found if graph is not None and f"|graph:{graph}" in one.signature]
@@ -234,7 +237,7 @@ def _reference(name: str, kind: MetricKind, graph: str | None) -> Reference | No
 
 
 def _helps(doc: str, names: list[str]) -> dict[str, str]:
-    """What a docstring says of each argument in ``names``."""
+    """Return the text of a docstring about each argument in ``names``."""
     section = re.search(r"^Args:\n(.*?)(?=^\S|\Z)", doc, re.DOTALL | re.MULTILINE)
     if section is None or not names:
         return {}
@@ -243,24 +246,24 @@ def _helps(doc: str, names: list[str]) -> dict[str, str]:
     starts = list(re.finditer(rf"(?:^|(?<=[.;:] ))((?:{one})(?:, (?:{one}))*): ", text))
     ends = [start.start() for start in starts[1:]] + [len(text)]
     return {
-        name: _spoken(text[start.end() : end].strip(" ;."))
+        name: _without_markup(text[start.end() : end].strip(" ;."))
         for start, end in zip(starts, ends, strict=True)
         for name in start[1].split(", ")
     }
 
 
-def _spoken(text: str) -> str:
-    """A docstring's words without its marks."""
+def _without_markup(text: str) -> str:
+    """Return the text of a docstring without reStructuredText markup."""
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
 def _type(annotation: str) -> str:
-    """An annotation in words, as far as a command line can give it."""
+    """Return an annotation as text, for types that a command line can pass."""
     words = [word.strip() for word in annotation.split("|")]
     known = list(dict.fromkeys(_TYPES[word] for word in words if word in _TYPES))
     return " or ".join(known) or "text"
 
 
 def _plain(default: Any) -> Any:
-    """A default as JSON has it."""
+    """Return a default as a value for JSON."""
     return default if default is None or isinstance(default, (bool, int, float, str)) else str(default)

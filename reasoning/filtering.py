@@ -1,9 +1,9 @@
-"""The dialogue filter: which dialogues hold commonsense, as triples of the graph between turns that follow one another.
+"""Dialogue filter: finds dialogues with commonsense, i.e. triples of the graph between successive turns.
 
-After Zhou et al., "Commonsense-Focused Dialogues for Response Generation" (SIGDIAL 2021), section 3.1: a dialogue is kept when a
-concept of one turn and a concept of the next are the two ends of at least one triple, in either direction. Concepts are those of
-the features of :mod:`tacit.reasoning.metrics.commonsense`: single words that are nouns, verbs or adjectives and no
-stop words, as written or as their lemma. A concept that both turns mention makes no triple by itself.
+After Zhou et al., "Commonsense-Focused Dialogues for Response Generation" (SIGDIAL 2021), section 3.1: a dialogue is kept when
+a concept of one turn and a concept of the next are the two ends of at least one triple, in either direction. Concepts are those
+of the features of :mod:`tacit.reasoning.metrics.commonsense`: single nouns, verbs or adjectives that are not stop words, as
+written or as their lemma. A concept that both turns mention makes no triple by itself.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NORMAL_95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A triple between two turns that follow one another.
+    """A triple between two successive turns.
 
     Attributes:
-        turn: number of the earlier turn, from 0; the other is the next.
-        assertion: the strongest of those that say the triple.
-        earlier, later: where its two ends stand first in the one turn and in the other.
+        turn: index of the earlier turn, from 0; the other is the next.
+        assertion: the strongest assertion of the triple.
+        earlier, later: the first mentions of its two ends, in the earlier and the later turn.
     """
 
     turn: int
@@ -48,7 +48,7 @@ class Match:
 
 
 class TripleFilter:
-    """Finds the triples between the turns of dialogues; remembers the utterances that it saw last."""
+    """Finds the triples between successive turns of dialogues; mentions of recent utterances are cached."""
 
     def __init__(
         self,
@@ -60,19 +60,19 @@ class TripleFilter:
         excluded: Collection[str] = (),
         cache_size: int = 20_000,
     ) -> None:
-        """Look in ``graph`` for triples between concepts that ``analyser`` finds.
+        """Search ``graph`` for triples between concepts that ``analyser`` finds.
 
         Args:
             count: ``triples`` gives every triple, ``pairs`` the strongest of each pair of concepts.
-            relations: the only ones that count; None for all.
+            relations: count only these; None for all.
             excluded: relations that do not count.
             cache_size: distinct utterances kept in memory.
 
         Raises:
-            InputError: there is no such count, or a relation's name is malformed.
+            InputError: unknown ``count``, or a malformed name of a relation.
         """
         if count not in COUNTS:
-            raise InputError(f"there is no count {count!r} of triples; choose from {', '.join(COUNTS)}")
+            raise InputError(f"unknown count {count!r} of triples; choose from {', '.join(COUNTS)}")
         self.graph = graph
         self.count: Count = count
         self.linker = concept_linker(graph, analyser, cache_size)
@@ -92,12 +92,12 @@ class TripleFilter:
         )
 
     def matches(self, dialogues: Sequence[Sequence[str]]) -> list[tuple[Match, ...]]:
-        """Return the triples in each dialogue, by turn and then strongest first; a dialogue with none is not to be kept.
+        """Return the triples of each dialogue, by turn and then strongest first; a dialogue without any is not kept.
 
-        All distinct turns are linked together, and each distinct pair of turns is looked at once.
+        All distinct turns are linked together, and each distinct pair of turns is searched once.
 
         Raises:
-            InputError: a dialogue is no sequence of texts, or a turn is too long.
+            InputError: a dialogue is not a sequence of texts, or a turn is too long.
         """
         checked = [check_turns(turns) for turns in dialogues]
         turns = list(dict.fromkeys(chain.from_iterable(checked)))
@@ -116,7 +116,7 @@ class TripleFilter:
         ]
 
     def _between(self, one: Sequence[Mention], two: Sequence[Mention]) -> Iterator[tuple[Assertion, Mention, Mention]]:
-        """Yield the triples between two turns that count, strongest first, each with the mentions of its two ends."""
+        """Yield the triples between two turns that count, strongest first, with the mentions of their two ends."""
         earlier, later = ({mention.concept: mention for mention in first_mentions(found)} for found in (one, two))
         seen: set[tuple[str, str]] = set()
         for path in counted_chains(self.graph, list(earlier), list(later), 1, "triples"):
@@ -131,18 +131,18 @@ class TripleFilter:
 
 
 def check_turns(turns: Any) -> tuple[str, ...]:
-    """Return the turns of a dialogue as they can be searched.
+    """Return the turns of a dialogue as a tuple of valid texts.
 
     Raises:
-        InputError: they are one text or no sequence, or one of them is no text or longer than 200,000 characters.
+        InputError: they are a single text or not a sequence, or a turn is not a text or longer than 200,000 characters.
     """
     return Item(turns, "").history
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """Return the 95% interval of a share after Wilson, "Probable inference, the law of succession, …" (JASA 1927), equation 4.
+    """Return the 95% Wilson score interval of a proportion (Wilson, "Probable inference …", JASA 1927, equation 4).
 
-    It stays within 0..1 and holds for few trials and for shares near 0 or 1; without any trial it is all of 0..1.
+    It stays within 0..1 and holds for few trials and for proportions near 0 or 1; for 0 trials it is (0, 1).
     """
     if not trials:
         return 0.0, 1.0

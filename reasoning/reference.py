@@ -1,13 +1,13 @@
-"""Reference distributions: where a score stands among those of responses that people gave.
+"""Reference distributions: the percentile of a score among those of human responses.
 
-A raw value says little by itself (is a ``coherence`` of 2.25 good?). A reference holds the values of one metric on responses that
-people gave in a corpus of dialogues (``true``), and on responses drawn from other dialogues of that corpus after the same
+A raw value says little by itself (is a ``coherence`` of 2.25 good?). A reference holds the values of one metric on human
+responses of a corpus of dialogues (``true``), and on responses drawn from other dialogues of that corpus after the same
 histories (``random``), both as 201 quantiles. A score's percentile is the share of true responses with its value or a lower
-one, in per cent and in steps of half a per cent.
+one, in per cent and in steps of 0.5.
 
-A reference is made for one signature: metric, version, options, pipeline, models and graph. Scores with another signature have no
-percentile, since their values are distributed otherwise. References ship with tacit in ``reasoning/references``; those that
-``tacit train reference`` makes for other graphs or options lie in the user's cache, or in ``TACIT_CACHE``, and come first.
+A reference belongs to one signature: metric, version, options, pipeline, models and graph. Scores with another signature have
+no percentile, since their distribution differs. References ship with tacit in ``reasoning/references``; those that ``tacit
+train reference`` makes for other graphs or options are in the user's cache folder, or in ``TACIT_CACHE``, and take precedence.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _STEP = 100 / (QUANTILES - 1)
 
 @dataclass(frozen=True)
 class Reference:
-    """The values of one metric on true and on random responses.
+    """The distribution of one metric's values on true and on random responses.
 
     Attributes:
-        name: of the corpus, e.g. ``topical-chat``.
-        signature: of the scores that it is for, as text, without the part that names a reference.
-        true, random: 201 rising quantiles each, from the least value to the greatest: at place ``i`` the least value that
-            ``i / 2`` per cent of the responses do not exceed.
-        above: share of pairs of one true and one random response in which the true one has the greater value, 0..1; equal
-            values count half.
-        facts: how it was made: numbers of responses, files with their digests, the licence, the seed, the command.
+        name: name of the corpus, e.g. ``topical-chat``.
+        signature: signature of the scores, as text, without the part that names a reference.
+        true, random: 201 ascending quantiles each, from the minimum to the maximum: at index ``i`` the least value that at
+            least ``i / 2`` per cent of the responses do not exceed.
+        above: share of pairs of one true and one random response in which the true one has the greater value, 0..1; ties count
+            half.
+        facts: how it was made: numbers of responses, files with their digests, licence, seed, command.
     """
 
     name: str
@@ -56,13 +56,13 @@ class Reference:
 
     @cached_property
     def digest(self) -> str:
-        """8 hex digits that stand for the signature and the quantiles."""
+        """8 hex digits of the SHA-256 of the signature and the quantiles."""
         decisive = json.dumps([self.signature, self.true, self.random])
         return hashlib.sha256(decisive.encode()).hexdigest()[:8]
 
     @property
     def label(self) -> str:
-        """How signatures name it, e.g. ``topical-chat@1f0c22c1``."""
+        """The name in signatures, e.g. ``topical-chat@1f0c22c1``."""
         return f"{self.name}@{self.digest}"
 
     def percentile(self, value: float) -> float | None:
@@ -90,26 +90,26 @@ class Reference:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave.
+        """Read back what :meth:`to_dict` gave.
 
         Raises:
-            KeyError, TypeError, ValueError: it is something else.
+            KeyError, TypeError, ValueError: the row is not a reference.
         """
         rest = dict(row)
         if rest.pop("format") != _FORMAT:
-            raise ValueError("its format is another one")
+            raise ValueError(f"its format is not version {_FORMAT}")
         true, random = (tuple(float(value) for value in rest.pop(side)) for side in ("true", "random"))
         for quantiles in (true, random):
             if len(quantiles) != QUANTILES or list(quantiles) != sorted(quantiles) or any(map(isnan, quantiles)):
-                raise ValueError(f"it does not hold {QUANTILES} rising quantiles")
+                raise ValueError(f"it does not hold {QUANTILES} ascending quantiles")
         name, signature, above = str(rest.pop("name")), str(rest.pop("signature")), float(rest.pop("above"))
         return cls(name, signature, true, random, above, rest)
 
 
 def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
-    """Return 201 quantiles: at place ``i`` the least of ``values`` that at least ``i / 2`` per cent of them do not exceed.
+    """Return 201 quantiles: at index ``i`` the least of ``values`` that at least ``i / 2`` per cent of them do not exceed.
 
-    Every quantile is one of ``values`` (at least one, none NaN), so that equal values stay equal.
+    Every quantile is one of ``values`` (at least one, none NaN), so that ties stay ties.
     """
     ordered = sorted(float(value) for value in values)
     last = QUANTILES - 1
@@ -117,7 +117,7 @@ def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
 
 
 def share_above(true: Sequence[float], random: Sequence[float]) -> float:
-    """Return the share of pairs in which the true value is the greater, 0..1; equal values count half."""
+    """Return the share of pairs in which the true value is greater, 0..1; ties count half."""
     from bisect import bisect_left
 
     ordered = sorted(random)
@@ -126,7 +126,7 @@ def share_above(true: Sequence[float], random: Sequence[float]) -> float:
 
 
 def own_folder() -> Path:
-    """Return where ``tacit train reference`` puts references: ``references`` in ``TACIT_CACHE``, else in the user's cache."""
+    """Return the folder of the user's own references: ``references`` in ``TACIT_CACHE``, else in the user's cache folder."""
     given = os.environ.get("TACIT_CACHE")
     if given:
         return Path(given) / "references"
@@ -139,7 +139,7 @@ def find_reference(metric: str, signature: str) -> Reference | None:
     """Return the reference for scores of ``metric`` under ``signature``, the user's own first; None when there is none.
 
     Raises:
-        ModelError: a file of references is damaged.
+        ModelError: a reference file is damaged.
     """
     for folder in (own_folder(), SHIPPED):
         found = _read_all(folder, metric, _stamp(folder, metric)).get(signature)
@@ -149,22 +149,22 @@ def find_reference(metric: str, signature: str) -> Reference | None:
 
 
 def references_of(metric: str, folders: Sequence[Path] | None = None) -> list[Reference]:
-    """Return all references of ``metric`` in ``folders``, by default the user's own and then those that ship.
+    """Return all references of ``metric`` in ``folders``, by default the user's own and then the shipped ones.
 
     Raises:
-        ModelError: a file of references is damaged.
+        ModelError: a reference file is damaged.
     """
     places = (own_folder(), SHIPPED) if folders is None else folders
     return [one for folder in places for one in _read_all(folder, metric, _stamp(folder, metric)).values()]
 
 
 def file_name(metric: str, signature: str) -> str:
-    """Return the name of the file for a metric's reference under ``signature``."""
+    """Return the name of the file of a metric's reference under ``signature``."""
     return f"{metric}.{hashlib.sha256(signature.encode()).hexdigest()[:12]}.json"
 
 
 def write_reference(folder: Path, metric: str, reference: Reference) -> Path:
-    """Write a reference to ``folder``, whole or not at all, in place of one for the same signature; return its path.
+    """Write a reference to ``folder`` atomically, replacing one for the same signature; return its path.
 
     Raises:
         ModelError: it cannot be written.
@@ -179,12 +179,12 @@ def write_reference(folder: Path, metric: str, reference: Reference) -> Path:
 
 
 def _text(reference: Reference) -> str:
-    """One line for each fact, and one for each list of quantiles."""
+    """Return the JSON text, with one line for each fact and for each list of quantiles."""
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in reference.to_dict().items()) + "\n}\n"
 
 
 def _stamp(folder: Path, metric: str) -> tuple[tuple[str, int, int], ...]:
-    """What changes when a metric's references in ``folder`` do."""
+    """Return names, times and sizes of a metric's reference files in ``folder``, which change when the references do."""
     try:
         entries = [entry for entry in os.scandir(folder) if entry.name.startswith(f"{metric}.") and entry.name.endswith(".json")]
         return tuple(sorted((entry.name, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in entries))

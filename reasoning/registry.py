@@ -1,9 +1,10 @@
-"""Metrics and tuple scorers by name: the one place from which names, options, help texts and the tables of the docs are derived.
+"""Registries of metrics and tuple scorers: names, options and their checks, help texts and the tables of the docs derive from
+here.
 
-A metric of tacit is a module with a function that makes it, and one entry here; so is a tuple scorer. Other distributions add
+A metric of tacit is a module with a function that makes it, and an entry here; so is a tuple scorer. Other distributions add
 their own by the entry points ``tacit.metrics`` and ``tacit.tuple_scorers``, each of which refers to a :class:`MetricKind` or a
-:class:`ScorerKind` (docs/plugins.md). Modules are imported when they are asked for, and entry points are read only when a name
-is not one of tacit's own or when all are listed.
+:class:`ScorerKind` (docs/plugins.md). Modules are imported when first used. Entry points are read only when a name is not one
+of tacit's own, or when all names are listed.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _TOPICAL = ("topical-chat",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What metrics and tuple scorers have in common before they are opened.
+    """What a registry knows about a metric or tuple scorer without opening it.
 
     Attributes:
-        home: the function that makes it, or ``module:function`` within this package; its keyword-only arguments are the options.
+        home: the function that makes it, or ``module:function`` within this package; its keyword-only arguments are the
+            options.
         summary: one plain sentence, ending in a period.
-        ranges: least and greatest value of each option that is a number; None where there is no limit that always holds.
-        plugin: the distribution that it comes from and its version, e.g. ``tacit-vowels 0.1``; empty for tacit's own. Set by
-            tacit.
+        ranges: least and greatest value of each numeric option; None for a bound that does not exist or depends on the model.
+        plugin: distribution and version that it comes from, e.g. ``tacit-vowels 0.1``; empty for tacit's own. Set by tacit.
     """
 
     home: str | Callable[..., Any]
@@ -70,20 +71,21 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricKind(Kind):
-    """What is known of a metric before it is opened; ``home`` is ``function(graph, *, option=default, …)``.
+    """What the registry knows about a metric; ``home`` is ``function(graph, *, option=default, …)``.
 
     Attributes:
-        summary: what it says of a response.
-        range: of its values, with their unit where they have one.
-        better: ``higher`` or ``lower``; empty where a value is neither good nor bad.
+        summary: what the metric measures.
+        range: range of its values, with their unit where they have one.
+        better: ``higher`` or ``lower``; empty where neither end of the range is better.
         graph: it needs a graph; reference: it needs reference responses.
         extra: the optional dependencies of tacit that it needs, empty for none; packages: the modules of them that it imports.
-        model: the model that it needs and that does not come with the package ``tacit``, an id of the hub or a description.
-        get_model: the command that brings that model; empty where ``extra`` does.
-        find_model: ``module:function`` that says whether the model lies on this machine, without opening it; by default an id
-            is looked for in the local cache of the hub.
-        chosen_on: judgement sets on which what ships was chosen or tuned, so that its agreement there flatters it.
-        learnt_from: corpora that a model that ships has learnt from.
+        model: the model that it needs and that is not part of the package, as a hub id or a description.
+        get_model: the command that fetches or trains that model; empty where installing ``extra`` is enough.
+        find_model: a function, or ``module:function``, that returns whether the model is on this machine without opening it; by
+            default a hub id is looked up in the local cache.
+        chosen_on: judgement sets on which the shipped model or recipe was chosen or tuned, so that agreement on them is
+            optimistic.
+        learnt_from: corpora that the shipped model was trained on.
     """
 
     range: str
@@ -99,7 +101,7 @@ class MetricKind(Kind):
     learnt_from: tuple[str, ...] = ()
 
     def has_model(self) -> bool:
-        """Return whether the model that it needs by default lies on this machine; true where it needs none."""
+        """Return whether the model that the metric needs by default is on this machine; true when it needs none."""
         if not self.model:
             return True
         if self.find_model:
@@ -111,14 +113,14 @@ class MetricKind(Kind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerKind(Kind):
-    """What is known of a tuple scorer before it is opened; ``home`` is ``function(opener, *, option=default, …)``.
+    """What the registry knows about a tuple scorer; ``home`` is ``function(opener, *, option=default, …)``.
 
-    ``opener`` is the :class:`.metrics.accent.scorers.registry.Opener` over the graph. Of the options ``tails`` (the known
-    tails to compare with), ``model``, ``probe`` and ``comet`` the function is given those that it has.
+    ``opener`` is the :class:`.metrics.accent.scorers.registry.Opener` over the graph. Of the options ``tails`` (the known tails
+    to compare with), ``model``, ``probe`` and ``comet`` the function receives those that it has.
 
     Attributes:
         summary: what its score of a tuple is.
-        together: tuples that ``tacit score-tuples`` gives it at a time; it changes the speed and nothing else.
+        together: batch size of ``tacit score-tuples``; affects speed only.
     """
 
     together: int = 512
@@ -135,53 +137,59 @@ class Registry(Generic[K]):
     """
 
     def __init__(self, what: str, group: str, kind: type[K], own: Mapping[str, K]) -> None:
-        """Hold ``own``; ``what`` they are called in errors, ``group`` of the entry points of others, each a ``kind``."""
+        """Make a registry of ``own``.
+
+        Args:
+            what: the noun for an entry in error messages.
+            group: the entry point group of plugins.
+            kind: the class that each entry must be an instance of.
+        """
         self.own: Mapping[str, K] = own
         self._what, self._group, self._kind = what, group, kind
 
     def names(self) -> tuple[str, ...]:
-        """Return all names, tacit's own first; plugins are not imported, so one of them may be broken."""
+        """Return all names, tacit's own first. Plugins are not imported, so one of them may be broken."""
         return (*self.own, *sorted(name for name in self._points() if name not in self.own))
 
     def kind(self, name: str) -> K:
         """Return the kind called ``name``.
 
         Raises:
-            InputError: there is none.
-            PluginError: it is a plugin's, and cannot be used.
+            InputError: the name is unknown.
+            PluginError: it is a plugin that cannot be used.
         """
         if name in self.own:
             return self.own[name]
         points = self._points().get(name)
         if points is None:
-            raise InputError(f"there is no {self._what} {name!r}; choose from {', '.join(self.names())}")
+            raise InputError(f"unknown {self._what} {name!r}; choose from {', '.join(self.names())}")
         return self._loaded(name, points)
 
     def kinds(self) -> dict[str, K]:
-        """Return all kinds that can be used, by name, tacit's own first; see :meth:`faults` for the others."""
+        """Return all usable kinds by name, tacit's own first; :meth:`faults` describes the others."""
         return self._all()[0]
 
     def faults(self) -> list[str]:
-        """Return a sentence for each plugin that cannot be used."""
+        """Return an error message for each plugin that cannot be used."""
         return self._all()[1]
 
     def summary(self, name: str) -> str:
-        """Return the summary of the kind called ``name``; empty where there is none that can be used."""
+        """Return the summary of the kind called ``name``; empty when there is no usable kind of that name."""
         try:
             return self.kind(name).summary
         except TacitError:
             return ""
 
     @staticmethod
-    def forget() -> None:
-        """Read the entry points again when they are next needed, for packages that were installed meanwhile."""
+    def refresh() -> None:
+        """Clear the cached entry points, so that newly installed packages are found."""
         _entry_points.cache_clear()
 
     def _all(self) -> tuple[dict[str, K], list[str]]:
         kinds, faults = dict(self.own), []
         for name, points in sorted(self._points().items()):
             if name in self.own:
-                faults += [f"the {self._what} {name} of {_of(point)} is ignored, since tacit has one of that name; "
+                faults += [f"the {self._what} {name} of {_of(point)} is ignored, since tacit has a {self._what} of that name; "
                            f"ask its authors to rename it, or uninstall {_distribution(point)}" for point in points]  # fmt: skip
                 continue
             try:
@@ -191,21 +199,23 @@ class Registry(Generic[K]):
         return kinds, faults
 
     def _points(self) -> dict[str, list[EntryPoint]]:
-        """The entry points of the group by name."""
+        """Return the entry points of the group by name."""
         return _entry_points(self._group, tuple(sys.path))
 
     def _loaded(self, name: str, points: Sequence[EntryPoint]) -> K:
         """Import a plugin's kind.
 
         Raises:
-            PluginError: its name is none, two distributions have it, it cannot be imported, or it is something else.
+            PluginError: its name is invalid, two distributions define it, it cannot be imported, or it is not a kind of this
+                registry.
         """
         point = points[0]
         if len(points) > 1:
             raise PluginError(f"{' and '.join(map(_of, points))} both have a {self._what} {name}; uninstall one of them")
         if not re.fullmatch(r"\w[\w-]*", name):
             raise PluginError(
-                f"{_of(point)} names a {self._what} {name!r}; a name is letters, digits, _ and -, so uninstall it or repair it"
+                f"{_of(point)} defines a {self._what} with the invalid name {name!r}; a name has letters, digits, _ and -, "
+                f"so uninstall or repair {_distribution(point)}"
             )
         try:
             found = point.load()
@@ -216,7 +226,7 @@ class Registry(Generic[K]):
             ) from error
         if not isinstance(found, self._kind):
             raise PluginError(
-                f"the {self._what} {name} of {_of(point)} is a {type(found).__name__}; its entry point must name a "
+                f"the {self._what} {name} of {_of(point)} is a {type(found).__name__}; its entry point must refer to a "
                 f"tacit.reasoning.{self._kind.__name__}"
             )
         return replace(found, plugin=_of(point))
@@ -224,7 +234,7 @@ class Registry(Generic[K]):
 
 @lru_cache(maxsize=8)
 def _entry_points(group: str, _path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
-    """The entry points of a group by name; read once for each ``sys.path``, which is where they are looked for."""
+    """Return the entry points of a group by name; cached for each ``sys.path``, on which they are searched."""
     from importlib.metadata import entry_points
 
     found: dict[str, list[EntryPoint]] = {}
@@ -238,12 +248,12 @@ def _distribution(point: EntryPoint) -> str:
 
 
 def _of(point: EntryPoint) -> str:
-    """The distribution of an entry point and its version."""
+    """Return the distribution of an entry point and its version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
 
 
 def _function(place: str | Callable[..., Any]) -> Any:
-    """Import and return what ``module:function`` names within this package; a function is itself."""
+    """Import and return the function that ``module:function`` refers to within this package; return a function unchanged."""
     if not isinstance(place, str):
         return place
     module, function = place.split(":")
@@ -409,11 +419,11 @@ METRICS = tuple(KINDS)
 
 
 def metric_kind(name: str) -> MetricKind:
-    """Return what is known of the metric ``name``, tacit's own or a plugin's.
+    """Return what the registry knows about the metric ``name``, tacit's own or a plugin's.
 
     Raises:
-        InputError: there is no such metric.
-        PluginError: it is a plugin's, and cannot be used.
+        InputError: unknown metric.
+        PluginError: it is a plugin that cannot be used.
     """
     return METRIC_REGISTRY.kind(name)
 
@@ -422,31 +432,31 @@ def metric_options(name: str) -> dict[str, Any]:
     """Return the options of the metric ``name`` with their defaults.
 
     Raises:
-        InputError: there is no such metric.
-        PluginError: it is a plugin's, and cannot be used.
+        InputError: unknown metric.
+        PluginError: it is a plugin that cannot be used.
     """
     return metric_kind(name).options()
 
 
 def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Metric:
-    """Return the metric ``name`` over ``graph``, which metrics that reason over no graph do without.
+    """Return the metric ``name`` over ``graph``; metrics that do not need a graph ignore it.
 
-    ``graph`` is an open graph, or the path or URL of one: that is opened (:func:`tacit.graph.open_graph`) when the metric needs
-    a graph, and closed when the metric is no longer referenced.
+    ``graph`` is an open graph, or the path or URL of one. A path or URL is opened (:func:`tacit.graph.open_graph`) when the
+    metric needs a graph, and closed when the metric is no longer referenced.
 
     The options of a metric are the keyword arguments of the function that makes it, e.g. :func:`.metrics.grounding.make`;
     :func:`metric_options` lists them. The signature of a plugin's metric names its distribution and version.
 
     Raises:
-        InputError: there is no such metric, it needs a graph and has none, it has no such option, or the option's value has
-            another type than the option takes or is out of its range.
+        InputError: unknown metric or option, no graph for a metric that needs one, or an option's value of the wrong type or
+            out of range.
         ModelError: a pipeline or model cannot be opened.
         GraphError: there is no graph at the path or URL, or it cannot be opened.
-        PluginError: it is a plugin's, and cannot be used.
+        PluginError: it is a plugin that cannot be used.
     """
     kind = metric_kind(name)
     if kind.graph and graph is None:
-        raise InputError(f"the metric {name} reasons over a graph; give one")
+        raise InputError(f"the metric {name} needs a graph; give one")
     known = metric_options(name)
     for option in options:
         if option not in known:
@@ -470,7 +480,7 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
 
 
 def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -> Metric:
-    """Make a metric; one of a plugin is checked, and its signature names the plugin."""
+    """Make a metric; a plugin's metric is checked, and its signature names the plugin."""
     metric: Metric
     if not kind.plugin:
         metric = kind.maker()(graph, **options)
@@ -481,7 +491,7 @@ def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -
     usable = isinstance(made, BatchScoring) and type(made).signature is BatchScoring.signature
     if not usable or getattr(made, "name", None) != name:
         raise PluginError(
-            f"the metric {name} of {kind.plugin} is none that tacit can use; it must be a tacit.reasoning.BatchScoring that is "
+            f"the metric {name} of {kind.plugin} cannot be used; it must be a tacit.reasoning.BatchScoring that is "
             f"named {name!r} and sets self.signature in __init__"
         )
     made.plugin = kind.plugin
@@ -490,12 +500,12 @@ def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -
 
 
 def load_scorer(name: str, opener: Opener, **options: Any) -> TupleScorer:
-    """Return the tuple scorer ``name``; of ``options`` it is given those that it has and that are not None.
+    """Return the tuple scorer ``name``; it receives those of ``options`` that it has and that are not None.
 
     Raises:
-        InputError: there is no such scorer, or it needs a model and none is named.
+        InputError: unknown scorer, or it needs a model and none is given.
         ModelError: a model cannot be opened.
-        PluginError: it is a plugin's, and cannot be used.
+        PluginError: it is a plugin that cannot be used.
     """
     kind = SCORER_REGISTRY.kind(name)
     known = kind.options()
@@ -507,7 +517,7 @@ def load_scorer(name: str, opener: Opener, **options: Any) -> TupleScorer:
 
 
 class _PluggedScorer:
-    """A plugin's tuple scorer, whose signature names the plugin and whose failures are errors that name it."""
+    """A plugin's tuple scorer; its signature and its errors name the plugin."""
 
     def __init__(self, name: str, kind: ScorerKind, scorer: Any) -> None:
         self._name, self._kind, self._scorer = f"the tuple scorer {name}", kind, scorer
@@ -518,22 +528,22 @@ class _PluggedScorer:
         self.signature = f"{scorer.signature}@{kind.plugin.replace(' ', '-')}"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Score as the plugin does.
+        """Score the tuples.
 
         Raises:
-            PluginError: it fails, or gives another number of scores than there are tuples.
+            PluginError: the plugin fails, or returns another number of scores than there are tuples.
         """
         scores: list[TupleScore] = _plugged(self._name, self._kind, lambda: list(self._scorer.score(tuples)), "fails")
         if len(scores) != len(tuples):
-            raise PluginError(f"{self._name} of {self._kind.plugin} gives {len(scores)} scores for {len(tuples)} tuples")
+            raise PluginError(f"{self._name} of {self._kind.plugin} returns {len(scores)} scores for {len(tuples)} tuples")
         return scores
 
 
 def _plugged(what: str, kind: Kind, call: Callable[[], Any], fails: str = "cannot be opened") -> Any:
-    """Return what a plugin's function gives.
+    """Return the result of a plugin's function.
 
     Raises:
-        PluginError: it fails with an error that is none of tacit's.
+        PluginError: it fails with an error that is not a :class:`TacitError`.
     """
     try:
         return call()
@@ -541,19 +551,18 @@ def _plugged(what: str, kind: Kind, call: Callable[[], Any], fails: str = "canno
         raise
     except Exception as error:
         raise PluginError(
-            f"{what} of {kind.plugin} {fails} ({type(error).__name__}: {error}); tell its authors, or do without it"
+            f"{what} of {kind.plugin} {fails} ({type(error).__name__}: {error}); report it to its authors, or do not use it"
         ) from error
 
 
-# Options of metrics: what type and range each has, and the check of a value before it reaches the metric.
-#
-# Types are read from the signature of the function that makes the metric, ranges stand in its entry in :mod:`.registry`.
+# Types and ranges of options. Types are read from the signature of the function that makes the metric, ranges from its entry
+# above.
 
 Range = tuple[float | None, float | None]
-"""Least and greatest value of a number; None where there is no limit that always holds."""
+"""Least and greatest value of a number; None for a bound that does not exist or depends on the model."""
 
-FOR_PROGRAMS = frozenset(("progress",))  # callbacks, which only a program can give
-_WORDS = {
+FOR_PROGRAMS = frozenset(("progress",))  # callbacks, which only the Python API can pass
+_TYPE_NAMES = {
     "int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "Sequence[str]": "a list of texts",
     "None": "null",
 }  # fmt: skip
@@ -565,11 +574,11 @@ _TESTS: Mapping[str, Callable[[Any], bool]] = {
     "Sequence[str]": lambda value: isinstance(value, list | tuple) and all(isinstance(one, str) for one in value),
     "None": lambda value: value is None,
 }
-_PLAIN = (bool, int, float, str, list, tuple, dict)
+_JSON_TYPES = (bool, int, float, str, list, tuple, dict)
 
 
 def annotation(make: Callable[..., Any], option: str) -> str:
-    """Return the type of ``option`` as the signature of ``make`` has it; ``Any`` where it has none, or none that can be read."""
+    """Return the annotation of ``option`` in the signature of ``make``; ``Any`` when there is none or it cannot be parsed."""
     found = make.__annotations__.get(option, "Any")
     text = found.__name__ if isinstance(found, type) else str(found)
     try:
@@ -580,7 +589,9 @@ def annotation(make: Callable[..., Any], option: str) -> str:
 
 
 def option_types(make: Callable[..., Any], option: str) -> list[str]:
-    """Return the types that ``option`` takes, as words of ``_WORDS``; ``object`` for what only a program can give."""
+    """Return the types that ``option`` takes, as keys of ``_TYPE_NAMES``; ``object`` for values that only the Python API can
+    pass.
+    """
     return list(dict.fromkeys(_named(annotation(make, option), option)))
 
 
@@ -588,19 +599,20 @@ def check_option(metric: str, option: str, value: Any, make: Callable[..., Any],
     """Check the value of an option of ``metric``, which ``make`` makes; a number must be within ``limits``.
 
     Raises:
-        InputError: it has another type than the option takes, or is out of its range.
+        InputError: the value is of the wrong type or out of range.
     """
     kinds = option_types(make, option)
-    if ("object" in kinds and not isinstance(value, _PLAIN)) or any(_TESTS[kind](value) for kind in kinds if kind in _TESTS):
+    if ("object" in kinds and not isinstance(value, _JSON_TYPES)) or any(_TESTS[kind](value) for kind in kinds if kind in _TESTS):
         low, high = limits or (None, None)
         number = isinstance(value, Real) and not isinstance(value, bool)
         if not number or ((low is None or value >= low) and (high is None or value <= high)):
             return
-    wanted = [_WORDS[kind] + (_range(limits) if kind in ("int", "float") else "") for kind in kinds if kind in _WORDS]
+    wanted = [_TYPE_NAMES[kind] + (_range(limits) if kind in ("int", "float") else "") for kind in kinds if kind in _TYPE_NAMES]
     raise InputError(f"the option {option} of {metric} must be {' or '.join(wanted) or 'set by a program'}, not {value!r}")
 
 
 def _range(limits: Range | None) -> str:
+    """Return the bounds as a phrase of an error message."""
     low, high = limits or (None, None)
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
@@ -608,7 +620,7 @@ def _range(limits: Range | None) -> str:
 
 
 def _named(annotation: str, option: str) -> list[str]:
-    """The parts of a union, as words of ``_WORDS`` or ``object``."""
+    """Return the members of a union type, as keys of ``_TYPE_NAMES`` or ``object``."""
 
     def parts(node: ast.expr) -> list[str]:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -618,6 +630,6 @@ def _named(annotation: str, option: str) -> list[str]:
             return ["object", "None"] if option in FOR_PROGRAMS else ["str", "object", "None"]
         if name in ("Path", "FilePath"):
             return ["str"]
-        return [name if name in _WORDS else "object"]
+        return [name if name in _TYPE_NAMES else "object"]
 
     return parts(ast.parse(annotation, mode="eval").body)

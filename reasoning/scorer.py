@@ -1,7 +1,9 @@
-"""Scoring a stream of items with several metrics, in input order and bounded memory.
+"""Scoring with several metrics: a stream of items in bounded memory, and :class:`Reasoner`, which opens metrics and scores with
+them.
 
-Items are taken in batches. One that cannot be scored, or on which a metric fails, gives a row that says why, and the others go
-on; a graph that went away or a model that cannot be used ends the run, since no score after it would be right.
+Items are scored in batches, and rows come in input order. An item that cannot be scored, or on which a metric fails, gives a
+row with an error, and scoring continues. An unavailable graph or a model that cannot be used ends the run, since every later
+score would fail or be wrong.
 """
 
 from __future__ import annotations
@@ -20,20 +22,20 @@ from .base import Metric, Score
 from .explanation import Explanation
 from .registry import load_metric, metric_options
 
-BATCH_SIZE = 256  # of a metric that names none itself
-_MOST_ERRORS = 1_000  # that wait in one batch, so that memory stays bounded
+BATCH_SIZE = 256  # for metrics that define none
+_MOST_ERRORS = 1_000  # errors in one batch, which keeps memory bounded
 StreamItem = Item | ItemError | tuple[Any, Any, Any] | tuple[Any, Any, Any, Any]
-"""An item, a place where a file holds none, or ``(id, history, response[, references])``."""
+"""An item, an error in its place, or ``(id, history, response[, references])``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemScores:
-    """The scores of one item, by metric; or ``error``, one sentence on why it has none.
+    """The scores of one item by metric, or ``error``: one sentence on why it has none.
 
     Attributes:
-        line: number of the record of the input that holds no item; None where there is an item.
-        item: what was scored, where it is at hand.
-        damage: the input ends early here.
+        line: line number of the input for a record that is not an item; None for an item.
+        item: the scored item, where available.
+        damage: the input is truncated or corrupt from here on.
     """
 
     id: Any
@@ -45,21 +47,21 @@ class ItemScores:
 
     @property
     def fault(self) -> str | None:
-        """Where and why there is no score, None when there is one."""
+        """The error with the item's id or line; None when there is no error."""
         if self.error is None:
             return None
         return f"item {self.id}: {self.error}" if self.line is None else f"line {self.line}: {self.error}"
 
     @classmethod
     def without_item(cls, error: ItemError) -> Self:
-        """Return the row of a place that holds no item."""
+        """Return the row for a record that is not an item."""
         return cls(error.id, error=error.reason, line=error.line, damage=error.damage)
 
     def to_dict(self, explain: bool = False) -> dict[str, Any]:
         """Plain values for JSON: ``id``, and by metric ``scores``, ``percentiles`` and ``signature``; or ``error``.
 
-        With ``explain`` also ``evidence``. A score is null where the metric cannot judge; ``notes`` then says why, by metric.
-        Where a record of a file holds no item, ``line`` is its number.
+        ``explain`` adds ``evidence``. A score is null where the metric cannot judge; ``notes`` then gives the reason by metric.
+        ``line`` is the line number of a record that is not an item.
         """
         if self.error is not None:
             return {"id": self.id, **({} if self.line is None else {"line": self.line}), "error": self.error}
@@ -78,35 +80,35 @@ class ItemScores:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave; scores of a row without evidence have none but the note of a null."""
+        """Read back what :meth:`to_dict` gave; without ``evidence`` in the row, the evidence holds only the note of a null
+        score.
+        """
         if "error" in row:
             return cls(row.get("id"), error=row["error"], line=row.get("line"))
         scores = {}
         for name, value in row["scores"].items():
             note = row.get("notes", {}).get(name, "")
-            told = {"evidence": row["evidence"][name] if "evidence" in row else {"pieces": [], "note": note}}
-            told["percentile"] = row.get("percentiles", {}).get(name)
-            scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **told})
+            rest = {"evidence": row["evidence"][name] if "evidence" in row else {"pieces": [], "note": note}}
+            rest["percentile"] = row.get("percentiles", {}).get(name)
+            scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **rest})
         return cls(row["id"], scores)
 
 
 def score_items(
     items: Iterable[StreamItem], metrics: Sequence[Metric], *, batch_size: int | None = None, explain: bool = False
 ) -> Iterator[ItemScores]:
-    """Yield a row for each item, or ``(id, history, response[, references])``, in order.
-
-    One batch is held in memory.
+    """Yield a row for each item, or ``(id, history, response[, references])``, in input order; one batch is held in memory.
 
     Args:
-        items: an :class:`ItemError` among them keeps its place, as a row with its ``error``.
-        metrics: with different names, at least one.
-        batch_size: items scored together, >= 1; it changes the speed and nothing else. By default the fewest that one of the
-            metrics asks for in ``together``, 256 where it asks for none.
-        explain: give the evidence that costs extra, such as paths.
+        items: an :class:`ItemError` among them gives a row with its ``error``.
+        metrics: at least one, with distinct names.
+        batch_size: items scored together, >= 1; affects speed only. By default the smallest ``together`` of the metrics, 256
+            for those that define none.
+        explain: add evidence that costs extra time, such as paths.
 
     Raises:
-        InputError: no metric, two of one name, or ``batch_size`` below 1.
-        GraphUnavailable: the graph went away; nothing is yielded for the batch at hand.
+        InputError: no metric, two with one name, or ``batch_size`` below 1.
+        GraphUnavailable: the graph became unavailable; no row of the current batch is yielded.
     """
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
@@ -119,7 +121,7 @@ def score_items(
 
 
 def _stream(items: Iterable[StreamItem], metrics: Sequence[Metric], batch_size: int, explain: bool) -> Iterator[ItemScores]:
-    batch: list[Item | ItemScores] = []  # a row stands for what cannot be scored
+    batch: list[Item | ItemScores] = []  # items, and finished rows for records that cannot be scored
     full = 0
     for given in items:
         batch.append(checked(given))
@@ -132,7 +134,7 @@ def _stream(items: Iterable[StreamItem], metrics: Sequence[Metric], batch_size: 
 
 
 def checked(given: StreamItem) -> Item | ItemScores:
-    """Return the item, or the row that says why there is none."""
+    """Return the item, or the row with the reason why there is none."""
     if isinstance(given, Item):
         return given
     if isinstance(given, ItemError):
@@ -163,7 +165,7 @@ def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explai
 
 
 def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[dict[int, Score], dict[int, str]]:
-    """One metric's scores by place, and why it has none for some: where a batch fails, its items are tried one by one."""
+    """Return one metric's scores and errors by position; when a batch fails, its items are scored one by one."""
     try:
         return dict(zip(items, metric.score_batch(list(items.values()), explain=explain), strict=True)), {}
     except (GraphError, ModelError, MissingExtra):
@@ -183,21 +185,20 @@ def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[d
     return scores, errors
 
 
-# The one call: metrics over one graph that share what they find in a text, for one response or a stream of millions.
+# Opening metrics that share a graph, a pipeline and an encoder.
 
 
 class Reasoner:
     """Metrics that are opened once and score together.
 
-    They share what is costly: the pipeline's reading of a text, the graph and its index, and the embeddings of one encoder, so a
-    text that several of them need is analysed once and encoded once. A score is the same as the metric alone would give.
+    They share what is costly: the pipeline's analysis of a text, the graph and its index, and the embeddings of an encoder. A
+    text that several metrics need is analysed and encoded once. A score is the same as the metric alone would give.
 
     A context manager: leaving it closes a graph that was opened here from its path or URL.
 
     Attributes:
-        graph: the graph that they reason over, None when none of them needs one. A graph that was handed over open stays the
-            caller's to close.
-        metrics: the open metrics, in the order in which they were named.
+        graph: the graph, None when no metric needs one. A graph that was passed open is the caller's to close.
+        metrics: the open metrics, in the given order.
     """
 
     def __init__(
@@ -211,20 +212,21 @@ class Reasoner:
         """Open the metrics.
 
         Args:
-            graph: where they look: an open graph, or the path or URL of one, which is opened here
-                (:func:`tacit.graph.open_graph`) and closed by :meth:`close`.
-            metrics: names out of :data:`tacit.reasoning.METRICS`, or metrics that are open already; each name once.
+            graph: an open graph, or the path or URL of one, which is opened here (:func:`tacit.graph.open_graph`) and closed by
+                :meth:`close`.
+            metrics: names out of :data:`tacit.reasoning.METRICS`, or open metrics; each name once.
             options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``; see :func:`tacit.reasoning.metric_options`.
-            pipeline: the spaCy pipeline's name or folder for all metrics that read texts with one; tacit's own by default.
+            pipeline: the spaCy pipeline's name or folder for all metrics that analyse texts; by default the one shipped with
+                tacit.
 
         Raises:
-            InputError: no metric, an unknown one, one named twice, one that needs a graph without one, or an unknown option.
+            InputError: no metric, an unknown or repeated one, no graph for one that needs it, or an unknown option.
             ModelError: a pipeline or model cannot be opened.
             MissingExtra: packages that the metrics need are not installed; one error names the extras of all of them.
             GraphError: there is no graph at the path or URL, or it cannot be opened.
         """
         if isinstance(metrics, str):
-            raise InputError(f"the metrics are one text; give a list of names, e.g. [{metrics!r}]")
+            raise InputError(f"the metrics are a single text; give a list of names, e.g. [{metrics!r}]")
         names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
         if not names or len(set(names)) < len(names):
             raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")
@@ -232,7 +234,7 @@ class Reasoner:
         stray = [name for name in given if name not in metrics]
         if stray:
             raise InputError(
-                f"there are options for {stray[0]!r}, which is not among the metrics to open; name it or leave them out"
+                f"there are options for {stray[0]!r}, which is not one of the metrics; add the metric or remove its options"
             )
         self._opened: KnowledgeGraph | None = None
         if isinstance(graph, (str, os.PathLike)):
@@ -277,34 +279,34 @@ class Reasoner:
     def score(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False
     ) -> dict[str, Score]:
-        """Return the scores of one response, by metric; ``explain`` adds evidence that costs extra.
+        """Return the scores of one response by metric; ``explain`` adds evidence that costs extra time.
 
         Raises:
-            InputError: the history or the references are no sequence of texts, or the response is no text.
-            GraphUnavailable: the graph went away.
+            InputError: the history or the references are not a sequence of texts, or the response is not a text.
+            GraphUnavailable: the graph became unavailable.
         """
         return {metric.name: metric.score(history, response, references, explain=explain) for metric in self.metrics}
 
     def stream(
         self, items: Iterable[StreamItem], *, batch_size: int | None = None, explain: bool = False
     ) -> Iterator[ItemScores]:
-        """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in order.
+        """Yield the scores of each ``(id, history, response)`` or ``(id, history, response, references)``, in input order.
 
         One batch is held in memory, however long the stream. An item that cannot be scored gives a row with ``error``. See
         :func:`tacit.reasoning.score_items`.
 
         Raises:
             InputError: ``batch_size`` is below 1.
-            GraphUnavailable: the graph went away; nothing is yielded for the batch at hand.
+            GraphUnavailable: the graph became unavailable; no row of the current batch is yielded.
         """
         return score_items(items, self.metrics, batch_size=batch_size, explain=explain)
 
     def explain(self, history: Sequence[str], response: str, references: Sequence[str] = ()) -> dict[str, Explanation]:
-        """Return for each metric what its score of one response rests on, as text, plain values and a picture.
+        """Return each metric's explanation of its score of one response, as text, plain values and a picture.
 
         Raises:
-            InputError: the history or the references are no sequence of texts, or the response is no text.
-            GraphUnavailable: the graph went away.
+            InputError: the history or the references are not a sequence of texts, or the response is not a text.
+            GraphUnavailable: the graph became unavailable.
         """
         scores = self.score(history, response, references, explain=True)
         return {name: Explanation(tuple(history), response, score) for name, score in scores.items()}

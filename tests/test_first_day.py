@@ -90,7 +90,7 @@ def test_a_download_was_cut_short(type_: Type) -> None:
 def test_a_metric_is_misspelt(type_: Type) -> None:
     said(
         type_("tacit score talk.jsonl --graph my-graph --metrics groundin"), 2,
-        "tacit: there is no metric 'groundin'; choose from grounding, commonsense, …",
+        "tacit: unknown metric 'groundin'; choose from grounding, commonsense, …",
     )  # fmt: skip
 
 

@@ -159,9 +159,9 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
         GraphUnavailable: the graph went away.
     """
     from ...loaders.dialogues import items_of
-    from ...reasoning.cache import forget
+    from ...reasoning.cache import clear_caches
 
-    forget()
+    clear_caches()
     tally = Tally()
     rows: list[ItemScores] = []
     items = items_of(shard.lines, plan.file, strict=plan.strict)

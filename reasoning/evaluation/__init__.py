@@ -1,6 +1,7 @@
-"""Metrics against human judgement: correlations with bootstrap intervals, tests between metrics, rankings of systems, plots.
+"""Agreement of metrics with human ratings: correlations with bootstrap intervals, tests between metrics, rankings of systems,
+plots.
 
-:func:`evaluate` takes responses with ratings and scores, and gives rows; where they come from is not its business.
+:func:`evaluate` takes responses with ratings and scores, and returns rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a score rests on, for people and programs: in words, as claims that a query can check, as plain values, as a picture."""
+"""Explanations of scores: as text, as claims that a graph query can check, as plain values for JSON, and as an SVG picture."""
 
 from __future__ import annotations
 

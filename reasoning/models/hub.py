@@ -1,8 +1,9 @@
-"""Where a model of transformers is: a folder, a GGUF file, or an id whose files are in the local cache or on the hub.
+"""Finding and opening transformers models: a folder, a GGUF file, or a hub id whose files are in the local cache or are
+fetched.
 
-A folder is taken as it is; the quantised weights of a GGUF file become numbers of the usual kind while it is opened. An id
-is looked for in the cache first; only when it is not there is the hub asked, once and for a few seconds, so that a machine
-without a network hears at once what to do. Program code that comes with a model is never run.
+A folder is used as it is; the quantised weights of a GGUF file are unpacked when it is opened. An id is looked up in the local
+cache first; only when it is not there is the hub contacted, once and with a short timeout, so that a machine without a network
+gets an error at once. Program code that comes with a model is never run.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _SETTINGS = (
     "vocab.json", "vocab.txt", "merges.txt", "*.model", "*.index.json",
 )  # fmt: skip
 SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "[0-9]_*/config.json")
-_WEIGHTS = ("*.safetensors", "*.bin")  # the second only where there is none of the first
-_SECONDS = 5.0
+_WEIGHTS = ("*.safetensors", "*.bin")  # the second only when there is no file of the first kind
+_SECONDS = 5.0  # timeout of the first request to the hub
 _BLOCK = 1 << 20
 
 _quieting = threading.RLock()
@@ -41,11 +42,11 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model on disk.
+    """The files of a model on disk.
 
     Attributes:
-        name: the id, or the folder's own name; folder: where its files are; given: what was asked for, for messages.
-        gguf: the file in the folder that holds all of it, where it is of that format.
+        name: the hub id, or the folder's own name; folder: where its files are; given: the argument as given, for messages.
+        gguf: name of the GGUF file in the folder; None for other formats.
     """
 
     name: str
@@ -55,7 +56,7 @@ class ModelFiles:
 
     @cached_property
     def digest(self) -> str:
-        """12 hex digits that stand for the bytes of its weights, configuration and tokenizer, read when first asked for."""
+        """12 hex digits of the SHA-256 of its weights, configuration and tokenizer; computed on first use."""
         hasher = hashlib.sha256()
         for path in [self.folder / self.gguf] if self.gguf else _files(self.folder):
             hasher.update(f"{'gguf' if self.gguf else path.name}\0{path.stat().st_size}\0".encode())
@@ -71,15 +72,15 @@ class ModelFiles:
 
 
 def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = False, seconds: float = _SECONDS) -> ModelFiles:
-    """Return the files of a model, fetching them when ``model`` is an id of the hub that is not in the local cache.
+    """Return the files of a model; a hub id that is not in the local cache is fetched.
 
     Args:
-        also: patterns of small files that are fetched along, e.g. :data:`SENTENCE_FILES`.
-        gguf: a file of this format will do.
-        seconds: how long the hub may take to answer at all.
+        also: patterns of small files that are fetched too, e.g. :data:`SENTENCE_FILES`.
+        gguf: accept a GGUF file.
+        seconds: timeout of the first request to the hub.
 
     Raises:
-        ModelError: the folder holds no model, or there is none of that id in reach.
+        ModelError: the folder holds no model, or the id is neither in the cache nor on the hub.
         MissingExtra: transformers is not installed.
     """
     folder = Path(model).expanduser()
@@ -100,7 +101,7 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
 
 
 def is_cached(model: str) -> bool:
-    """Return whether the model of this id lies in the local cache of the hub; nothing is fetched or opened."""
+    """Return whether the model with this hub id is in the local cache; nothing is fetched or opened."""
     if not _ID.fullmatch(model):
         return False
     try:
@@ -111,21 +112,21 @@ def is_cached(model: str) -> bool:
 
 
 def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) -> tuple[Any, Any]:
-    """Open a model and its tokenizer, ready to be asked: in evaluation mode, on ``device``, with weights of ``dtype``.
+    """Open a model in evaluation mode on ``device`` with weights of ``dtype``, and its tokenizer.
 
     Args:
         kind: the transformers class that opens it, e.g. ``AutoModelForCausalLM``.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         dtype: one of ``float32``, ``bfloat16``, ``float16``.
 
     Raises:
-        InputError: no such device or dtype.
+        InputError: unknown device or dtype.
         ModelError: the files cannot be opened, or are those of another kind of model.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
-        raise InputError(f"there is no dtype {dtype!r} for models; choose from {', '.join(DTYPES)}")
+        raise InputError(f"unknown dtype {dtype!r}; choose from {', '.join(DTYPES)}")
     with quiet(), _place(files) as (where, how):
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, trust_remote_code=False, **how)
@@ -133,14 +134,14 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
                 where, local_files_only=True, trust_remote_code=False, output_loading_info=True, dtype=getattr(torch, dtype),
                 **how,
             )  # fmt: skip
-        except Exception as error:  # OSError, ValueError, KeyError, safetensors' and torch's own, by what is wrong with the files
+        except Exception as error:  # OSError, ValueError, KeyError, errors of safetensors and torch
             raise _unopened(files, error) from error
     missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
     if missing:
-        raise ModelError(f"the model {files.given!r} is no {kind}: it has no weights {missing[0]!r}; give a model of that kind")
+        raise ModelError(f"the model {files.given!r} is not a {kind}: it lacks the weights {missing[0]!r}; give one that is")
     quantizer = getattr(model, "hf_quantizer", None)
     if files.gguf is not None and quantizer is not None and all(weight.is_floating_point() for weight in model.parameters()):
-        quantizer.remove_quantization_config(model)  # its weights were unpacked, and transformers would not save it
+        quantizer.remove_quantization_config(model)  # the weights are unpacked; otherwise transformers refuses to save the model
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return model.to(device).eval(), tokenizer
@@ -149,7 +150,7 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
 
 
 def open_tokenizer(files: ModelFiles) -> Any:
-    """Open the tokenizer of a model folder alone.
+    """Open only the tokenizer of a model folder.
 
     Raises:
         ModelError: its files cannot be opened.
@@ -159,12 +160,12 @@ def open_tokenizer(files: ModelFiles) -> Any:
     with quiet():
         try:
             return transformers.AutoTokenizer.from_pretrained(str(files.folder), local_files_only=True, trust_remote_code=False)
-        except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the files
+        except Exception as error:  # OSError, ValueError, KeyError
             raise _unopened(files, error) from error
 
 
 def open_config(files: ModelFiles, **changes: Any) -> Any:
-    """Read the configuration of a model folder, with ``changes`` in it.
+    """Read the configuration of a model folder and apply ``changes`` to it.
 
     Raises:
         ModelError: it cannot be read.
@@ -176,12 +177,12 @@ def open_config(files: ModelFiles, **changes: Any) -> Any:
             return transformers.AutoConfig.from_pretrained(
                 str(files.folder), local_files_only=True, trust_remote_code=False, **changes
             )
-        except Exception as error:  # OSError, ValueError, KeyError, by what is wrong with the file
+        except Exception as error:  # OSError, ValueError, KeyError
             raise _unopened(files, error) from error
 
 
 def is_seq2seq(files: ModelFiles) -> bool:
-    """Return whether a model has an encoder and a decoder apart, as its configuration says; none in a GGUF file has.
+    """Return whether a model's configuration is that of an encoder-decoder; false for a GGUF file.
 
     Raises:
         ModelError: its configuration cannot be read.
@@ -193,49 +194,51 @@ def is_seq2seq(files: ModelFiles) -> bool:
 
 
 def _unopened(files: ModelFiles, error: Exception) -> ModelError:
-    """What to raise when transformers cannot make a model of files."""
+    """Return the error for files that transformers cannot open."""
     if "trust_remote_code" in str(error):
         return ModelError(
-            f"the model {files.given!r} needs program code that comes with it, which tacit never runs; "
-            "give a model of a kind that transformers itself knows"
+            f"the model {files.given!r} needs program code of its own, which tacit never runs; "
+            "give a model that transformers supports"
         )
-    return ModelError(f"the model {files.given!r} cannot be opened ({reason_of(error)}); give another")
+    return ModelError(f"the model {files.given!r} cannot be opened ({reason_of(error)}); give another model")
 
 
 @contextmanager
 def _place(files: ModelFiles) -> Iterator[tuple[str, dict[str, str]]]:
-    """Where transformers is to look, and for what: a GGUF file apart from its neighbours, whose tokenizers it would take."""
+    """Yield the folder and arguments for transformers; a GGUF file gets a folder of its own, without its neighbours'
+    tokenizers.
+    """
     if files.gguf is None:
         yield str(files.folder), {}
         return
     for module in ("gguf", "accelerate"):
         need(module, "gguf")
-    with TemporaryDirectory() as alone, redirect_stderr(StringIO()):  # transformers draws a bar that it lets nobody switch off
+    with TemporaryDirectory() as alone, redirect_stderr(StringIO()):  # transformers shows a progress bar that has no switch
         (Path(alone) / "model.gguf").symlink_to((files.folder / files.gguf).resolve())
         yield alone, {"gguf_file": "model.gguf"}
 
 
 def tokens_a_batch(wanted: int | None, model: Any) -> int:
-    """Return how many tokens a model runs together: as many as ``wanted``, else what keeps its kind of device busy.
+    """Return the number of tokens in a batch: ``wanted``, else 1,024 on a CPU and 16,384 on a GPU.
 
-    On a processor few are best, which stay in its caches (measured by ``benchmarks/likelihood.py``).
+    Small batches are faster on a CPU, since they fit its caches (measured by ``benchmarks/likelihood.py``).
 
     Raises:
-        InputError: fewer than 1 are wanted.
+        InputError: ``wanted`` is below 1.
     """
     if wanted is None:
         return 1024 if model.device.type == "cpu" else 16384
     if not isinstance(wanted, int) or wanted < 1:
-        raise InputError(f"a batch of {wanted} tokens makes no sense; give 1 or more")
+        raise InputError(f"batch_tokens must be >= 1, not {wanted}")
     return wanted
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from writing bars and advice to the screen, and from reading stdin, while a model is opened.
+    """Suppress progress bars and warnings of transformers, and its reading of stdin, while a model is opened.
 
-    Dialogues may be waiting on stdin, which must not become the answer to a question that a library asks. One thread at a time
-    is inside, since all of this is set for the whole process.
+    Dialogues may be waiting on stdin, and must not be read as the answer to a library's question. A lock admits one thread at a
+    time, since these settings are global to the process.
     """
     logging = need("transformers", "neural").utils.logging
     with _quieting:
@@ -253,18 +256,22 @@ def quiet() -> Iterator[None]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files that decide what a model gives, by name."""
+    """Return the files that determine a model's output, by name."""
     settings = {path for pattern in _SETTINGS for path in folder.glob(pattern)}
     return sorted(path for path in settings.union(weight_files(folder)) if path.is_file())
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files that hold the weights of the model in ``folder``, by name."""
+    """Return the weight files of the model in ``folder``, by name."""
     return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
 
 
 def _whole(files: ModelFiles) -> ModelFiles:
-    """Return ``files`` when a configuration and weights are among them."""
+    """Return ``files`` if they include a configuration and weights.
+
+    Raises:
+        ModelError: one of them is missing.
+    """
     if not (files.folder / "config.json").is_file():
         raise ModelError(f"the model folder {str(files.folder)!r} has no config.json; give a folder that transformers saved")
     if not any(next(files.folder.glob(pattern), None) for pattern in _WEIGHTS):
@@ -277,23 +284,23 @@ def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
     import httpx
 
     home = hub.constants.ENDPOINT
-    way_out = "give the folder of a model that was downloaded before"
+    advice = "give the folder of a downloaded model"
     if hub.constants.HF_HUB_OFFLINE:
-        raise ModelError(f"the model {model!r} is not in the local cache, and HF_HUB_OFFLINE forbids fetching it; {way_out}")
+        raise ModelError(f"the model {model!r} is not in the local cache, and HF_HUB_OFFLINE forbids fetching it; {advice}")
     try:
         answer = httpx.head(f"{home}/{model}/resolve/main/config.json", timeout=seconds)
     except httpx.HTTPError as error:
-        raise ModelError(f"the model {model!r} is not in the local cache, and {home} cannot be reached; {way_out}") from error
+        raise ModelError(f"the model {model!r} is not in the local cache, and {home} cannot be reached; {advice}") from error
     if answer.status_code >= 400:
-        raise ModelError(f"{home} gives no model {model!r} (status {answer.status_code}); check its name, or {way_out}")
+        raise ModelError(f"{home} has no model {model!r} (status {answer.status_code}); check its name, or {advice}")
     try:
         return _snapshot(model, hub, also)
-    except Exception as error:  # the hub's own errors, httpx's and OSError
-        raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason_of(error)}); {way_out}") from error
+    except Exception as error:  # errors of huggingface_hub and httpx, OSError
+        raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason_of(error)}); {advice}") from error
 
 
 def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:
-    """The folder in the local cache that holds what is needed of a model, fetched unless ``how`` forbids it."""
+    """Return the folder in the local cache with the files of a model, which are fetched unless ``how`` forbids it."""
     folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"], **how))
     if not any(folder.glob(_WEIGHTS[0])):
         hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"], **how)
@@ -302,11 +309,11 @@ def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:
     return folder
 
 
-# Packages that only some metrics need: imported when used, and when missing, named with the command that installs them.
+# Imports of optional dependencies.
 
 
 def need(module: str, extra: str) -> Any:
-    """Import and return ``module``, which the optional dependencies ``extra`` of tacit bring.
+    """Import and return ``module``, which the optional dependencies ``extra`` of tacit install.
 
     Raises:
         MissingExtra: it is not installed.
@@ -318,7 +325,7 @@ def need(module: str, extra: str) -> Any:
 
 
 def extra_of(model: str | Path | None) -> str:
-    """Return which optional dependencies open ``model``: an id or folder, a GGUF file, or None for the default encoder."""
+    """Return the optional dependencies that open ``model``: an id or folder, a GGUF file, or None for the default encoder."""
     if model is None:
         return "minilm"
     return "gguf" if Path(model).suffix.lower() == ".gguf" else "neural"

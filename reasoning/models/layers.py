@@ -1,4 +1,4 @@
-"""The layers of a transformers model: choose those that learn, cut those above, and watch what they compute."""
+"""Layers of a transformers model: selecting those to train, removing those above, and recording their outputs."""
 
 from __future__ import annotations
 
@@ -10,67 +10,68 @@ from ...graph.errors import InputError
 
 
 def top_layers(model: Any, number: int) -> dict[str, Any]:
-    """Return the ``number`` layers of a model of transformers that are nearest to its output, by their names.
+    """Return the ``number`` layers of a transformers model nearest to its output, by name.
 
     Raises:
-        InputError: it has fewer layers, or none that can be told apart.
+        InputError: it has fewer layers, or no list of layers is found.
     """
     name, stack = _stack(model)
     if not 1 <= number <= len(stack):
-        raise InputError(f"the model has {len(stack)} layers that could be tuned, not {number}; ask for fewer")
+        raise InputError(f"the number of layers to train must be from 1 to {len(stack)}, not {number}")
     return {f"{name}.{place}": layer for place, layer in list(enumerate(stack))[-number:]}
 
 
 def cut_above(model: Any, number: int) -> None:
-    """Take all layers of a model above the ``number`` ones nearest to its input away, so that it reads faster.
+    """Remove all layers of a model but the ``number`` ones nearest to its input, so that it runs faster.
 
     Raises:
-        InputError: it has fewer layers, or none that can be told apart.
+        InputError: it has fewer layers, or no list of layers is found.
     """
     _, stack = _stack(model)
     if not 1 <= number <= len(stack):
-        raise InputError(f"the model has {len(stack)} layers, not {number}; ask for fewer")
+        raise InputError(f"the number of layers to keep must be from 1 to {len(stack)}, not {number}")
     del stack[number:]
     model.config.get_text_config().num_hidden_layers = number
 
 
 @contextmanager
 def watched(model: Any, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
-    """Give what each of ``layers``, counted from 1 at a model's input, made of what the model read last, by their numbers.
+    """Yield a dictionary with the output of each of ``layers`` in the latest forward pass; layers count from 1 at the model's
+    input.
 
     Raises:
-        InputError: it has no such layer, or none that can be told apart.
+        InputError: it has no such layer, or no list of layers is found.
     """
     _, stack = _stack(model)
     if not all(1 <= number <= len(stack) for number in layers):
-        raise InputError(f"the model has {len(stack)} layers; ask for some of these, counted from 1")
-    made: dict[int, Any] = {}
+        raise InputError(f"the layers must be from 1 to {len(stack)}, not {', '.join(map(str, layers))}")
+    outputs: dict[int, Any] = {}
 
     def watch(number: int) -> Any:
-        def keep(_module: Any, _given: Any, given_back: Any) -> None:
-            made[number] = given_back[0] if isinstance(given_back, tuple) else given_back
+        def record(_module: Any, _inputs: Any, output: Any) -> None:
+            outputs[number] = output[0] if isinstance(output, tuple) else output
 
-        return stack[number - 1].register_forward_hook(keep)
+        return stack[number - 1].register_forward_hook(record)
 
     hooks = [watch(number) for number in layers]
     try:
-        yield made
+        yield outputs
     finally:
         for hook in hooks:
             hook.remove()
 
 
 def _stack(model: Any) -> tuple[str, Any]:
-    """The layers of a model, in one list, and its name."""
+    """Return the list of a model's layers, and its name."""
     total = count_layers(model)
     for name, module in model.named_modules():
         if type(module).__name__ == "ModuleList" and len(module) == total > 0:
             return name, module
-    raise InputError(f"no layers can be told apart in a {type(model).__name__}; take another model")
+    raise InputError(f"no list of layers is found in a {type(model).__name__}; give another model")
 
 
 def learn_on_top(model: Any, number: int) -> dict[str, Any]:
-    """Let the :func:`top_layers` of a model learn, and nothing else of it; return them."""
+    """Make the :func:`top_layers` of a model trainable and freeze the rest; return these layers."""
     learning = top_layers(model, number)
     model.requires_grad_(False)
     for layer in learning.values():
@@ -79,5 +80,5 @@ def learn_on_top(model: Any, number: int) -> dict[str, Any]:
 
 
 def count_layers(model: Any) -> int:
-    """Return how many layers a model of transformers says it has."""
+    """Return the number of layers in a transformers model's configuration."""
     return int(getattr(model.config.get_text_config(), "num_hidden_layers", 0))

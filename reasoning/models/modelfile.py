@@ -53,10 +53,10 @@ def unpack(data: bytes, format: str, version: int) -> tuple[dict[str, Any], dict
     """Return description and arrays of a file that :func:`pack` wrote; floating-point arrays are checked to be finite.
 
     Args:
-        format, version: what the description must give under these names.
+        format, version: the values that the description must have under these keys.
 
     Raises:
-        ValueError: it is another kind of file, of another version, or damaged; the text says which.
+        ValueError: another kind of file, another version, or a damaged file; the message says which.
     """
     try:
         size = int.from_bytes(data[:8], "little")
@@ -65,13 +65,13 @@ def unpack(data: bytes, format: str, version: int) -> tuple[dict[str, Any], dict
     except (ValueError, KeyError, TypeError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("format") != format:
-        raise ValueError("its head does not say that it is one")
+        raise ValueError(f"its header does not name the format {format!r}")
     if found.get("version") != version:
         raise ValueError(f"its format is version {found.get('version')}, and this tacit reads version {version}")
     arrays = arrays_in(data)
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"its array {name} is not all finite numbers")
+            raise ValueError(f"its array {name} contains numbers that are not finite")
     return found, arrays
 
 
@@ -100,10 +100,10 @@ def read_model(place: Path, file: str, what: str, command: str, largest: int) ->
 
     Args:
         place: the file, or a folder in which it is called ``file``.
-        what: the kind of model, e.g. ``probe``; command: the command that makes one; largest: bytes that no such file exceeds.
+        what: the kind of model, e.g. ``probe``; command: the command that makes one; largest: the size limit in bytes.
 
     Raises:
-        ModelError: there is none, it is larger, or it cannot be read.
+        ModelError: it does not exist, is too large, or cannot be read.
     """
     try:
         recover(place)
@@ -125,7 +125,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a file to write; when the block succeeds, it replaces ``path`` atomically. Otherwise it is deleted.
+    """Yield the path of a file to write; when the block succeeds, it replaces ``path`` atomically, otherwise it is deleted.
 
     Raises:
         InputError: the disk is full.
@@ -133,7 +133,7 @@ def new_file(path: Path) -> Iterator[Path]:
     target = path.resolve()
     fresh = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with _full_disk_told(path):
+        with _full_disk_as_error(path):
             yield fresh
             _flush(fresh)
             fresh.replace(target)
@@ -146,8 +146,8 @@ def new_file(path: Path) -> Iterator[Path]:
 def new_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that replaces ``folder`` when the block succeeds and is deleted otherwise.
 
-    At any time, whatever fails and whenever the process is killed, a reader that calls :func:`recover` finds the old model or the
-    new one whole. What a killed process left is cleared away by the next one.
+    At any time, whatever fails and whenever the process is killed, a reader that calls :func:`recover` finds either the old or
+    the new model complete. Files left by a killed process are deleted by the next one.
 
     Raises:
         InputError: another process is writing to ``folder``, or the disk is full.
@@ -155,7 +155,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     target = folder.resolve()
     part, lock = _locked_part(target)
     try:
-        with _full_disk_told(folder):
+        with _full_disk_as_error(folder):
             yield part
             for path in [*part.rglob("*"), part]:
                 _flush(path)
@@ -170,8 +170,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 def recover(folder: Path) -> None:
-    """Rename the old model back to ``folder`` where a process died while it was replacing it; does nothing in any other case."""
-    with suppress(OSError, ValueError):  # another process was faster, the file system is read-only, or it is no path at all
+    """Rename the old model back to ``folder`` when a process died while replacing it; do nothing in any other case."""
+    with suppress(OSError, ValueError):  # another process was faster, the file system is read-only, or the path is invalid
         folder = folder.expanduser().resolve()
         aside = _aside(folder)
         if not folder.exists() and aside.is_dir():
@@ -179,10 +179,13 @@ def recover(folder: Path) -> None:
 
 
 def check_folder(folder: Path, file: str, what: str) -> None:
-    """Raise :class:`InputError` when a model cannot be written to ``folder`` without destroying something else.
+    """Check that a model can be written to ``folder`` without destroying something else.
 
     Args:
         file: a file that every folder of this kind of model has; what: the kind with its article, e.g. ``a probe``.
+
+    Raises:
+        InputError: the folder holds something else, or its parent does not exist.
     """
     recover(folder)
     if folder.exists() and not (folder.is_dir() and (not any(folder.iterdir()) or (folder / file).is_file())):
@@ -192,10 +195,10 @@ def check_folder(folder: Path, file: str, what: str) -> None:
 
 
 def _replace(part: Path, target: Path) -> None:
-    """Put ``part`` in the place of ``target``.
+    """Replace ``target`` by ``part``.
 
-    ``.NAME.old`` is always whole: it is renamed before it is deleted. A reader may rename it back between our two renames; then
-    we start again.
+    ``.NAME.old`` is always complete: it is renamed before it is deleted. A reader may rename it back between the two renames;
+    then the loop starts again.
     """
     aside, gone = _aside(target), target.with_name(f".{target.name}.gone")
     for _ in range(_ATTEMPTS):
@@ -238,7 +241,7 @@ def _locked_part(target: Path) -> tuple[Path, int | None]:
                 raise InputError(f"another process is writing to {target}; wait for it, or give another folder") from None
             except OSError:  # a file system without locks
                 pass
-        if lock is not None and not _same(lock, part):  # another process put it in place before we had the lock
+        if lock is not None and not _same(lock, part):  # another process renamed it into place before we had the lock
             os.close(lock)
             continue
         for left in part.iterdir():
@@ -257,7 +260,7 @@ def _aside(target: Path) -> Path:
 
 
 def _flush(path: Path) -> None:
-    """Write what the system holds of a file or a folder's entries to the disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if path.is_dir() and fcntl is None:
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -268,7 +271,7 @@ def _flush(path: Path) -> None:
 
 
 @contextmanager
-def _full_disk_told(path: Path) -> Iterator[None]:
+def _full_disk_as_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,3 +1,3 @@
-"""From text to words, parses, concepts, and whether it can be judged at all."""
+"""Text analysis: words with lemmas and parts of speech, dependency parses, concept linking, and whether a text can be judged."""
 
 from __future__ import annotations

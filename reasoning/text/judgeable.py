@@ -1,17 +1,18 @@
-"""Whether a text can be judged: it has words, they are English, and they are more than keywords in a row.
+"""Whether a text can be judged: it has words, they are English, and they are not a mere list of keywords.
 
-A metric that interprets what is said gives no score (NaN, with a note) to a text that this check refuses; a number would only
-show where the text happens to fall in its features. The check needs no graph and no model. It refuses a text that is
+A metric that interprets text gives no score (NaN, with a note) to a text that this check rejects, since its value would be
+meaningless. The check needs no graph and no model. It rejects a text that is
 
 - *blank*: no letter, digit, symbol (such as an emoji) or emoticon;
 - *not English*: most letters are of another script, or at least three words are unknown and fewer than half are known;
-- *typed keys* (``asdf qwer``): no word is known, and the letters do not follow one another as they do in English;
+- *random keystrokes* (``asdf qwer``): no word is known, and the letter sequences are improbable in English;
 - *keywords* (``dog cat bone park walk leash``): five or more words with fewer than one function word in eight.
 
-Known words are the 6,909 of the associations that ship with the metric ``coherence``, which come from conversations, and the
-function words and interjections below. Digits count as no word, nor do names (an unknown word with a capital within a sentence).
-Short turns ("Ok.", "Hahaha!", a name, an emoji) pass, because they hold too little to tell. Shuffled words pass too: the check
-knows nothing of word order. ``benchmarks/judgeable.py`` measures what it refuses, rightly and wrongly.
+Known words are the 6,909 of the associations shipped with the metric ``coherence``, which come from conversations, and the
+function words and interjections below. Numbers are not counted as words, and names (an unknown word with a capital within a
+sentence) are neither known nor unknown. Short turns ("Ok.", "Hahaha!", a name, an emoji) are accepted, because they are too
+short to decide. Shuffled words are accepted too: the check ignores word order. ``benchmarks/judgeable.py`` measures its false
+and true rejections.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ KEYS = "it has typed keys in place of words"
 KEYWORDS = "it is a row of keywords, not a sentence"
 
 LEAST_UNKNOWN = 3
-"""Unknown words that a text must have before it is taken for another language."""
+"""Fewest unknown words of a text that is rejected as another language."""
 LEAST_KNOWN = 0.5
-"""Lowest share of known words in an English text with so many unknown ones."""
+"""Lowest share of known words in an English text with that many unknown ones."""
 LEAST_FUNCTION_WORDS = 0.125
 """Lowest share of function words in a text of :data:`LEAST_WORDS` words or more."""
 LEAST_WORDS = 5
 LONGEST_LIST = 8
-"""Words that an answer such as "Pizza, tacos, sushi, burgers, pasta" may have without a function word."""
+"""Most words of a list such as "Pizza, tacos, sushi, burgers, pasta", which needs no function word."""
 LEAST_LIKELY = -5.4
-"""Lowest mean log2-probability of a letter after the two before it, in words that somebody may have meant."""
+"""Lowest mean log2-probability of a letter given the two before it, in plausible words."""
 LEAST_LETTERS = 6
-"""Letters of unknown words that this mean needs."""
+"""Fewest letters of unknown words for which that mean is computed."""
 
 _VOCABULARY = Path(__file__).parents[1] / "metrics" / "coherence" / "model" / "associations" / "terms.marisa"
 _WORD = re.compile(r"[^\W_]+(?:['’´`][^\W_]+)*")
 _LETTER = re.compile(r"[^\W\d_]")
 _is_latin = re.compile(r"[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ]").match
-_SAYS_SOMETHING = re.compile(
+_CONTENT = re.compile(
     r"[^\W_]|[^\w\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]"  # a letter, a digit; a symbol beyond ASCII
     r"|[:;=8xX][-o^']?[()\[\]DPpOo/\\|3*]|<3"  # an emoticon
 )
@@ -85,7 +86,7 @@ _CLITICS = frozenset(("t", "m", "re", "ve", "ll", "d"))
 
 
 class _Words(NamedTuple):
-    """What is in a text: how many words without numbers, how many of them known, the unknown ones, how many function words."""
+    """Counts of the words of a text without numbers: all, known, function words; and the unknown words themselves."""
 
     all: int
     known: int
@@ -96,8 +97,8 @@ class _Words(NamedTuple):
 def why_not(history: Sequence[str], response: str) -> str:
     """Return why a response after ``history`` cannot be judged, or an empty text when it can.
 
-    Of the history the last turn that says something counts: a response to what nobody can read cannot be judged. Keywords are no
-    reason there, since people type them. A history without turns is for the metric to decide.
+    Of the history only the last turn that is not blank is checked: a response to an unreadable turn cannot be judged. Keywords
+    are accepted there, since users type them. A metric decides itself about an empty history.
     """
     reason = unreadable(response)
     if reason:
@@ -108,8 +109,8 @@ def why_not(history: Sequence[str], response: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether ``text`` has no letter, no digit, no symbol such as an emoji, and no emoticon."""
-    return _SAYS_SOMETHING.search(text) is None
+    """Return whether ``text`` has no letter, no digit, no symbol such as an emoji, and no emoticon."""
+    return _CONTENT.search(text) is None
 
 
 @lru_cache(maxsize=20_000)
@@ -133,7 +134,7 @@ def unreadable(text: str) -> str:
 
 
 def _words_of(text: str) -> _Words:
-    """Sort the words of a text; ``I ' m`` and ``do n't`` are one word each, as in ``I'm`` and ``don't``."""
+    """Count the words of a text; ``I ' m`` and ``do n't`` are one word each, like ``I'm`` and ``don't``."""
     if not text.isascii() or "'" in text or "`" in text:
         text = _NEGATION_APART.sub("", _CLITIC_APART.sub("'", text))
     vocabulary = _vocabulary()
@@ -158,7 +159,7 @@ def _words_of(text: str) -> _Words:
 
 
 def _is_drawn_out(word: str) -> bool:
-    """Whether a word is a sound such as ``hahaha``, or a known word with letters repeated, such as ``sooo``."""
+    """Return whether a word is an interjection such as ``hahaha``, or a known word with repeated letters, such as ``sooo``."""
     if _SOUND.fullmatch(word):
         return True
     vocabulary = _vocabulary()
@@ -166,12 +167,14 @@ def _is_drawn_out(word: str) -> bool:
 
 
 def _is_list(text: str, words: int) -> bool:
-    """Whether a text of so many words lists things, with commas between most of them."""
+    """Return whether a text of ``words`` words is a list of things, with separators between most of them."""
     return words <= LONGEST_LIST and 2 * len(_JOINT.findall(text)) >= words - 1
 
 
 def _are_keys(words: _Words) -> bool:
-    """Whether the unknown words, names left out where they are few, have letters in an order that no English words have."""
+    """Return whether the unknown words have letter sequences that are improbable in English; where they are few, names are left
+    out.
+    """
     few = len(words.unknown) < LEAST_UNKNOWN
     odd = [word.lower() for word in words.unknown if not (few and word.istitle())]
     if sum(map(len, odd)) < LEAST_LETTERS or not "".join(odd).isascii():
@@ -181,7 +184,7 @@ def _are_keys(words: _Words) -> bool:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """The known words, in lower case."""
+    """Return the known words, in lower case."""
     import marisa_trie
 
     terms = marisa_trie.Trie().mmap(str(_VOCABULARY))
@@ -190,7 +193,7 @@ def _vocabulary() -> frozenset[str]:
 
 @cache
 def _letters() -> tuple[Counter[str], Counter[str]]:
-    """How often three letters in a row, and two before a third, stand in the known words; blanks stand for a word's ends."""
+    """Return the counts of letter trigrams, and of the bigrams that begin them, in the known words padded with spaces."""
     threes: Counter[str] = Counter()
     twos: Counter[str] = Counter()
     for word in _vocabulary():
@@ -202,7 +205,7 @@ def _letters() -> tuple[Counter[str], Counter[str]]:
 
 
 def _log_probability(word: str) -> float:
-    """Sum over the letters of a word, and its end, of log2 of their probability after the two before; add-0.1 over 30 letters."""
+    """Return the sum of log2 P(letter | two letters before) over a word and its end; add-0.1 smoothing over 30 letters."""
     threes, twos = _letters()
     spaced = f"  {word} "
     parts = (spaced[place : place + 3] for place in range(len(spaced) - 2))

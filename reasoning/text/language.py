@@ -1,8 +1,8 @@
-"""From raw text to words with lemmas and parts of speech: the only room that knows spaCy.
+"""Tokens with lemmas and parts of speech, by a spaCy pipeline.
 
-Everything else in this package asks an :class:`Analyser`, so another tagger can stand in its place. The pipeline that ships with
-tacit was trained by ``tacit train pipeline``; any installed spaCy pipeline, or a folder with one, can be named instead. Only the
-components that lemmas and parts of speech need are run.
+The rest of this package uses the protocol :class:`Analyser`, so that another tagger can replace spaCy. The pipeline shipped
+with tacit was trained by ``tacit train pipeline``; any installed spaCy pipeline, or a folder with one, can be named instead.
+Only the components for lemmas and parts of speech are run.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parents[1] / "pipeline"
 
-_NEVER_NEEDED = ("parser", "senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel")
+_UNUSED_COMPONENTS = (
+    "parser", "senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel",
+)  # fmt: skip
 _NOT_HASHED = ("README", "LICENSE", "scores.json", ".")
-_BATCH = 256
+_BATCH = 256  # texts
 _BATCH_CHARACTERS = 1_000_000
-_KEPT_TEXTS = 5_000
-_LONGEST_KEPT = 1_000
-_KEPT_WORDS = 50_000
-_FORGET_AFTER = 200_000
+_CACHED_TEXTS = 5_000
+_LONGEST_CACHED = 1_000  # characters of a text
+_PERMANENT_WORDS = 50_000  # entries of spaCy's vocabulary before memory zones are used
+_ZONE_WORDS = 200_000  # words analysed in one memory zone
 _ATTRIBUTES = ("ORTH", "LEMMA", "POS", "MORPH", "IDX", "LENGTH")
 _TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
 
@@ -43,10 +45,10 @@ _Key = tuple[int, int, int, int]
 
 
 class Token(NamedTuple):
-    """One word or sign of a text.
+    """One token of a text, a word or a punctuation mark.
 
     Attributes:
-        text: as written; start, end: character offsets in the text that was given.
+        text: as written; start, end: character offsets in the original text.
         lemma: dictionary form as the pipeline gives it.
         pos: universal part of speech (``NOUN``, ``VERB``, …).
         stop: it, or its lemma, is a stop word of the pipeline's language.
@@ -61,21 +63,21 @@ class Token(NamedTuple):
 
 
 class Analyser(Protocol):
-    """What finds words, lemmas and parts of speech; ``signature`` names it in the signature of every score made with it."""
+    """Finds tokens, lemmas and parts of speech."""
 
     @property
     def signature(self) -> str:
-        """Short text that changes whenever the analysis may."""
+        """Short text that changes whenever the analysis may change; part of the signature of every score that uses it."""
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
         """Return the tokens of each text, without white space, in order."""
 
 
 def prepare(text: str) -> _Prepared:
-    """Return ``text`` as a tokeniser can take it: clitics joined, and runs of signs without white space cut every 100 signs.
+    """Return ``text`` as a tokeniser can process it: clitics joined, and runs without white space split every 100 characters.
 
-    ``I ’ ll`` and ``don ' t`` become ``I’ll`` and ``don't``, as corpora with words apart write them; a run without end ("((((…")
-    would take a tokeniser time that grows with its square.
+    ``I ’ ll`` and ``don ' t``, as tokenised corpora write them, become ``I’ll`` and ``don't``. Long runs such as "((((…" would
+    take the tokeniser quadratic time.
 
     Returns:
         The new text, and the offset in ``text`` of each of its characters and of its end (None when nothing changed).
@@ -95,33 +97,33 @@ def prepare(text: str) -> _Prepared:
 
 
 class SpacyAnalyser:
-    """An :class:`Analyser` over a spaCy pipeline; safe to share between threads, which then take turns.
+    """An :class:`Analyser` over a spaCy pipeline; thread-safe: threads wait for one another.
 
-    It remembers the last few thousand texts, so metrics that read the same turns with it pay for one reading.
+    The tokens of the last few thousand texts are cached, so that metrics that share an analyser analyse each turn once.
     """
 
     def __init__(self, nlp: Language, digest: str) -> None:
-        """Wrap ``nlp``, whose files have the given ``digest``; its needless components are disabled from now on.
+        """Wrap ``nlp``, whose files have the given ``digest``, and disable the components that are not needed.
 
         Raises:
             ModelError: the pipeline gives no lemmas or no parts of speech.
         """
         self.nlp = nlp
         self.digest = digest
-        needless = [name for name in nlp.pipe_names if name in _NEVER_NEEDED]
+        unused = [name for name in nlp.pipe_names if name in _UNUSED_COMPONENTS]
         if "morphologizer" in nlp.pipe_names and "attribute_ruler" not in nlp.pipe_names:
-            needless += [name for name in ("tagger",) if name in nlp.pipe_names]
-        for name in needless:
+            unused += [name for name in ("tagger",) if name in nlp.pipe_names]
+        for name in unused:
             nlp.disable_pipe(name)
         multiply_fast(nlp)
         keep_freed_memory()
         lemmatizer = lemmatizer_of_words(nlp)
-        self._left_out = [lemmatizer.name] if lemmatizer else []
+        self._skipped = [lemmatizer.name] if lemmatizer else []
         self._kinds = _Kinds(nlp, lemmatizer)
         self._lock = threading.Lock()
-        self._kept: LruCache[str, list[Token]] = LruCache(_KEPT_TEXTS)
+        self._cache: LruCache[str, list[Token]] = LruCache(_CACHED_TEXTS)
         self._zone = ExitStack()
-        self._forgetful = False
+        self._in_zone = False
         self._words_in_zone = 0
         trial = self.analyse(["The dogs were eating their bones."])[0]
         name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
@@ -131,22 +133,22 @@ class SpacyAnalyser:
 
     @property
     def language(self) -> str:
-        """Two-letter code of the language that the pipeline reads."""
+        """Two-letter code of the pipeline's language."""
         return str(self.nlp.lang)
 
     @property
     def signature(self) -> str:
-        """Digest of the pipeline's files with spaCy's version, whose stop words and rules take part."""
+        """Digest of the pipeline's files, and spaCy's version, whose stop words and rules affect the analysis."""
         return with_spacy(self.digest)
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
         """Return the tokens of each text, without white space, in order."""
-        known = {text: self._kept.get(text) for text in texts}
+        known = {text: self._cache.get(text) for text in texts}
         fresh = [text for text, tokens in known.items() if tokens is None]
         for text, tokens in zip(fresh, self._read(fresh), strict=True):
             known[text] = tokens
-            if len(text) <= _LONGEST_KEPT:
-                self._kept.put(text, tokens)
+            if len(text) <= _LONGEST_CACHED:
+                self._cache.put(text, tokens)
         return [list(known[text] or ()) for text in texts]
 
     def _read(self, texts: Sequence[str]) -> Iterator[list[Token]]:
@@ -154,27 +156,29 @@ class SpacyAnalyser:
         found: list[list[Token]] = []
         with self._lock:
             for batch in _batches([prepare(text) for text in texts]):
-                self._forget()
-                docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH, disable=self._left_out)
+                self._renew_zone()
+                docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH, disable=self._skipped)
                 found += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
         return iter(found)
 
-    def _forget(self) -> None:
-        """Let spaCy forget words once they are many, since its vocabulary would grow with every new one.
+    def _renew_zone(self) -> None:
+        """Bound the memory of spaCy's vocabulary, which grows with every new word, by a memory zone that is renewed from time
+        to time.
 
-        The first ones stay: it splits only words that it keeps for good without thinking twice, and common words come first.
+        The first words are kept outside of zones, since spaCy caches tokenisation only for permanent words, and common words
+        come first.
         """
-        if not self._forgetful and len(self.nlp.vocab) < _KEPT_WORDS:
+        if not self._in_zone and len(self.nlp.vocab) < _PERMANENT_WORDS:
             return
-        if not self._forgetful or self._words_in_zone >= _FORGET_AFTER:
-            self._forgetful = True
+        if not self._in_zone or self._words_in_zone >= _ZONE_WORDS:
+            self._in_zone = True
             self._kinds.clear()
             self._zone.close()
             self._zone.enter_context(self.nlp.memory_zone())
             self._words_in_zone = 0
 
     def _tokens(self, doc: Any, offsets: list[int] | None) -> list[Token]:
-        """Copy what is needed of a spaCy document."""
+        """Copy the tokens of a spaCy document."""
         self._words_in_zone += len(doc)
         kinds = self._kinds
         tokens = []
@@ -192,19 +196,21 @@ class SpacyAnalyser:
 
 
 class _Kinds(dict[_Key, tuple[str, str, str, bool] | None]):
-    """By spaCy's numbers for a word, its lemma so far, its part of speech and features: the texts, and whether it is a stop word.
+    """Text, lemma, part of speech and stop word flag by spaCy's ids of a word, its preliminary lemma, part of speech and
+    features.
 
-    None for white space. Words repeat so often that asking spaCy for each of them would take longer than tagging some.
+    The value is None for white space. Words repeat so often that this cache takes most of the time off copying tokens from
+    spaCy.
     """
 
     def __init__(self, nlp: Language, lemmatizer: Lemmatizer | None) -> None:
-        """Look words up in the vocabulary of ``nlp``; a ``lemmatizer`` is asked for the lemmas that the pipeline leaves open."""
+        """Read texts from the vocabulary of ``nlp``; ``lemmatizer`` gives the lemmas that the pipeline leaves open."""
         self._vocab = nlp.vocab
         self._stop_words = frozenset(nlp.Defaults.stop_words)
         self._lemmatizer = lemmatizer
 
     def learn(self, key: _Key, token: Any) -> tuple[str, str, str, bool] | None:
-        """Return what is known of a word that was not met before, and keep it; ``token`` is one of these words."""
+        """Compute and store the entry of ``key``; ``token`` is one token of that kind."""
         text, lemma, pos = (self._vocab.strings[number] for number in key[:3])
         if self._lemmatizer is not None and (self._lemmatizer.overwrite or not lemma):
             lemma = self._lemmatizer.lemmatize(token)[0]
@@ -214,10 +220,10 @@ class _Kinds(dict[_Key, tuple[str, str, str, bool] | None]):
 
 
 def lemmatizer_of_words(nlp: Language) -> Lemmatizer | None:
-    """Return the pipeline's last component when it is a lemmatizer by rules, for which words of one kind have one lemma.
+    """Return the pipeline's last component when it is a rule lemmatizer, which gives one lemma to all words of one kind.
 
-    Such a one can be asked once for each kind of word instead of once for each word. A subclass with rules of its own may look
-    further than spaCy's and its English ones do, which read a word's text, part of speech and features.
+    It can then be run once for each kind of word instead of once for each word. Subclasses other than spaCy's English one are
+    not returned, since their rules may read more than a word's text, part of speech and features.
     """
     from spacy.lang.en.lemmatizer import EnglishLemmatizer
     from spacy.pipeline import Lemmatizer
@@ -227,22 +233,22 @@ def lemmatizer_of_words(nlp: Language) -> Lemmatizer | None:
 
 
 def multiply_fast(nlp: Language) -> None:
-    """Let a pipeline on the CPU multiply its matrices by numpy, which is two to three times as fast as spaCy's default there."""
+    """Make a pipeline on the CPU use numpy's matrix product, which is two to three times as fast there as spaCy's default."""
     from thinc.api import Model, NumpyOps
 
     ops = NumpyOps(use_blis=False)
     for _, component in nlp.pipeline:
         model = getattr(component, "model", None)
         for node in model.walk() if isinstance(model, Model) else ():
-            if type(node.ops) is NumpyOps:  # not those of a GPU, nor Apple's own
+            if type(node.ops) is NumpyOps:  # not on a GPU, and not Apple's own operations
                 node.ops = ops
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep the memory of one batch for the next, instead of giving tens of MB back and asking for them again.
+    """Make glibc keep the memory of one batch for the next, instead of returning tens of MB and allocating them again.
 
-    glibc learns from the first large piece that it gets back how much to keep; asked for and never touched, it costs nothing.
-    Without it a third of the time of an analysis goes into page faults.
+    glibc sets its threshold from the first large block that is freed; the block is never touched and costs nothing. Otherwise
+    page faults take a third of the time of an analysis.
     """
     import numpy as np
 
@@ -250,7 +256,7 @@ def keep_freed_memory() -> None:
 
 
 def _batches(prepared: Sequence[_Prepared]) -> Iterator[list[_Prepared]]:
-    """Yield texts in batches that a pipeline takes at a time, bounded in number and in length."""
+    """Yield batches of texts, bounded in number and in characters."""
     batch: list[_Prepared] = []
     characters = 0
     for one in prepared:
@@ -267,26 +273,26 @@ def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
     """Open a spaCy pipeline for analysis: the one shipped with tacit, an installed one by name, or one in a folder.
 
     Raises:
-        ModelError: there is none of that name, it cannot be opened, or it gives no lemmas or parts of speech.
+        ModelError: it does not exist or cannot be opened, or it gives no lemmas or parts of speech.
     """
-    return SpacyAnalyser(*open_spacy(SHIPPED if name_or_path is None else name_or_path, _NEVER_NEEDED))
+    return SpacyAnalyser(*open_spacy(SHIPPED if name_or_path is None else name_or_path, _UNUSED_COMPONENTS))
 
 
 def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Language, str]:
     """Open a spaCy pipeline without some components; return it with the digest of its files.
 
     Raises:
-        ModelError: there is none of that name, or it cannot be opened.
+        ModelError: it does not exist or cannot be opened.
     """
     import spacy
 
     recover(Path(name_or_path))
     try:
         nlp = spacy.load(name_or_path, exclude=list(exclude))
-    except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own, by what is wrong with the folder
+    except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own errors for broken folders
         raise ModelError(
-            f"no spaCy pipeline can be opened at {str(name_or_path)!r} ({reason_of(error)}); "
-            "give the name of an installed pipeline or its folder"
+            f"the spaCy pipeline {str(name_or_path)!r} cannot be opened ({reason_of(error)}); "
+            "give the name of an installed one or its folder"
         ) from error
     return nlp, folder_digest(Path(nlp.path))
 
@@ -299,9 +305,10 @@ def with_spacy(digest: str) -> str:
 
 
 def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
-    """Return ``pipeline`` itself when it is an analyser, else the spaCy pipeline that it names (the shipped one by default).
+    """Return ``pipeline`` itself when it is an analyser, else open the spaCy pipeline that it names (by default the shipped
+    one).
 
-    Each pipeline is opened once in a process, so that several metrics share it and what it remembers.
+    Each pipeline is opened once in a process, so that metrics share it and its cache.
 
     Raises:
         ModelError: it cannot be opened.
@@ -310,7 +317,7 @@ def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
 
 
 def is_english(analyser: Analyser) -> bool:
-    """Return whether an analyser reads English; one that does not say so is taken to."""
+    """Return whether an analyser reads English; true for one without the attribute ``language``."""
     return getattr(analyser, "language", "en") == "en"
 
 
@@ -320,7 +327,7 @@ def _opened(pipeline: str | Path | None) -> SpacyAnalyser:
 
 
 def folder_digest(folder: Path) -> str:
-    """Return 12 hex digits that stand for the names and bytes of a pipeline's files, without its card and licence."""
+    """Return 12 hex digits of the SHA-256 of the names and bytes of a pipeline's files, without its card and licence."""
     hasher = hashlib.sha256()
     for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
         name = path.relative_to(folder).as_posix()
@@ -331,12 +338,12 @@ def folder_digest(folder: Path) -> str:
     return hasher.hexdigest()[:12]
 
 
-# What counts as a word where words are only counted: one definition for every metric that needs the length of a response.
+# Word count, shared by every metric that needs the length of a response.
 
 
 def count_words(text: str) -> int:
-    """Return how many words a text has: runs without white space that hold a letter or a digit, of any script.
+    """Return the number of words: runs without white space that contain a letter or a digit, of any script.
 
-    ``"don't !"`` has one, ``"well - ok"`` two, ``"😀 ..."`` none; a text in a script that sets no blanks is one word.
+    ``"don't !"`` has one, ``"well - ok"`` two, ``"😀 ..."`` none. In a script without spaces a whole text is one word.
     """
     return sum(run.isalnum() or any(map(str.isalnum, run)) for run in text.split())

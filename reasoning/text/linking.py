@@ -1,9 +1,10 @@
 """Concept linking: which concepts of the graph an utterance mentions, and where.
 
-Left to right, the longest run of up to three words that is a concept wins. A run is looked up as written, then with the
-pipeline's lemmas, then under the graph's own guesses (:mod:`tacit.graph.names`); runs never cross punctuation, except a hyphen
-inside a word. By default a run needs a content word (noun, proper noun, verb, adjective or adverb that is no stop word), begins
-and ends with a word of these kinds, or ends with the particle of its verb, so "my wife" gives *wife* and "look for" stays whole.
+From left to right, the longest run of up to three words that is a concept is linked. A run is looked up as written, then with
+the pipeline's lemmas, then by the graph's fuzzy lookup (:mod:`tacit.graph.names`). Runs do not cross punctuation, except a
+hyphen inside a word. By default a run contains a content word (noun, proper noun, verb, adjective or adverb that is not a stop
+word), and begins and ends with a word of these kinds or ends with the particle of its verb, so that "my wife" gives *wife* and
+"look for" stays whole.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ MAX_WORDS = 3
 _LONGEST_NAME = 100
 _PARTICLES = ("ADP", "ADV")
 
-_Name = tuple[str, bool]  # a text, and whether only that very name is meant or the graph's guesses are welcome
+_Name = tuple[str, bool]  # a text, and whether it is looked up exactly or by the graph's fuzzy lookup
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A concept where it stands in a text.
+    """A concept and where a text mentions it.
 
     Attributes:
-        start, end: character offsets; text: what is written there.
+        start, end: character offsets; text: the text between them.
         concept: the concept's URI.
         lemma: lemmas of its words, lower case, joined by spaces.
         pos: part of speech of its last content word (of its last word when it has none).
@@ -53,13 +54,13 @@ class Mention:
 
 
 class _Word(NamedTuple):
-    """A token with a letter or digit in it, and its part in a run of words.
+    """A token that contains a letter or digit, and its role in a run of words.
 
     Attributes:
         text, lemma: lower case.
-        joined: a run may go on from the word before to this one.
-        begins, ends: a run may begin, or end, with it; content: it makes a run worth linking.
-        verb: it is one; particle: a run that begins with a verb may end with it.
+        joined: a run may continue from the previous word to this one.
+        begins, ends: a run may begin, or end, with it; content: it is a content word.
+        verb: it is a verb; particle: a run that begins with a verb may end with it.
     """
 
     token: Token
@@ -74,14 +75,14 @@ class _Word(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A run of words that may be a concept, and the names to look it up under, best first."""
+    """A run of words that may be a concept, and its names for lookup, best first."""
 
     words: Sequence[_Word]
     names: tuple[_Name, ...]
 
 
 class Linker:
-    """Finds mentions of a graph's concepts; remembers the utterances and names that it saw last."""
+    """Finds mentions of a graph's concepts; mentions of recent utterances, and recent names, are cached."""
 
     def __init__(
         self,
@@ -94,14 +95,17 @@ class Linker:
         max_words: int = MAX_WORDS,
         cache_size: int = 20_000,
     ) -> None:
-        """Link against ``graph`` with the words of ``analyser``.
+        """Link to ``graph`` the words that ``analyser`` finds.
 
         Args:
-            language: of the concepts.
-            content_only: drop runs of words without a content word.
-            pos: universal parts of speech that make a content word.
+            language: language of the concepts.
+            content_only: drop runs without a content word.
+            pos: universal parts of speech of content words.
             max_words: longest run of words that is looked up, 1..3.
             cache_size: distinct utterances (and ten times as many names) kept in memory.
+
+        Raises:
+            InputError: ``max_words`` is not in 1..3, or ``pos`` is empty and ``content_only`` true.
         """
         self.graph = graph
         self.analyser = analyser
@@ -111,15 +115,15 @@ class Linker:
         self.max_words = max_words
         self._mentions: LruCache[str, tuple[Mention, ...]] = LruCache(cache_size)
         self._names: LruCache[_Name, str] = LruCache(10 * cache_size)
-        self._words_seen: LruCache[tuple[str, str], str] = LruCache(10 * cache_size)
+        self._single: LruCache[tuple[str, str], str] = LruCache(10 * cache_size)
         if not 1 <= max_words <= MAX_WORDS:
-            raise InputError(f"runs of up to {max_words} words cannot be linked; give 1..{MAX_WORDS}")
+            raise InputError(f"max_words must be from 1 to {MAX_WORDS}, not {max_words}")
         if not self.pos and content_only:
-            raise InputError("no part of speech is left to link; name at least one, or set content_only to False")
+            raise InputError("no part of speech is given; name at least one, or set content_only to False")
 
     @property
     def options(self) -> dict[str, str]:
-        """What differs from the defaults, for signatures."""
+        """The options that differ from the defaults, for signatures."""
         changed = {}
         if self.language != "en":
             changed["language"] = self.language
@@ -136,7 +140,7 @@ class Linker:
         return self.link_batch([text])[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
-        """Return the mentions in each text; distinct new texts are analysed together, their names resolved in one call."""
+        """Return the mentions in each text; distinct new texts are analysed together, and their names resolved in one call."""
         found: dict[str, tuple[Mention, ...]] = {}
         fresh: list[str] = []
         for text in dict.fromkeys(texts):
@@ -154,13 +158,13 @@ class Linker:
         return [found[text] for text in texts]
 
     def _runs(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
-        """Return the mentions in each text, of runs of words."""
+        """Return the mentions in each text, of runs of several words."""
         rows = [self._spans(tokens, text) for text, tokens in zip(texts, analysed, strict=True)]
         concepts = self._resolve(name for spans in rows for row in spans for span in row for name in span.names)
         return [self._match(text, spans, concepts) for text, spans in zip(texts, rows, strict=True)]
 
     def _single_words(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
-        """As :meth:`_runs` where a run is one word: what it names hangs on itself alone then, so that it is remembered."""
+        """Return the mentions of single words; a word's concept does not depend on its neighbours then, and is cached."""
         rows = [[token for token in tokens if self._can_stand_alone(token)] for tokens in analysed]
         concepts: dict[tuple[str, str], str] = {}
         unknown: dict[tuple[str, str], _Span] = {}
@@ -168,7 +172,7 @@ class Linker:
             for token in tokens:
                 key = token.text, token.lemma
                 if key not in concepts and key not in unknown:
-                    seen = self._words_seen.get(key)
+                    seen = self._single.get(key)
                     if seen is None:
                         unknown[key] = self._spans([token], text)[0][0]
                     else:
@@ -176,7 +180,7 @@ class Linker:
         known = self._resolve(name for span in unknown.values() for name in span.names)
         for key, span in unknown.items():
             concepts[key] = next((known[name] for name in span.names if name in known), "")
-            self._words_seen.put(key, concepts[key])
+            self._single.put(key, concepts[key])
         return [
             tuple(
                 Mention(
@@ -194,7 +198,7 @@ class Linker:
         ]
 
     def _can_stand_alone(self, token: Token) -> bool:
-        """Whether a run of this word alone is worth linking."""
+        """Return whether a single word is linked."""
         content = not self.content_only or (token.pos in self.pos and not token.stop)
         return content and token.end - token.start <= _LONGEST_NAME and _has_letter(token.text)
 
@@ -253,7 +257,7 @@ class Linker:
         return words
 
     def _match(self, text: str, rows: Sequence[Sequence[_Span]], concepts: dict[_Name, str]) -> tuple[Mention, ...]:
-        """Take the longest known run at each word, from left to right."""
+        """Link the longest known run at each word, from left to right."""
         mentions: list[Mention] = []
         at = 0
         while at < len(rows):
@@ -276,7 +280,7 @@ class Linker:
 
 
 def _names(run: Sequence[_Word], text: str) -> tuple[_Name, ...]:
-    """Return the names of a run of words, best first; none when it is too long to be one."""
+    """Return the names of a run of words, best first; none when it is longer than any name."""
     start, end = run[0].token.start, run[-1].token.end
     if end - start > _LONGEST_NAME:
         return ()
@@ -289,7 +293,7 @@ def _names(run: Sequence[_Word], text: str) -> tuple[_Name, ...]:
     lemmas = [word.lemma for word in run]
     variants = ([*texts[:-1], lemmas[-1]], lemmas, [lemmas[0], *texts[1:]])
     exact = dict.fromkeys([written, " ".join(texts), *(" ".join(words) for words in variants)])
-    guess = ((written, False),) if texts[0] not in ARTICLES else ()  # the graph would drop an article that the mention keeps
+    guess = ((written, False),) if texts[0] not in ARTICLES else ()  # fuzzy lookup drops an article that is part of the mention
     return (*((name, True) for name in exact), *guess)
 
 

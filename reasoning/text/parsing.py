@@ -1,8 +1,8 @@
-"""From raw text to a dependency parse, for what needs to know who does what: beside :mod:`.language`, opened only when asked.
+"""Dependency parses by a spaCy pipeline, for extractors of event tuples.
 
-The analyser leaves the parser out, since nothing else needs it and it costs as much as all the rest. Here the same pipeline runs
-with its parser; relations are those of Universal Dependencies (``nsubj``, ``obj``, ``advcl`` …). Each distinct text is parsed
-once and the last ones are remembered, so that a turn that stands in many histories costs nothing.
+:mod:`.language` leaves out the parser, which takes as long as all other components together. Here the same pipeline runs with
+its parser; relations are those of Universal Dependencies (``nsubj``, ``obj``, ``advcl`` …). Parses are cached by text, so that
+a turn that occurs in many histories is parsed once.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from .language import SHIPPED, multiply_fast, open_spacy, prepare, with_spacy
 if TYPE_CHECKING:
     from spacy.language import Language
 
-_NEEDLESS = ("senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel")
+_UNUSED_COMPONENTS = ("senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel")
 _COLUMNS = ("ORTH", "LEMMA", "POS", "TAG", "DEP", "HEAD", "SENT_START", "IDX", "LENGTH")
 _HEAD = _COLUMNS.index("HEAD")
 _BATCH = 256
-_FORGET_AFTER = 200_000
-_KEPT_WORDS = 50_000
+_ZONE_WORDS = 200_000  # words parsed in one memory zone
+_PERMANENT_WORDS = 50_000  # entries of spaCy's vocabulary before memory zones are used
 _TRIAL = "She gave him the book because he asked."
 CACHE_SIZE = 20_000
 
 
 class Word(NamedTuple):
-    """One word or sign of a text and its place in the tree of its sentence.
+    """One token of a text with its position in the dependency tree of its sentence.
 
     Attributes:
-        text: as written; start, end: character offsets in the text that was given.
+        text: as written; start, end: character offsets in the original text.
         lemma: dictionary form in lower case.
         pos, tag: universal part of speech (``VERB``), the treebank's own (``VBD``).
-        relation: to its head, as Universal Dependencies name it (``nsubj``); ``ROOT`` for the root of a sentence.
-        head: index of the head among the words of the text, its own for a root.
-        sentence: number of its sentence, from 0.
+        relation: Universal Dependencies relation to its head (``nsubj``); ``ROOT`` for the root of a sentence.
+        head: index of the head among the words of the text, its own index for a root.
+        sentence: index of its sentence, from 0.
     """
 
     text: str
@@ -60,7 +60,7 @@ Parse = tuple[Word, ...]
 
 
 class Parser:
-    """A spaCy pipeline with a parser; safe to share between threads, which then take turns."""
+    """A spaCy pipeline with a parser; thread-safe: threads wait for one another."""
 
     def __init__(self, nlp: Language, digest: str, *, cache_size: int = CACHE_SIZE) -> None:
         """Wrap ``nlp``, whose files have the given ``digest``.
@@ -69,7 +69,7 @@ class Parser:
             cache_size: distinct texts whose parses are kept in memory.
 
         Raises:
-            ModelError: the pipeline has no parser, or one that names no Universal Dependencies.
+            ModelError: the pipeline has no parser, or its relations are not Universal Dependencies.
         """
         multiply_fast(nlp)
         self.nlp = nlp
@@ -82,31 +82,31 @@ class Parser:
         self._words_in_zone = 0
         if not {"nsubj", "obj", "iobj"} <= {word.relation for word in self.parse_batch([_TRIAL])[0]}:
             name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
-            raise ModelError(f"the spaCy pipeline {name} has no parser that names Universal Dependencies; choose another")
+            raise ModelError(f"the spaCy pipeline {name} has no parser for Universal Dependencies; choose another")
 
     @property
     def signature(self) -> str:
-        """Digest of the pipeline's files with spaCy's version, whose rules take part."""
+        """Digest of the pipeline's files, and spaCy's version, whose rules affect the parses."""
         return with_spacy(self.digest)
 
     def parse_batch(self, texts: Sequence[str]) -> list[Parse]:
-        """Return the parse of each text, without white space, words in order; texts met before are not parsed again."""
+        """Return the parse of each text, without white space, words in order; cached texts are not parsed again."""
         found = {text: self._parses.get(text) for text in dict.fromkeys(texts)}
         fresh = [text for text, parse in found.items() if parse is None]
         prepared = [prepare(text) for text in fresh]
         with self._lock:
-            self._forget()
+            self._renew_zone()
             docs = self.nlp.pipe((text for text, _ in prepared), batch_size=_BATCH)
             for text, doc, (_, offsets) in zip(fresh, docs, prepared, strict=True):
                 found[text] = words = self._words(doc, offsets)
                 self._parses.put(text, words)
         return [parse for text in texts if (parse := found[text]) is not None]
 
-    def _forget(self) -> None:
-        """Let spaCy forget words once they are many, since its vocabulary would grow with every new one; the first ones stay."""
-        if not self._in_zone and len(self.nlp.vocab) < _KEPT_WORDS:
+    def _renew_zone(self) -> None:
+        """Bound the memory of spaCy's vocabulary by a memory zone; see :meth:`.language.SpacyAnalyser._renew_zone`."""
+        if not self._in_zone and len(self.nlp.vocab) < _PERMANENT_WORDS:
             return
-        if not self._in_zone or self._words_in_zone >= _FORGET_AFTER:
+        if not self._in_zone or self._words_in_zone >= _ZONE_WORDS:
             self._in_zone = True
             self._strings.clear()
             self._zone.close()
@@ -114,7 +114,7 @@ class Parser:
             self._words_in_zone = 0
 
     def _words(self, doc: Any, offsets: list[int] | None) -> Parse:
-        """Copy what is needed of a spaCy document; heads are counted without white space."""
+        """Copy the words of a spaCy document; head indices do not count white space."""
         self._words_in_zone += len(doc)
         rows = doc.to_array(list(_COLUMNS)).astype(np.int64).reshape(-1, len(_COLUMNS)).tolist()
         blank = [self._string(row[0]).isspace() for row in rows]
@@ -139,7 +139,7 @@ class Parser:
         return tuple(words)
 
     def _string(self, number: int) -> str:
-        """The text behind spaCy's number; words repeat so often that asking it each time would take longer than tagging."""
+        """Return the text of spaCy's id, cached since most words repeat."""
         text = self._strings.get(number)
         if text is None:
             unsigned = number & 0xFFFFFFFFFFFFFFFF
@@ -148,7 +148,9 @@ class Parser:
 
 
 def _head(place: int, rows: list[list[int]], blank: list[bool]) -> int:
-    """The head of the word at ``place`` beyond any white space; itself when white space is all that it hangs on."""
+    """Return the index of the head of the word at ``place``, skipping white space; ``place`` when all its ancestors are white
+    space.
+    """
     head = place + rows[place][_HEAD]
     while blank[head]:
         above = head + rows[head][_HEAD]
@@ -159,12 +161,12 @@ def _head(place: int, rows: list[list[int]], blank: list[bool]) -> int:
 
 
 def open_parser(pipeline: Parser | str | Path | None = None) -> Parser:
-    """Return ``pipeline`` itself when it is a parser, else the spaCy pipeline that it names (the shipped one by default).
+    """Return ``pipeline`` itself when it is a parser, else open the spaCy pipeline that it names (by default the shipped one).
 
-    The shipped one is opened once in a process, so that whatever needs parses shares them.
+    The shipped one is opened once in a process and shared.
 
     Raises:
-        ModelError: it cannot be opened, or has no parser that names Universal Dependencies.
+        ModelError: it cannot be opened, or has no parser for Universal Dependencies.
     """
     if pipeline is None:
         return _shipped()
@@ -177,4 +179,4 @@ def _shipped() -> Parser:
 
 
 def _load(name_or_path: str | Path) -> Parser:
-    return Parser(*open_spacy(name_or_path, _NEEDLESS))
+    return Parser(*open_spacy(name_or_path, _UNUSED_COMPONENTS))

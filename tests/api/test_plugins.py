@@ -43,10 +43,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             (site / file).write_text(text)
         importlib.invalidate_caches()
         monkeypatch.setattr(sys, "path", [*(one for one in sys.path if one != str(site)), str(site)])
-        METRIC_REGISTRY.forget()
+        METRIC_REGISTRY.refresh()
 
     yield add
-    METRIC_REGISTRY.forget()
+    METRIC_REGISTRY.refresh()
     for module in set(sys.modules) - before:
         if getattr(sys.modules[module], "__file__", None) and str(site) in str(sys.modules[module].__file__):
             del sys.modules[module]
@@ -126,7 +126,7 @@ SCORER = "from tacit.reasoning import ScorerKind\nKIND = ScorerKind(home=lambda 
     ("text", "sentence"),
     [
         ("import nowhere\n", "cannot be imported (ModuleNotFoundError: No module named 'nowhere')"),
-        ("KIND = 3\n", "is a int; its entry point must name a tacit.reasoning.MetricKind"),
+        ("KIND = 3\n", "is a int; its entry point must refer to a tacit.reasoning.MetricKind"),
         (KIND.format("lambda graph: 1 / 0"), "cannot be opened (ZeroDivisionError: division by zero)"),
         (KIND.format("lambda graph: object()").replace("better=''", "better='', packages=('no.such',)"), "BatchScoring"),
         (KIND.format("lambda graph: object()"), "must be a tacit.reasoning.BatchScoring that is named 'bad'"),
@@ -149,7 +149,7 @@ def test_a_broken_metric_is_a_sentence_that_names_its_package(
 
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
-    [("[]", "PluginError: it gives 0 results"), ("[1.0 for _ in shares]", "results (float)"), ("1 / 0", "ZeroDivisionError: ")],
+    [("[]", "PluginError: it returns 0 results"), ("[1.0 for _ in shares]", "results (float)"), ("1 / 0", "ZeroDivisionError: ")],
 )
 def test_a_metric_that_fails_on_items_is_named_in_their_rows(
     install: Install, tacit: Tacit, talk: Path, wrong: str, sentence: str
@@ -168,7 +168,7 @@ def test_tacits_own_names_cannot_be_taken(install: Install, tacit: Tacit) -> Non
     install("tacit-cosine", {"tacit.tuple_scorers": {"cosine": "thief:KIND"}}, {})
     assert SCORER_REGISTRY.kind("cosine").plugin == ""
     assert "the tuple scorer cosine of tacit-cosine 0.1 is ignored" in tacit("metrics").err
-    assert "the metric length of tacit-thief 0.1 is ignored, since tacit has one of that name" in tacit("metrics").err
+    assert "the metric length of tacit-thief 0.1 is ignored, since tacit has a metric of that name" in tacit("metrics").err
 
 
 def test_of_two_packages_with_one_name_neither_is_used(install: Install) -> None:
@@ -190,7 +190,7 @@ def test_a_signature_that_cannot_name_the_package_is_refused(install: Install) -
     ("text", "sentence"),
     [
         ("class S: pass\n", "has no signature"),
-        ("class S:\n signature = 's'; relations = None\n def score(self, tuples): return []\n", "gives 0 scores for 1 tuples"),
+        ("class S:\n signature = 's'; relations = None\n def score(self, tuples): return []\n", "returns 0 scores for 1 tuples"),
         ("class S:\n signature = 's'; relations = None\n def score(self, tuples): raise KeyError(1)\n", "fails (KeyError: 1)"),
     ],
 )
@@ -213,12 +213,12 @@ def test_entry_points_are_read_only_when_a_name_is_not_tacits_own(monkeypatch: p
         asked.append(group)
         return []
 
-    METRIC_REGISTRY.forget()
+    METRIC_REGISTRY.refresh()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     load_metric("length")
     SCORER_REGISTRY.kind("cosine")
     assert asked == []
-    with pytest.raises(InputError, match="there is no metric 'vowels'; choose from grounding, "):
+    with pytest.raises(InputError, match="unknown metric 'vowels'; choose from grounding, "):
         load_metric("vowels")
     assert asked == ["tacit.metrics"]
-    METRIC_REGISTRY.forget()
+    METRIC_REGISTRY.refresh()

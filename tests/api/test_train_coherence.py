@@ -92,7 +92,7 @@ def test_a_language_model_reads_dialogues(tacit: Tacit, place: Path) -> None:
     assert "nats per token after" in shown.out
     refused = tacit(*words, "-o", place / "nothing", "--layers", 9)
     assert refused.status == 2
-    assert "the model has 2 layers that could be tuned, not 9" in refused.err
+    assert "the number of layers to train must be from 1 to 2, not 9" in refused.err
     assert not (place / "nothing").exists()
 
 

@@ -105,7 +105,7 @@ def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Pat
     other = open_causal(save_tiny_causal(tmp_path / "other", positions=4096, layers=LAYERS, seed=1))
     with pytest.raises(ModelError, match=r"was trained on model@\w+, and .*other' is other@\w+; give that model, or"):
         LlmProbe(other, probe_of(plain))
-    with pytest.raises(ModelError, match=f"has {LAYERS} layers, not 9"):
+    with pytest.raises(ModelError, match=f"must be from 1 to {LAYERS}, not 9"):
         LlmProbe(plain, probe_of(plain, 9))
     with pytest.raises(InputError, match="there is no relation 'xLikes' between events"):
         LlmProbe(plain, probe_of(plain, LAYERS)).score([("PersonX buys a dog", "xLikes", "bones")])
@@ -126,7 +126,7 @@ def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"weights": np.array([np.nan], np.float32)}, "its array weights is not all finite numbers"),
+        ({"weights": np.array([np.nan], np.float32)}, "its array weights contains numbers that are not finite"),
         ({"weights": np.zeros((2, 2), np.float32)}, "its weights, bias or layer are invalid"),
         ({"layer": 0}, "its weights, bias or layer are invalid"),
         ({"layer": "2"}, "its weights, bias or layer are invalid"),
@@ -251,9 +251,9 @@ def test_too_little_to_learn_from_is_said(plain: CausalModel, rows: list[Labelle
 
 def test_layers_are_told_apart_or_it_is_said(plain: CausalModel) -> None:
     model = open_causal(plain.files.folder).model
-    with pytest.raises(InputError, match="has 3 layers, not 4"):
+    with pytest.raises(InputError, match="must be from 1 to 3, not 4"):
         cut_above(model, 4)
-    with pytest.raises(InputError, match="counted from 1"), watched(model, [0]):
+    with pytest.raises(InputError, match="must be from 1 to 3, not 0"), watched(model, [0]):
         pass
     with watched(model, [1]):
         pass

@@ -242,7 +242,7 @@ def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGra
     ("options", "sentence"),
     [
         ({"profile": "mine"}, "no profile 'mine'"),
-        ({"scorer": "best"}, "no tuple scorer 'best'"),
+        ({"scorer": "best"}, "unknown tuple scorer 'best'"),
         ({"extractor": "guess"}, "no extractor 'guess'"),
         ({"extractor_model": "x"}, "the extractor rules takes no model"),
     ],

@@ -156,6 +156,6 @@ def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
     assert opener.scorer("cosine").signature == "cosine(words)"
     with pytest.raises(InputError, match="kg-bert needs a model"):
         opener.scorer("kg-bert")
-    with pytest.raises(InputError, match=f"no tuple scorer 'best'; choose from {', '.join(SCORER_REGISTRY.own)}"):
+    with pytest.raises(InputError, match=f"unknown tuple scorer 'best'; choose from {', '.join(SCORER_REGISTRY.own)}"):
         opener.scorer("best")
     assert opener.relations()[:2] == ["xIntent", "xNeed"]

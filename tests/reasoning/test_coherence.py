@@ -24,7 +24,7 @@ pytest.importorskip("transformers")
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tacit.reasoning.models.encoder import forget, open_encoder
+from tacit.reasoning.models.encoder import close_encoders, open_encoder
 from tacit.reasoning.training.coherence import Settings, train_coherence
 from tacit.reasoning.training.selection import HeadSettings
 
@@ -100,7 +100,7 @@ def test_neither_company_nor_order_nor_explaining_moves_a_score(metrics: dict[st
     metric = metrics[name]
     many = (ITEMS * 5)[:64]
     together = values(metric, many)
-    forget()
+    close_encoders()
     alone = [metric.score(*item).value for item in many]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
     np.testing.assert_allclose(values(metric, many[::-1])[::-1], together, rtol=0, atol=1e-5)
@@ -296,7 +296,7 @@ def test_heads_that_make_no_sense_are_refused(folder: Path, tmp_path: Path) -> N
 
 
 def test_metrics_share_what_was_encoded(folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget()
+    close_encoders()
     opened = open_encoder(encoder)
     rows: list[int] = []
     run = opened._run

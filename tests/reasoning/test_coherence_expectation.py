@@ -16,7 +16,7 @@ from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, ope
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.cache import forget
+from tacit.reasoning.cache import clear_caches
 from tacit.reasoning.metrics.coherence.parts import Expectation, open_language_model
 from tacit.reasoning.models.encoder import open_encoder
 from tacit.reasoning.training.card import coherence_card as card
@@ -115,16 +115,16 @@ def test_neither_company_nor_order_moves_it(model: Path) -> None:
     metric = load_metric("expectation", language_model=model)
     many = (ITEMS * 5)[:64]
     together = [score.value for score in metric.score_batch(many)]
-    forget()
+    clear_caches()
     alone = [metric.score(*item).value for item in many]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
-    forget()
+    clear_caches()
     backwards = [score.value for score in metric.score_batch(many[::-1], explain=True)]
     np.testing.assert_allclose(backwards[::-1], together, rtol=0, atol=1e-5)
 
 
 def test_what_was_asked_is_remembered(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget()
+    clear_caches()
     metric = load_metric("expectation", language_model=model)
     part = metric.part  # type: ignore[attr-defined]
     assert isinstance(part, Expectation)

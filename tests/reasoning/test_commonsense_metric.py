@@ -247,7 +247,7 @@ def test_what_cannot_be_opened_is_said_in_one_sentence(
         load_metric("commonsense", oracle, variant="x")
     with pytest.raises(ModelError, match="there is no commonsense regressor at"):
         load_metric("commonsense", oracle, model=tmp_path)
-    with pytest.raises(InputError, match="reasons over a graph"):
+    with pytest.raises(InputError, match="needs a graph"):
         load_metric("commonsense")
     trained = random_regressor(1, VARIANTS["neural"])
     with pytest.raises(ModelError, match="reads losses of a causal language model; name it"):

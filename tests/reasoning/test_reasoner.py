@@ -13,8 +13,7 @@ import pytest
 from tacit.graph import Assertion, Graph, open_graph
 from tacit.graph.errors import GraphNotFound, GraphUnavailable, InputError, MissingExtra, ModelError
 from tacit.graph.item import Item
-from tacit.reasoning import Reasoner, load_metric
-from tacit.reasoning import cache as memory
+from tacit.reasoning import Reasoner, cache, load_metric
 from tacit.reasoning.base import Evidence, Metric, Score, Signature
 from tacit.reasoning.text.language import SpacyAnalyser, Token, load_pipeline
 
@@ -58,7 +57,7 @@ def test_explanations_come_from_the_scores(reasoner: Reasoner) -> None:
 def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     analyser = load_pipeline()
     reasoner = Reasoner(oracle, ["grounding", "commonsense"], pipeline=analyser)
-    memory.forget()
+    cache.clear_caches()
     read: Counter[str] = Counter()
     pipe = analyser.nlp.pipe
 
@@ -108,7 +107,7 @@ def test_a_text_is_encoded_once_for_all_metrics(monkeypatch: pytest.MonkeyPatch)
 
     reasoner = Reasoner(None, ["similarity", "selection", "coherence"])
     shared = open_encoder()
-    memory.forget()
+    cache.clear_caches()
     encoded: Counter[str] = Counter()
     batches = shared._batches
 
@@ -174,14 +173,14 @@ def test_a_graph_or_model_that_goes_away_ends_the_run(oracle: OracleGraph, error
 
 
 def test_what_cannot_score_together_is_refused(oracle: OracleGraph) -> None:
-    with pytest.raises(InputError, match="one text"):
+    with pytest.raises(InputError, match="a single text"):
         Reasoner(oracle, "grounding")
     for names in ([], ["length", "length"]):
         with pytest.raises(InputError, match="cannot score together"):
             Reasoner(oracle, names)
-    with pytest.raises(InputError, match="not among the metrics"):
+    with pytest.raises(InputError, match="not one of the metrics"):
         Reasoner(oracle, ["length"], options={"grounding": {}})
-    with pytest.raises(InputError, match="reasons over a graph"):
+    with pytest.raises(InputError, match="needs a graph"):
         Reasoner(None, ["grounding"])
 
 
@@ -218,12 +217,12 @@ def test_a_path_without_a_graph_is_said_to_be_one(tmp_path: Path) -> None:
         load_metric("grounding", str(tmp_path / "none"))
 
 
-def test_every_memory_can_be_cleared() -> None:
-    kept: memory.LruCache[str, int] = memory.LruCache(10)
+def test_every_cache_can_be_cleared() -> None:
+    kept: cache.LruCache[str, int] = cache.LruCache(10)
     kept.put("a", 1)
     analyser = load_pipeline()
     before: list[list[Token]] = analyser.analyse(["a dog wants a bone"])
-    memory.forget()
+    cache.clear_caches()
     assert kept.get("a") is None
     assert len(kept) == 0
     assert isinstance(analyser, SpacyAnalyser)

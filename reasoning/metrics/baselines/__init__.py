@@ -1,3 +1,3 @@
-"""Metrics of others, through the interface of all: what new metrics are measured against."""
+"""Published metrics that new ones are compared with, through the same interface as all metrics."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The metric ``coherence`` and the four it is made of: does this response follow from what was said before it?
+"""The metric ``coherence`` and the four metrics that it combines: does the response follow from the history?
 
-``similarity``, ``association``, ``selection`` and ``repetition`` each look at one thing and are metrics of their own;
-``coherence`` weighs them as a logistic regression found best for telling true responses from random and repeated ones.
+``similarity``, ``association``, ``selection`` and ``repetition`` are metrics of their own; ``coherence`` weighs them by a
+logistic regression that was trained to tell true responses from random and repeated ones.
 """
 
 from __future__ import annotations

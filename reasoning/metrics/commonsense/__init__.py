@@ -1,4 +1,4 @@
-"""The commonsense regressor: features of a response, symbolic and neural, and the model that reads them.
+"""The metric ``commonsense``: symbolic and neural features of a response, and the regressor that reads them.
 
 After Zhou et al., "Commonsense-Focused Dialogues for Response Generation" (SIGDIAL 2021).
 """

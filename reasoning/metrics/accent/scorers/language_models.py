@@ -257,7 +257,8 @@ class LlmJudge(ReadOut):
 
     def judge(self, inferences: Sequence[Reading]) -> list[TupleScore]:
         """Return the scores of readings, with their parts."""
-        chances = self.asking.continuation.chances(self.asking.rows(inferences), self.asking.template.answers)[:, 0].tolist()
+        rows = self.asking.rows(inferences)
+        chances = self.asking.continuation.probabilities(rows, self.asking.template.answers)[:, 0].tolist()
         return [
             TupleScore((1 + chance + max(saved, -1.0)) / 3, parts=((YES, chance), (SAVED, saved)))
             for chance, saved in zip(chances, self.surprise.shares(inferences).tolist(), strict=True)
