@@ -36,6 +36,7 @@ from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.scorers.registry import Opener
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.tails.source import Found, Query
 from tacit.reasoning.metrics.accent.verbalise import statement
 from tacit.reasoning.training.probe import agreement
@@ -56,6 +57,9 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
     table = opener.table
     retriever: Any = opener.scorer("retriever")
     support, match = opener.scorer("support"), Match(retriever)
+    near = NearestTails(GraphTails(table), opener.vectors, limit=10, threshold=0.4)
+    encoder = opener.encoder.signature
+    nearest = Compatibility(near, opener.embed, opener.relations(), encoder=encoder)
     plain = opener.scorer("cosine")
     blend = partial(summed, at_random(table.triples(RELATIONS), 3000))
     written_by: dict[str, TupleScorer] = {}
@@ -63,11 +67,13 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
         written_by = {"comet-loss": CometLoss(open_comet(comet))}
     return {
         "cosine of head and tail": plain,
+        "tails of the ten nearest heads": nearest,
         "retriever: closeness": retriever,
         "retriever: match": match,
         "support": support,
         "sum of closeness and match": blend(closeness=retriever, match=match),
         "sum of closeness, match, support": blend(closeness=retriever, match=match, support=support),
+        "sum of those three and nearest": blend(closeness=retriever, match=match, support=support, nearest=nearest),
         "compatibility (the graph, then closeness)": opener.scorer("compatibility"),
         "blend (the metric's default)": opener.scorer("blend"),
         **written_by,

@@ -66,6 +66,12 @@ def score_tuples(
             help=f"What judges a tuple: {', '.join(SCORER_REGISTRY.own)}, or the name of a plugin's scorer.",
         ),
     ] = "compatibility",
+    nearest: Annotated[
+        int, typer.Option(metavar="N", min=0, help="compatibility: for unknown heads ask so many heads like them; 0 asks none.")
+    ] = 0,
+    threshold: Annotated[
+        float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine for a head to be like another.")
+    ] = 0.8,
     comet: Annotated[
         str | None,
         typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET, for unknown heads and comet-loss."),
@@ -120,7 +126,7 @@ def score_tuples(
         opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=making.tell)
         tails = None
         if "tails" in kind.options():
-            tails = opener.tails(comet=comet, remember=not no_remember)
+            tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
         with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
             judge = opener.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
         making.done()

@@ -106,6 +106,20 @@ def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, place: 
     assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
 
 
+def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(
+        '{"head": "PersonX buys a puppy", "relation": "xReact", "tail": "happy"}\n', encoding="utf-8"
+    )
+    done = tacit(
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
+        place / "model", "--quiet", "--nearest", 1, "--threshold", -1,
+    )  # fmt: skip
+    closest = done.rows[0]["closest"][0]
+    assert closest["origin"] == "nearest"
+    assert closest["head"] in {head for head, _, _ in ATOMIC}
+    assert -1 <= closest["head_similarity"] <= 1
+
+
 def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("{}\n[]\n", encoding="utf-8")
     bad = [

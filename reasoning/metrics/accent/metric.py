@@ -130,6 +130,8 @@ def make(
     scorer: TupleScorer | str | None = None,
     profile: str = "tacit",
     encoder: Any = None,
+    nearest: int = 0,
+    threshold: float = 0.8,
     comet: str | Path | Any | None = None,
     remember: bool = True,
     model: str | Path | None = None,
@@ -150,6 +152,8 @@ def make(
             (equation 1) in the profile ``paper``, else ``blend``.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
+        nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all
+            heads are made once a graph. threshold: lowest cosine, in -1..1, for a head to count as near.
         comet: a COMET's folder or id, for heads that the graph does not know; None asks none.
         remember: write what the COMET generates to the graph, so that it is asked once.
         model: file of the compact model that judges where nothing is known (by default the one that ships), or the model of
@@ -174,7 +178,7 @@ def make(
     if isinstance(chosen, str):
         tails = None
         if "tails" in SCORER_REGISTRY.kind(chosen).options():
-            tails = opener.tails(comet=comet, remember=remember)
+            tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
         chosen = opener.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
     return Accent(graph, found, chosen, profile=profile)
 

@@ -91,12 +91,17 @@ class Opener:
         """Return the vectors of ``texts``, shape (texts, d)."""
         return self.vectors[texts]
 
-    def tails(self, *, comet: str | Path | Any | None = None, remember: bool = True) -> TailSource:
-        """Return the graph as a tail source, then a COMET.
+    def tails(
+        self, *, nearest: int = 0, threshold: float = 0.0, comet: str | Path | Any | None = None, remember: bool = True
+    ) -> TailSource:
+        """Return the graph as a tail source, then ``nearest`` heads from a cosine of ``threshold`` (0 heads: none), then a COMET.
 
         A COMET that cannot be opened is left out, and the notes of what it would have been asked say so.
         """
-        sources: list[TailSource] = [GraphTails(self.table, learnt=comet is None)]
+        graph = GraphTails(self.table, learnt=comet is None)
+        sources: list[TailSource] = [graph]
+        if nearest:
+            sources.append(self._nearest(graph, nearest, threshold))
         if comet is not None:
             sources.append(self._comet(comet, remember))
         else:
@@ -154,6 +159,11 @@ class Opener:
         from ..tails.comet import DEFAULT_COMET, open_comet
 
         return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self.device)
+
+    def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
+        from ..tails.lookup import NearestTails
+
+        return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._told("embedding the heads"))
 
     def _comet(self, comet: Any, remember: bool) -> TailSource:
         from ..tails.journal import AbsentComet, CometTails

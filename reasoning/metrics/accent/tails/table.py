@@ -110,6 +110,12 @@ class EventTable:
         start, stop = int(self._starts[place]), int(self._starts[place + 1])
         return [Row(*row) for row in zip(*(column[start:stop].tolist() for column in self._columns), strict=True)]
 
+    def asserted(self) -> NDArray[np.int64]:
+        """Return the numbers of the heads of which people said something; what models generated is not searched for likeness."""
+        owners = np.repeat(np.arange(len(self._starts) - 1) // max(len(self.relations), 1), np.diff(self._starts))
+        learnt = self.learnt_source[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
+        return np.unique(owners[~learnt])
+
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
         """Return ``(head, relation, tail)`` of what people said under ``relations``, for training, in fixed order.
 
