@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...graph.errors import ModelError, reason_of
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
     from spacy.pipeline import Lemmatizer
 
 SHIPPED = Path(__file__).parents[1] / "pipeline"
+
+_TORCH_PIPELINES = ("spacy_transformers", "spacy_curated_transformers")
 
 _UNUSED_COMPONENTS = (
     "parser", "senter", "sentencizer", "ner", "entity_ruler", "entity_linker", "textcat", "textcat_multilabel",
@@ -278,14 +285,41 @@ def load_pipeline(name_or_path: str | Path | None = None) -> SpacyAnalyser:
     return SpacyAnalyser(*open_spacy(SHIPPED if name_or_path is None else name_or_path, _UNUSED_COMPONENTS))
 
 
+class _TorchHidden(MetaPathFinder):
+    """Import finder that raises ModuleNotFoundError for torch in the thread that made it."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:  # noqa: ARG002
+        if fullname == "torch" and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+
+def import_spacy() -> ModuleType:
+    """Import spaCy without torch, which takes more than half of the processor time of scoring one item.
+
+    spaCy's library thinc imports torch wherever it is installed, for components that run on it. It is not hidden when torch or
+    thinc is imported already, or when a package for transformer pipelines is installed. To use a pipeline with other torch
+    components, import torch before the pipeline is opened.
+    """
+    if {"torch", "thinc"} & sys.modules.keys() or any(find_spec(package) for package in _TORCH_PIPELINES):
+        return import_module("spacy")
+    finder = _TorchHidden()
+    sys.meta_path.insert(0, finder)
+    try:
+        return import_module("spacy")
+    finally:
+        sys.meta_path.remove(finder)
+
+
 def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Language, str]:
     """Open a spaCy pipeline without some components; return it with the digest of its files.
 
     Raises:
         ModelError: it does not exist or cannot be opened.
     """
-    import spacy
-
+    spacy = import_spacy()
     recover(Path(name_or_path))
     try:
         nlp = spacy.load(name_or_path, exclude=list(exclude))

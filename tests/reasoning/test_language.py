@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -197,3 +200,22 @@ def test_the_digest_is_of_the_model_and_not_of_its_card(tmp_path: Path) -> None:
     assert folder_digest(tmp_path) == before
     (tmp_path / "model").write_bytes(b"weight")
     assert folder_digest(tmp_path) != before
+
+
+def test_spacy_comes_without_torch_and_torch_can_be_imported_later() -> None:
+    pytest.importorskip("torch")
+    program = (
+        "import sys; from importlib.util import find_spec; from tacit.reasoning import load_pipeline; load_pipeline();"
+        "print('torch' in sys.modules, find_spec('torch') is not None)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_torch_is_hidden_from_one_thread_alone() -> None:
+    finder = language._TorchHidden()
+    with pytest.raises(ModuleNotFoundError, match="torch"):
+        finder.find_spec("torch")
+    assert finder.find_spec("torchvision") is None
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(finder.find_spec, "torch").result() is None
