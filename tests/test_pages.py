@@ -72,7 +72,7 @@ def test_the_readme_shows_the_main_commands_with_their_output() -> None:
 def test_every_page_is_in_the_site_and_in_the_index() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    pages = [path.name for path in PAGES if path.parent.name == "docs"]
+    pages = [path.name for path in PAGES if path.parent == ROOT / "docs"]
     assert not [name for name in pages if f" {name}\n" not in site], "pages that mkdocs.yml leaves out"
     assert not [name for name in pages if name != "index.md" and f"({name})" not in index], "pages that docs/index.md leaves out"
 

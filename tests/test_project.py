@@ -146,5 +146,29 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken, broken
 
 
+def paths_in(text: str) -> list[str]:
+    """Return the words in backticks that look like paths, except in lines about the data and servers of tests."""
+    lines = [line for line in text.splitlines() if "`TACIT_" not in line]
+    return re.findall(r"`(?!build/)((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:md|py|toml|txt|yml))`", "\n".join(lines))
+
+
+def test_contributing_names_paths_that_exist() -> None:
+    assert paths_in("`graph/gone.py` `api/` `a/b c` `tacit.graph` `gone.md`\n`TACIT_X` `data/x.py`") == [
+        "graph/gone.py",
+        "api/",
+        "gone.md",
+    ]
+    named = paths_in((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert len(named) > 50
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_contributing_names_functions_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+)` (?:of|in) `([\w./]+\.py)`", text)
+    assert len(named) > 4
+    assert not [(name, path) for name, path in named if not re.search(rf"\b{name}\b", (ROOT / path).read_text(encoding="utf-8"))]
+
+
 def test_the_changelog_knows_the_version() -> None:
     assert f"## [{PROJECT['project']['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

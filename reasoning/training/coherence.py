@@ -257,7 +257,7 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
     }
 
 
-# How coherence is trained: what a user may choose, and the two choices that were measured (docs/coherence-figures.md).
+# How coherence is trained: what a user may choose, and the two choices that were measured (benchmarks/REPORT.md).
 
 MAX_PAIRS = 200_000
 
@@ -286,7 +286,7 @@ class Settings:
     elsewhere: bool = True
 
 
-#: What was chosen on talk like the training's, and what on talk of other kinds (docs/coherence-figures.md).
+#: What was chosen on talk like the training's, and what on talk of other kinds (benchmarks/REPORT.md).
 FOR_SAME = Settings(
     head=HeadSettings(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024), average=True, elsewhere=False
 )
