@@ -108,7 +108,7 @@ def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds:
     analyser = load_pipeline()
     features = TripleFeatures(index, analyser, cache_size=2 * len(turns))
     expected = batched(items, features)
-    sides = features._sides(items)
+    sides = features._concept_sets(items)
     other = Networkx(index)
     some = sides[:: max(len(sides) // cypher, 1)][:cypher] if cypher else []
     for name, got, want in (

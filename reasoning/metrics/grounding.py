@@ -1,20 +1,20 @@
-"""The symbolic metric ``grounding``: how much nearer the response's concepts are to the history's than chance brings.
+"""The symbolic metric ``grounding``: how much nearer the response's concepts are to the history's than expected by chance.
 
 For every distinct concept ``w`` of the response, let ``d`` be the hops to the nearest of the history's ``n`` distinct concepts.
-It is worth
+Its value is
 
     value(w) = (1 - F(w, d)) ** n
 
-where ``F(w, d)`` is the part of a background of everyday talk that is within ``d`` hops of ``w``:
-this is the probability that a random history of as many concepts is *not* as near. A concept that the history mentions too has
-``d = 0``; one that is farther than ``max_hops`` from all of them is worth 0. The score is the mean of these values, weighted by
-the inverse document frequency of ``w`` in talk:
+where ``F(w, d)`` is the share of a background of everyday talk that is within ``d`` hops of ``w``: this is the probability that
+a random history of as many concepts is *not* as near. A concept that the history mentions too has ``d = 0``; one that is
+farther than ``max_hops`` from all of them has the value 0. The score is the mean of these values, weighted by the inverse
+document frequency of ``w`` in talk:
 
     score = sum(idf(w) * value(w)) / sum(idf(w))
 
-It lies in 0..1, and higher is better. There is none (NaN) when the response, or the history, mentions no concept, or when the
-graph knows no word of talk, so that chance cannot be worked out. The evidence names the nearest history concept of each and,
-where chance seldom brings it as near, the most telling shortest path.
+It lies in 0..1, and higher is better. It is NaN when the response, or the history, mentions no concept, or when the graph has
+none of the background's words. The evidence names the nearest history concept of each response concept and, where chance seldom
+brings one as near, the most specific shortest path.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from ..text.language import Analyser, is_english, open_analyser
 from ..text.linking import Linker, Mention
 
 VERSION = 3
-FARTHEST = 3  # almost everything is within 3 hops of everyday concepts, so that what is farther is worth nothing
-TELLING = 0.75  # a path is evidence when at least this part of random histories is farther
+FARTHEST = 3  # hops; almost every concept is within 3 hops of everyday concepts
+SPECIFIC = 0.75  # a path is evidence when at least this share of random histories is farther
 
 NO_RESPONSE = "the response mentions no concept of the graph"
 NO_HISTORY = "the history mentions no concept of the graph"
-NO_BACKGROUND = "the graph knows no word of everyday English talk, so that chance cannot be worked out"
+NO_BACKGROUND = "the graph has no word of everyday English talk, so that nearness by chance cannot be computed"
 
-_PATHS = 100  # shortest paths between two concepts that the most telling one is chosen from
+_PATHS = 100  # most shortest paths between two concepts, of which the most specific one is chosen
 
 
 class Found(NamedTuple):
-    """A concept of the history: the turn that mentions it last, and where."""
+    """A concept of the history: the turn that mentions it last, and its mention there."""
 
     turn: int
     mention: Mention
@@ -67,16 +67,22 @@ class _Nearest(NamedTuple):
     hops: int = -1
 
 
-class _Sides(NamedTuple):
-    """One item's concepts: those of the response, where each of the history stands, and the nearest of these to each."""
+class _ItemConcepts(NamedTuple):
+    """An item's concepts.
 
-    wanted: Sequence[Mention]
-    known: dict[str, Found]
+    Attributes:
+        response: the first mention of each concept of the response.
+        history: the latest mention of each concept of the history.
+        nearest: the nearest history concepts of each response concept.
+    """
+
+    response: Sequence[Mention]
+    history: dict[str, Found]
     nearest: Sequence[_Nearest]
 
 
 class Grounding(BatchScoring):
-    """The metric, over one graph and one analyser; see :func:`tacit.reasoning.load_metric` for the usual way to make it."""
+    """The metric over one graph and one analyser; usually made by :func:`tacit.reasoning.load_metric`."""
 
     name = "grounding"
 
@@ -93,12 +99,12 @@ class Grounding(BatchScoring):
 
         Args:
             max_hops: concepts farther than this (0..6) count as unreached.
-            linker: finds the concepts; one with the usual options by default.
-            talk: how often words come up; the table that ships with tacit by default.
+            linker: finds the concepts; by default one with default options.
+            talk: frequencies of words in talk; by default the shipped table.
 
         Raises:
             InputError: ``max_hops`` is not in 0..6.
-            ModelError: the table that ships is damaged.
+            ModelError: the shipped table is damaged.
         """
         self.graph = graph
         self.max_hops = check_hops(max_hops, least=0)
@@ -118,66 +124,66 @@ class Grounding(BatchScoring):
         )
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses; turns are linked together, chance is worked out together. ``explain`` adds the paths."""
+        """Score many responses; all turns are linked in one call, and all reaches computed in one. ``explain`` adds the paths."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
-        sides = [self._sides([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
-        reach = self.background.reach(near for side in sides for near in _asked(side))
-        return [self._score(side, reach, explain) for side in sides]
+        found = [self._concepts([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
+        reach = self.background.reach(near for concepts in found for near in _distances(concepts))
+        return [self._score(concepts, reach, explain) for concepts in found]
 
-    def _sides(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _Sides:
-        """Return the concepts of both sides and what is nearest."""
-        wanted, known = first_mentions(response), latest_mentions(history)
-        return _Sides(wanted, known, self._nearest([mention.concept for mention in wanted], list(known)))
+    def _concepts(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _ItemConcepts:
+        """Return the concepts of an item."""
+        first, latest = first_mentions(response), latest_mentions(history)
+        return _ItemConcepts(first, latest, self._nearest([mention.concept for mention in first], list(latest)))
 
-    def _nearest(self, wanted: Sequence[str], known: Sequence[str]) -> list[_Nearest]:
-        """Return what is nearest to each wanted concept."""
-        there = set(known)
-        best = {concept: _Nearest((concept,), 0) for concept in wanted if concept in there}
-        asked = [concept for concept in wanted if concept not in there]
-        if known and asked and self.max_hops:
-            hops = self.graph.hop_distances(known, asked, self.max_hops)
-            for concept, column in zip(asked, hops.T.tolist(), strict=True):
+    def _nearest(self, response: Sequence[str], history: Sequence[str]) -> list[_Nearest]:
+        """Return the nearest history concepts of each response concept."""
+        shared = set(history)
+        best = {concept: _Nearest((concept,), 0) for concept in response if concept in shared}
+        others = [concept for concept in response if concept not in shared]
+        if history and others and self.max_hops:
+            hops = self.graph.hop_distances(history, others, self.max_hops)
+            for concept, column in zip(others, hops.T.tolist(), strict=True):
                 least = min((hop for hop in column if hop >= 0), default=-1)
                 if least >= 0:
-                    best[concept] = _Nearest(tuple(one for one, hop in zip(known, column, strict=True) if hop == least), least)
-        return [best.get(concept, _Nearest()) for concept in wanted]
+                    best[concept] = _Nearest(tuple(one for one, hop in zip(history, column, strict=True) if hop == least), least)
+        return [best.get(concept, _Nearest()) for concept in response]
 
-    def _score(self, side: _Sides, reach: dict[Near, float], explain: bool) -> Score:
+    def _score(self, concepts: _ItemConcepts, reach: dict[Near, float], explain: bool) -> Score:
         """Score one response."""
-        if not side.wanted:
+        if not concepts.response:
             return no_score(NO_RESPONSE, self.signature)
-        if not side.known or not self.background.drawn:
-            return no_score(NO_BACKGROUND if side.known else NO_HISTORY, self.signature)
-        weights = [self.background.talk.idf(mention.lemma) for mention in side.wanted]
+        if not concepts.history or not self.background.drawn:
+            return no_score(NO_BACKGROUND if concepts.history else NO_HISTORY, self.signature)
+        weights = [self.background.talk.idf(mention.lemma) for mention in concepts.response]
         total = sum(weights)
         parts = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)
         pieces = tuple(
-            self._piece(mention, nearest, side.known, reach, part, explain)
-            for mention, nearest, part in zip(side.wanted, side.nearest, parts, strict=True)
+            self._piece(mention, nearest, concepts.history, reach, part, explain)
+            for mention, nearest, part in zip(concepts.response, concepts.nearest, parts, strict=True)
         )
         return Score(sum(piece.share for piece in pieces), Evidence(pieces), self.signature)
 
     def _piece(
         self, mention: Mention, nearest: _Nearest, known: dict[str, Found], reach: dict[Near, float], part: float, explain: bool
     ) -> Piece:
-        """Return the evidence for one concept of the response, whose value is ``part`` of the score."""
+        """Return the evidence for one concept of the response; ``part`` is its weight in the score."""
         if not nearest.concepts:
             return Piece("concept", 0.0, 0.0, mention)
         value = farther(reach[mention.concept, nearest.hops], len(known))
         first, path = nearest.concepts[0], None
-        if explain and nearest.hops and value >= TELLING:
-            path = self._most_telling(nearest, mention.concept)
+        if explain and nearest.hops and value >= SPECIFIC:
+            path = self._most_specific(nearest, mention.concept)
             first = path.nodes[0]
         found = known[first]
         return Piece("concept", value, value * part, mention, found.turn, found.mention, nearest.hops, path)
 
-    def _most_telling(self, nearest: _Nearest, target: str) -> Path:
-        """Return the shortest path to ``target`` that chance brings least, of those from each of the nearest concepts.
+    def _most_specific(self, nearest: _Nearest, target: str) -> Path:
+        """Return the shortest path from one of the nearest concepts to ``target`` that is least expected by chance.
 
-        A path's strength is the weight of its weakest assertion over the product, for all its nodes but ``target``, of one more
-        than the number of background concepts within one hop of the node: a path through *person* or *cat* is weak. Of equally
-        strong ones, that of the concept mentioned last counts, then the first in the graph's own order.
+        A path's strength is the weight of its weakest assertion divided by the product, over all its nodes but ``target``, of 1
+        plus the number of background draws within one hop of the node: a path through *person* or *cat* is weak. Ties go to the
+        concept mentioned last, then to the graph's order of paths.
         """
         found: list[Path] = []
         for concept in nearest.concepts:
@@ -189,12 +195,12 @@ class Grounding(BatchScoring):
             spread = prod(1 + reach[node, 1] * draws for node in path.nodes[:-1])
             return float(min(assertion.weight for assertion in path.assertions) / spread)
 
-        return max(found, key=strength)  # of equals the first
+        return max(found, key=strength)  # the first of equals
 
 
-def _asked(side: _Sides) -> Iterable[Near]:
-    """Yield what a score needs to know the reach of."""
-    for mention, nearest in zip(side.wanted, side.nearest, strict=True):
+def _distances(concepts: _ItemConcepts) -> Iterable[Near]:
+    """Yield the concepts and distances whose reach a score needs."""
+    for mention, nearest in zip(concepts.response, concepts.nearest, strict=True):
         if nearest.concepts:
             yield mention.concept, nearest.hops
 
@@ -208,7 +214,7 @@ def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
 
 
 def latest_mentions(history: Sequence[Sequence[Mention]]) -> dict[str, Found]:
-    """Return where each concept of the history was mentioned last, the latest turn first, in a turn from left to right."""
+    """Return the latest mention of each concept of the history, the latest turn first, from left to right within a turn."""
     latest: dict[str, Found] = {}
     for turn in range(len(history) - 1, -1, -1):
         for mention in history[turn]:
@@ -230,12 +236,12 @@ def make(
     Args:
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         max_hops: concepts farther than this (0..6) count as unreached.
-        language: of the concepts.
+        language: language of the concepts.
         content_only: link only runs of words with a content word.
         cache_size: utterances kept in memory.
 
     Raises:
-        InputError: an option makes no sense.
+        InputError: an option is out of range.
         ModelError: the pipeline cannot be opened.
     """
     analyser = open_analyser(pipeline)
@@ -243,49 +249,51 @@ def make(
     return Grounding(graph, analyser, max_hops=max_hops, linker=linker)
 
 
-# How near chance alone would bring a concept: the background that ``grounding`` is corrected with.
+# Background: how near a concept is by chance.
 #
-# Two hops of a commonsense graph join almost anything, so that a distance says little until one knows how often concepts of
-# other conversations are as near. The background is a sample of the concepts that people talk about: the words of a table of
-# talk that the graph knows, drawn in proportion to how many turns they stand in. For a concept ``w`` and a distance ``d`` the
-# *reach* ``F(w, d)`` is the part of the background within ``d`` hops of ``w``. A history of ``n`` concepts drawn from the
-# background comes as near as ``d`` with the probability ``1 - (1 - F(w, d)) ** n``.
+# Two hops of a commonsense graph connect almost any two concepts, so that a distance means little without the distribution over
+# concepts of other conversations. The background is a sample of the concepts of everyday talk: the words of a frequency table
+# that the graph has, drawn in proportion to the number of turns that contain them. For a concept ``w`` and a distance ``d`` the
+# *reach* ``F(w, d)`` is the share of the background within ``d`` hops of ``w``. A history of ``n`` concepts drawn from the
+# background is as near as ``d`` with the probability ``1 - (1 - F(w, d)) ** n``.
 #
 # The sample is systematic, not random: words in URI order, weighted by their counts, one taken at the middle of each of 512
-# equal parts. The same table and graph give the same sample on every engine. The table that ships was counted in Topical-Chat
+# equal parts. The same table and graph give the same sample on every engine. The shipped table was counted in Topical-Chat
 # (Gopalakrishnan et al., Interspeech 2019; CDLA-Sharing 1.0) by ``benchmarks/talk_counts.py``.
 
 SHIPPED = pathlib.Path(__file__).parent / "talk.json"
 DRAWS = 512
 
-_AT_ONCE = 1024
+_BATCH = 1024  # concepts
 
 Near = tuple[str, int]  # a concept's URI, and a number of hops
 
 
 class Talk:
-    """In how many turns of talk each word stands, by lemma."""
+    """Number of turns of talk that contain each lemma."""
 
     def __init__(self, turns: int, counts: Mapping[str, int]) -> None:
-        """Keep the number of turns, >= 1, and for each lemma in how many of them it stands."""
+        """Keep the number of turns, >= 1, and for each lemma the number of turns that contain it."""
         self.turns = turns
         self.counts = dict(sorted(counts.items()))
 
     def idf(self, lemma: str) -> float:
-        """Inverse document frequency ln((turns + 1) / (turns with it + 1)), >= 0; of several words that of the rarest.
+        """Return ln((turns + 1) / (turns with the lemma + 1)), >= 0; for several words that of the rarest.
 
-        A word that is not in the table counts as one that stands in no turn.
+        A word that is not in the table has a count of 0.
         """
         rarest = min((self.counts.get(word, 0) for word in lemma.split()), default=0)
         return log((self.turns + 1) / (rarest + 1))
 
     @cached_property
     def digest(self) -> str:
-        """12 hex digits that stand for the counts."""
+        """12 hex digits of the SHA-256 of the counts."""
         return hashlib.sha256(json.dumps([self.turns, self.counts]).encode()).hexdigest()[:12]
 
     def draw(self, graph: KnowledgeGraph, language: str = "en", draws: int = DRAWS) -> Counter[str]:
-        """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty when the graph knows no word."""
+        """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty when the graph has no word
+        of the table.
+        """
         words = [word for word, count in self.counts.items() if count > 0]
         weights: Counter[str] = Counter()
         for word, uri in zip(words, graph.resolve(words, language) if words else [], strict=True):
@@ -301,7 +309,7 @@ class Talk:
 
 @lru_cache(maxsize=1)
 def shipped_talk() -> Talk:
-    """Return the table that ships with tacit.
+    """Return the shipped table.
 
     Raises:
         ModelError: its file is missing or damaged.
@@ -310,18 +318,18 @@ def shipped_talk() -> Talk:
         table = json.loads(SHIPPED.read_bytes())
         return Talk(int(table["turns"]), table["counts"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"the table of talk at {str(SHIPPED)!r} is missing or damaged; install tacit again") from error
+        raise ModelError(f"the word frequencies at {str(SHIPPED)!r} are missing or damaged; install tacit again") from error
 
 
 class Background:
-    """The reach of concepts over one graph; remembers what it worked out last. Safe to share between threads."""
+    """The reach of concepts over one graph, cached. Thread-safe."""
 
     def __init__(self, graph: KnowledgeGraph, talk: Talk, *, language: str = "en", cache_size: int = 200_000) -> None:
         """Draw the background from ``talk``.
 
         Args:
-            language: of the concepts.
-            cache_size: pairs of a concept and a number of hops whose reach is remembered.
+            language: language of the concepts.
+            cache_size: pairs of a concept and a distance whose reach is kept in memory.
         """
         self.graph = graph
         self.talk = talk
@@ -330,17 +338,18 @@ class Background:
 
     @cached_property
     def drawn(self) -> Counter[str]:
-        """How often each concept was drawn; empty when the graph knows no word of the table."""
+        """How often each concept was drawn; empty when the graph has no word of the table."""
         return self.talk.draw(self.graph, self.language)
 
-    def reach(self, asked: Iterable[Near]) -> dict[Near, float]:
-        """Return for each ``(concept, hops)`` the part of the background within that many hops of it, 0..1.
+    def reach(self, pairs: Iterable[Near]) -> dict[Near, float]:
+        """Return for each ``(concept, hops)`` the share of the background within that many hops of it, 0..1; 0 for an empty
+        background.
 
-        Those that are new are looked up together. A background without concepts is within reach of nothing.
+        Pairs that are not cached are computed together.
         """
         known: dict[Near, float] = {}
         fresh: list[Near] = []
-        for near in dict.fromkeys(asked):
+        for near in dict.fromkeys(pairs):
             found = self._reach.get(near)
             if found is None:
                 fresh.append(near)
@@ -348,15 +357,15 @@ class Background:
                 known[near] = found
         for hops, group in groupby(sorted(fresh, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
             concepts = [concept for concept, _ in group]
-            for start in range(0, len(concepts), _AT_ONCE):
-                some = concepts[start : start + _AT_ONCE]
+            for start in range(0, len(concepts), _BATCH):
+                some = concepts[start : start + _BATCH]
                 for concept, part in zip(some, self._parts(some, hops), strict=True):
                     known[concept, hops] = part
                     self._reach.put((concept, hops), part)
         return known
 
     def _parts(self, concepts: Sequence[str], hops: int) -> list[float]:
-        """The reach of each concept."""
+        """Return the reach of each concept."""
         drawn = self.drawn
         if not drawn:
             return [0.0] * len(concepts)
@@ -367,5 +376,5 @@ class Background:
 
 
 def farther(reach: float, concepts: int) -> float:
-    """Return how probable it is that none of ``concepts`` drawn at random is within ``reach``, 0..1."""
+    """Return the probability that none of ``concepts`` random concepts is within ``reach``, 0..1."""
     return float((1.0 - reach) ** concepts)

@@ -120,7 +120,7 @@ def test_transform_takes_the_logarithm_of_counts_and_length_only() -> None:
 
 
 def test_unknown_variant() -> None:
-    with pytest.raises(InputError, match=r"no variant 'neuro'.*symbolic, neural, all"):
+    with pytest.raises(InputError, match=r"unknown variant 'neuro'.*symbolic, neural, all"):
         variant_features("neuro")
 
 
@@ -170,7 +170,7 @@ def with_head(data: bytes, **changes: object) -> bytes:
     ],
 )  # fmt: skip
 def test_a_description_that_does_not_fit_is_refused(changes: dict[str, object]) -> None:
-    with pytest.raises(ModelError, match=r"^m is no commonsense regressor \(.*\); give one that tacit train commonsense wrote$"):
+    with pytest.raises(ModelError, match=r"^m is not a commonsense regressor \(.*\); give one that tacit train commonsense wrote$"):
         from_bytes(with_head(to_bytes(random_regressor(1, FEATURES[:3])), **changes), "m")
 
 
@@ -188,7 +188,7 @@ def test_arrays_that_do_not_fit_are_refused(name: str, fault: str) -> None:
         arrays[name] = {
             "nan": np.full_like(arrays[name], np.nan), "shape": arrays[name][..., None], "kind": arrays[name].astype(np.float32)
         }[fault]  # fmt: skip
-    with pytest.raises(ModelError, match="is no commonsense regressor"):
+    with pytest.raises(ModelError, match="is not a commonsense regressor"):
         from_bytes(save(arrays, head), "m")
 
 
@@ -200,7 +200,7 @@ def test_bytes_of_another_kind_are_refused() -> None:
     broken += [data[: rng.randrange(len(data))] for _ in range(40)]
     broken.append(struct.pack("<Q", 60_000) + b"[" * 60_000)
     for wrong in broken:
-        with pytest.raises(ModelError, match="is no commonsense regressor"):
+        with pytest.raises(ModelError, match="is not a commonsense regressor"):
             from_bytes(wrong, "m")
 
 

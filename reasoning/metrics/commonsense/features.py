@@ -1,9 +1,10 @@
-"""The five features of the commonsense regressor, in batches: triples, length, and the losses of a language model.
+"""The five features of the commonsense regressor, in batches: two counts of triples, length, and two losses of a language
+model.
 
-After Zhou et al. (SIGDIAL 2021), section 4.3, and the re-implementation by the authors of ACCENT (ACL 2023): one-hop and two-hop
-triples between history and response, the response's length in words, and the mean negative log-likelihood per token of the
-response alone and of history and response together. Only what a model reads is worked out, so one without losses needs no
-language model, and one without counts no graph.
+After Zhou et al. (SIGDIAL 2021), section 4.3, and the re-implementation by the authors of ACCENT (ACL 2023): one-hop and
+two-hop triples between history and response, the response's length in words, and the mean negative log-likelihood per token of
+the response alone and of history and response together. Only the features that a model reads are computed: one without losses
+needs no language model, and one without counts no graph.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LOSSES = FEATURES[3:]
 
 
 class FeatureExtractor:
-    """Works out chosen features of items; remembers the utterances, counts and losses that it saw last."""
+    """Computes features of items; recent utterances, counts and losses are cached."""
 
     def __init__(
         self,
@@ -48,12 +49,12 @@ class FeatureExtractor:
         """Extract ``features``, some of ``FEATURES`` in their order.
 
         Args:
-            triples: counts the triples, where they are asked for.
-            language_model: gives the losses, where they are asked for.
+            triples: counts the triples, needed for ``one_hop`` and ``two_hop``.
+            language_model: computes the losses, needed for ``response_loss`` and ``dialogue_loss``.
             cache_size: dialogues whose losses are kept in memory.
 
         Raises:
-            InputError: there is no such feature, none is named, or what it needs is missing.
+            InputError: unknown feature, none at all, or ``triples`` or ``language_model`` is missing.
         """
         if not features or list(features) != [name for name in FEATURES if name in features]:
             raise InputError(f"the features {list(features)} are not some of {', '.join(FEATURES)} in this order")
@@ -63,23 +64,23 @@ class FeatureExtractor:
         if self.triples is None and _any(features, HOPS):
             raise InputError("triples cannot be counted without a graph; give one")
         if self.language_model is None and _any(features, LOSSES):
-            raise InputError("losses cannot be worked out without a language model; give one")
+            raise InputError("losses cannot be computed without a language model; give one")
         self._losses: LruCache[tuple[str, ...], float] = LruCache(cache_size)
 
     @property
     def signature_parts(self) -> tuple[tuple[str, str], ...]:
-        """What the features depend on besides the text: graph, pipeline, what is counted, language model."""
+        """Names and values for signatures: graph, pipeline, kind of count, language model."""
         parts = self.triples.signature_parts if self.triples else ()
         return (*parts, ("language_model", self.language_model.signature)) if self.language_model else parts
 
     def values(self, items: Sequence[Item]) -> Matrix:
         """Return the features of each item, shape ``(len(items), len(self.features))``.
 
-        Counts and words are whole numbers, 0 or more; losses are in nats per token. An empty response has 0 words and, since a
+        Counts and words are whole numbers, >= 0; losses are in nats per token. An empty response has 0 words and, since a
         language model also predicts the end of a turn, a loss.
 
         Raises:
-            ModelError: the language model gives no number.
+            ModelError: the language model's output is not finite.
         """
         columns: dict[str, Matrix] = {}
         if self.triples:
@@ -87,12 +88,12 @@ class FeatureExtractor:
         if "length" in self.features:
             columns["length"] = np.array([count_words(item.response) for item in items], dtype=np.float64)
         if self.language_model:
-            asked = [(item.response,) for item in items] + [(*item.history, item.response) for item in items]
-            columns |= dict(zip(LOSSES, self._known_losses(asked, self.language_model).reshape(2, len(items)), strict=True))
+            dialogues = [(item.response,) for item in items] + [(*item.history, item.response) for item in items]
+            columns |= dict(zip(LOSSES, self._cached_losses(dialogues, self.language_model).reshape(2, len(items)), strict=True))
         return np.stack([columns[name] for name in self.features], axis=1)
 
-    def _known_losses(self, dialogues: Sequence[tuple[str, ...]], model: CausalModel) -> Matrix:
-        """Return the loss of each dialogue; those not seen of late are asked for together, each once."""
+    def _cached_losses(self, dialogues: Sequence[tuple[str, ...]], model: CausalModel) -> Matrix:
+        """Return the loss of each dialogue; those that are not cached are computed together, each once."""
         known: dict[tuple[str, ...], float] = {}
         fresh = []
         for dialogue in dict.fromkeys(dialogues):
@@ -118,20 +119,20 @@ def open_features(
     device: str | None = None,
     cache_size: int = 20_000,
 ) -> FeatureExtractor:
-    """Return an extractor of ``features``, opening what they need and nothing else.
+    """Return an extractor of ``features``, opening only what they need.
 
     Args:
-        graph: where triples are counted.
+        graph: the graph in which triples are counted.
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
-        count: ``pairs`` or ``triples``; see :mod:`tacit.reasoning.metrics.commonsense.features`.
-        language_model: a causal model that is open, its folder, or an id of the hub.
-        device: where the language model runs, when it is not open yet.
+        count: ``pairs`` or ``triples``; see :class:`TripleFeatures`.
+        language_model: an open causal model, its folder, or an id of the hub.
+        device: device of the language model, when it is not open yet.
         cache_size: utterances, counts and losses kept in memory.
 
     Raises:
-        InputError: an option makes no sense, or the features need a graph and there is none.
-        ModelError: the pipeline or the language model cannot be opened, or losses are asked for and no model is named.
-        MissingExtra: losses are asked for, and torch or transformers is not installed.
+        InputError: an option is out of range, or the features need a graph and there is none.
+        ModelError: the pipeline or the language model cannot be opened, or losses are needed and no model is given.
+        MissingExtra: losses are needed, and torch or transformers is not installed.
     """
     triples = None
     if _any(features, HOPS):
@@ -148,7 +149,7 @@ def open_language_model(model: CausalModel | str | Path | None, *, device: str |
     """Return a causal language model: ``model`` itself when it is open.
 
     Raises:
-        ModelError: none is named, or it cannot be opened.
+        ModelError: none is given, or it cannot be opened.
         MissingExtra: torch or transformers is not installed.
     """
     if model is None:
@@ -164,58 +165,54 @@ def _any(features: Sequence[str], names: Sequence[str]) -> bool:
     return any(name in features for name in names)
 
 
-# The symbolic features of the commonsense regressor: triples of the graph between a history and a response.
+# Symbolic features: triples of the graph between a history and a response (Zhou et al., SIGDIAL 2021, sections 3.1 and 4.3).
 #
-# After Zhou et al., "Commonsense-Focused Dialogues for Response Generation" (SIGDIAL 2021), sections 3.1 and 4.3. Concepts are
-# single words: the nouns (proper ones too), verbs and adjectives that are no stop words, as written or as their lemma, where
-# the graph knows them. All turns of the history together are one set of concepts, the response is the other; how often a
-# concept is said does not matter.
+# Concepts are single words: the nouns (proper ones too), verbs and adjectives that are not stop words, as written or as their
+# lemma, where the graph has them. All turns of the history together are one set of concepts, the response is the other;
+# repetitions do not count. Two kinds of counts, each for one hop and for two, whatever the direction of the assertions:
 #
-# What is counted, for one hop and for two, whatever the direction of the assertions:
+# ``pairs``: pairs (history concept, response concept) that are connected by at least one chain of exactly that many assertions,
+# as in Ghazarian et al.'s baseline (ACCENT, ACL 2023), who follow assertions from head to tail only and count both ways.
+# ``triples``: different triples (head, relation, tail), for two hops different pairs of triples that share their middle
+# concept; assertions that differ only in provenance count once, and so does a triple found from both of its ends.
 #
-# ``pairs`` pairs (history concept, response concept) that at least one chain of exactly that many assertions joins, as
-# Ghazarian et al. count for their baseline (ACCENT, ACL 2023), who follow assertions from head to tail only and count both
-# ways. ``triples`` different triples (head, relation, tail), for two hops different pairs of triples that share their middle
-# concept; assertions that differ in provenance alone count once, and so does a triple found from both of its ends.
-#
-# The ends of a chain differ: a concept that both sides mention is no triple with itself, though it may be joined to others. A
-# pair at one hop is counted at two hops as well where a chain of two joins it. Without concepts on either side both counts are
-# 0.
+# The ends of a chain differ: a concept that both sides mention makes no triple with itself, but may with others. A pair that
+# counts at one hop counts at two hops as well if a chain of two connects it. Without concepts on either side both counts are 0.
 
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
 
-_Sides = tuple[tuple[str, ...], tuple[str, ...]]
+_ConceptSets = tuple[tuple[str, ...], tuple[str, ...]]  # of history and response, sorted
 
 
 def concept_linker(graph: KnowledgeGraph, analyser: Analyser, cache_size: int = 20_000) -> Linker:
-    """Return the linker of the paper's concepts: single words that are nouns, verbs or adjectives and no stop words."""
+    """Return a linker for the paper's concepts: single nouns, verbs or adjectives that are not stop words."""
     return Linker(graph, analyser, pos=POS, max_words=1, cache_size=cache_size)
 
 
 class TripleFeatures:
-    """Counts the triples between histories and responses; remembers the utterances and the pairs of sets that it saw last."""
+    """Counts the triples between histories and responses; recent utterances and counts are cached."""
 
     def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, count: Count = "pairs", cache_size: int = 20_000) -> None:
-        """Count in ``graph`` between concepts that ``analyser`` finds.
+        """Count triples in ``graph`` between concepts that ``analyser`` finds.
 
         Args:
-            count: what is counted, ``pairs`` or ``triples``; see the head of this module.
-            cache_size: distinct utterances, and distinct pairs of sets, kept in memory.
+            count: ``pairs`` or ``triples``; see the comment above.
+            cache_size: distinct utterances, and distinct pairs of concept sets, kept in memory.
 
         Raises:
-            InputError: ``count`` is neither.
+            InputError: unknown ``count``.
         """
         if count not in COUNTS:
-            raise InputError(f"there is no count {count!r} of triples; choose from {', '.join(COUNTS)}")
+            raise InputError(f"unknown count {count!r} of triples; choose from {', '.join(COUNTS)}")
         self.graph = graph
         self.count: Count = count
         self.linker = concept_linker(graph, analyser, cache_size)
-        self._counts: LruCache[_Sides, tuple[float, float]] = LruCache(cache_size)
+        self._counts: LruCache[_ConceptSets, tuple[float, float]] = LruCache(cache_size)
         self._digest = graph.manifest().digest
 
     @property
     def signature_parts(self) -> tuple[tuple[str, str], ...]:
-        """What the counts depend on besides the text: the graph's digest, the pipeline, what is counted, how words are linked."""
+        """Names and values for signatures: graph, pipeline, kind of count, options of the linker."""
         return (
             ("graph", self._digest),
             ("pipeline", self.linker.analyser.signature),
@@ -224,29 +221,29 @@ class TripleFeatures:
         )
 
     def counts(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return the one-hop and the two-hop counts of each item, shape ``(len(items), 2)``; whole numbers, 0 or more.
+        """Return the one-hop and the two-hop counts of each item, shape ``(len(items), 2)``; whole numbers, >= 0.
 
-        All distinct turns are linked together, and each distinct pair of sets is counted once.
+        All distinct turns are linked together, and each distinct pair of concept sets is counted once.
         """
-        asked = self._sides(items)
-        known: dict[_Sides, tuple[float, float]] = {}
-        fresh: list[_Sides] = []
-        for sides in dict.fromkeys(asked):
-            found = self._counts.get(sides)
+        wanted = self._concept_sets(items)
+        known: dict[_ConceptSets, tuple[float, float]] = {}
+        fresh: list[_ConceptSets] = []
+        for sets in dict.fromkeys(wanted):
+            found = self._counts.get(sets)
             if found is None:
-                fresh.append(sides)
+                fresh.append(sets)
             else:
-                known[sides] = found
+                known[sets] = found
         if fresh:
             column = COUNTS.index(self.count)
             one, two = (count_triples_many(self.graph, fresh, hops)[:, column].tolist() for hops in (1, 2))
-            for sides, *pair in zip(fresh, one, two, strict=True):
-                known[sides] = (float(pair[0]), float(pair[1]))
-                self._counts.put(sides, known[sides])
-        return np.array([known[sides] for sides in asked], dtype=np.float64).reshape(len(items), 2)
+            for sets, *pair in zip(fresh, one, two, strict=True):
+                known[sets] = (float(pair[0]), float(pair[1]))
+                self._counts.put(sets, known[sets])
+        return np.array([known[sets] for sets in wanted], dtype=np.float64).reshape(len(items), 2)
 
-    def _sides(self, items: Sequence[Item]) -> list[_Sides]:
-        """Return the concepts of each item's history and of its response, in a fixed order."""
+    def _concept_sets(self, items: Sequence[Item]) -> list[_ConceptSets]:
+        """Return the concepts of each item's history and of its response, sorted."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         linked = zip(turns, self.linker.link_batch(turns), strict=True)
         concepts = {turn: {mention.concept for mention in mentions} for turn, mentions in linked}
@@ -256,15 +253,16 @@ class TripleFeatures:
         ]
 
     def evidence(self, item: Item, hops: Literal[1, 2], limit: int | None = 10) -> list[Piece]:
-        """Return what was counted for ``item``, one piece for each pair (its strongest chain) or triple, strongest first.
+        """Return the counted triples of ``item``: a piece for each pair (its strongest chain) or triple, strongest first.
 
         Args:
             hops: 1 or 2.
-            limit: how many pieces at most; None gives all, as many as :meth:`counts` says.
+            limit: most pieces; None for all, as many as :meth:`counts` gives.
 
         Returns:
-            Pieces of the kind ``triple``, each of value 1 and no share yet, with the first mention in the response, the latest
-            one in the history, and the path from the history's concept to the response's.
+            Pieces of the kind ``triple`` with value 1 and share 0, the first mention in the response, the latest one in the
+                history, and
+            the path from the history's concept to the response's.
         """
         *history, response = self.linker.link_batch([*item.history, item.response])
         latest = latest_mentions(history)

@@ -1,10 +1,10 @@
-"""The metric ``commonsense``: what a trained regressor says of a response, from triples, length and a language model's losses.
+"""The metric ``commonsense``: a trained regressor over triples, length and the losses of a language model.
 
-The score is in the range of the ratings that the model learnt from, higher is better; the model that ships with tacit gives 0..1.
-Explained, it is the mean over the model's background sample and a Shapley value for each feature, which add up to the score, and
-the triples that were counted share what their count is worth. What lies outside the range that training saw counts as its edge,
-so an endless response is judged as the longest one seen. There is no score (NaN) for a response that is no English sentence, that
-has no words, or that has a feature that is no number.
+The score is in the range of the ratings that the model was trained on, higher is better; the shipped model gives 0..1. An
+explanation consists of the mean over the model's background sample and a Shapley value for each feature, which add up to the
+score; a count's value is divided among its triples. Features outside the range of the training data are clipped to it, so that
+a very long response is scored as the longest one in training. The score is NaN for a response that is not an English sentence,
+has no words, or has a feature that is NaN.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ VERSION = 2
 SHIPPED = Path(__file__).parent / "model"
 NO_WORD = "the response has no words"
 NO_TRIPLE = "no triple joins the response to the history"
-NO_NUMBER = "a feature of the response is no number"
+NO_NUMBER = "a feature of the response is not a number"
 
 _HOPS = {"one_hop": 1, "two_hop": 2}
-_CALLED = {
+_LABELS = {
     "one_hop": "one-hop {count}",
     "two_hop": "two-hop {count}",
     "length": "words",
@@ -45,7 +45,7 @@ _CALLED = {
 
 
 class Commonsense(BatchScoring):
-    """The metric, over one regressor and what works out its features; see :func:`make` for the usual way to make it."""
+    """The metric over one regressor and an extractor of its features; usually made by :func:`make`."""
 
     name = "commonsense"
 
@@ -53,19 +53,21 @@ class Commonsense(BatchScoring):
         """Score with ``model``; an explanation names at most ``evidence`` triples for each of the two counts.
 
         Raises:
-            InputError: the features are not the model's, or ``evidence`` is below 0.
+            InputError: the extractor's features are not the model's, or ``evidence`` is below 0.
         """
         if features.features != model.features:
-            raise InputError(f"the model reads {', '.join(model.features)}, and {', '.join(features.features)} are worked out")
+            raise InputError(
+                f"the model needs {', '.join(model.features)}, and the extractor gives {', '.join(features.features)}"
+            )
         if evidence < 0:
-            raise InputError(f"an explanation cannot name {evidence} triples; give 0 or more")
+            raise InputError(f"evidence must be >= 0, not {evidence}")
         self.model = model
         self.features = features
         self.reads_english = features.triples is None or is_english(features.triples.linker.analyser)
         self.evidence = evidence
 
     def own_signature(self) -> Signature:
-        """Signature of every score it gives, without the reference; it reads a language model's files."""
+        """Return the signature without the reference; reads a language model's files."""
         parts = (*self.features.signature_parts, ("features", self.model.variant), ("model", self.model.digest))
         return Signature(self.name, parts, VERSION)
 
@@ -89,35 +91,37 @@ class Commonsense(BatchScoring):
         ]
 
     def _note(self, values: Matrix, score: float) -> str:
-        """Say where the value does not speak for itself."""
+        """Return a note on a score of NaN or without triples."""
         if np.isnan(score):
             return NO_NUMBER
         counts = [value for name, value in zip(self.model.features, values, strict=True) if name in _HOPS]
         return NO_TRIPLE if counts and not any(counts) else ""
 
     def _pieces(self, item: Item, values: Matrix, shares: Matrix, base: float) -> tuple[Piece, ...]:
-        """Return what a score is made of: the mean over the background, and each feature with what it rests on."""
+        """Return the pieces of a score: the mean over the background, and each feature with its evidence."""
         known = Piece("base", base, base, name=f"mean of {len(self.model.background)} responses")
         rows = zip(self.model.features, values.tolist(), shares.tolist(), strict=True)
         return (
             known,
-            *(Piece("feature", *row[1:], name=self._called(row[0]), rests_on=self._rests_on(item, *row)) for row in rows),
+            *(Piece("feature", *row[1:], name=self._label(row[0]), rests_on=self._rests_on(item, *row)) for row in rows),
         )
 
-    def _called(self, feature: str) -> str:
-        """Return what a feature is called in an explanation."""
-        return _CALLED[feature].format(count=self.features.triples.count if self.features.triples else "")
+    def _label(self, feature: str) -> str:
+        """Return the label of a feature in an explanation."""
+        return _LABELS[feature].format(count=self.features.triples.count if self.features.triples else "")
 
     def _rests_on(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:
-        """Return the triples behind a count, which share what it is worth; those not named stand together in the last piece."""
+        """Return the triples of a count, among which its share is divided equally; those not listed are summed in
+        the last piece.
+        """
         triples = self.features.triples
         if name not in _HOPS or triples is None or not value:
             return ()
         found = triples.evidence(item, 1 if name == "one_hop" else 2, limit=self.evidence) if self.evidence else []
         named = [replace(piece, share=share / value) for piece in found]
-        left = value - len(named)
-        if left > 0:
-            named.append(Piece("triple", left, share * left / value, name=f"further {triples.count}"))
+        rest = value - len(named)
+        if rest > 0:
+            named.append(Piece("triple", rest, share * rest / value, name=f"further {triples.count}"))
         return tuple(named)
 
 
@@ -135,22 +139,22 @@ def make(
 ) -> Commonsense:
     """Return the metric over ``graph``.
 
-    The graph may be another than the model was trained on; the signature names both, the model's within its digest.
+    The graph may differ from the one that the model was trained on; the signature names both, the model's within its digest.
 
     Args:
-        model: a regressor, its file, or the folder that ``tacit train commonsense`` wrote; the shipped one, which reads symbolic
-            features, by default.
+        model: a regressor, its file, or the folder that ``tacit train commonsense`` wrote; the shipped one, which reads
+            symbolic features, by default.
         variant: ``symbolic``, ``neural`` or ``all``, to make sure that the model is of this kind.
-        language_model: for models that read losses: a causal model that is open, its folder, or an id of the hub; by default the
-            id that the model was trained with.
+        language_model: for models that read losses: an open causal model, its folder, or an id of the hub; by default the id
+            that the model was trained with.
         count: ``pairs`` or ``triples``, to make sure that the model was trained on these.
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
-        device: where the language model runs, when it is not open yet.
-        evidence: triples named in an explanation for each of the two counts, at most.
+        device: device of the language model, when it is not open yet.
+        evidence: most triples listed in an explanation for each of the two counts.
         cache_size: utterances, counts and losses kept in memory.
 
     Raises:
-        InputError: an option makes no sense, or the model is of another variant or count than asked for.
+        InputError: an option is out of range, or the model is of another variant or count.
         ModelError: the model, the pipeline or the language model cannot be opened, or none is known.
         MissingExtra: the model reads losses, and torch or transformers is not installed.
     """
@@ -174,7 +178,7 @@ def make(
 
 
 def _language_model(regressor: Regressor, given: CausalModel | str | Path | None) -> CausalModel | str | Path | None:
-    """Return the language model to read losses from: the one that is given, or the one that training used when it has an id."""
+    """Return the language model for losses: the given one, or the one of the training if it has an id."""
     if given is not None or not set(regressor.features) & set(LOSSES):
         return given
     used: Any = regressor.facts.get("language_model")

@@ -1,9 +1,9 @@
-"""The regressor of the metric ``commonsense``: from feature values to a rating, in plain numpy.
+"""The regressor of the metric ``commonsense`` in numpy: an ensemble of small networks, its model file, and exact Shapley
+values.
 
-A few small networks see the same standardised features, and their mean is the score. Training is elsewhere
-(:mod:`tacit.reasoning.training.commonsense`, scikit-learn); what it learnt is kept here as arrays, so that scoring needs neither
-scikit-learn nor a file that could run code. A network without a hidden layer is a weighted sum, which is what a documented
-default that nobody trained looks like.
+A few small networks read the same standardised features, and the score is the mean of their outputs. They are trained with
+scikit-learn (:mod:`tacit.reasoning.training.commonsense`) and stored as arrays, so that scoring needs neither scikit-learn nor
+a file that could run code. A network without a hidden layer is a linear model.
 """
 
 from __future__ import annotations
@@ -37,46 +37,45 @@ def variant_features(variant: str) -> tuple[str, ...]:
     """Return the features of a variant.
 
     Raises:
-        InputError: there is no such variant.
+        InputError: unknown variant.
     """
     if variant not in VARIANTS:
-        raise InputError(f"there is no variant {variant!r} of the metric commonsense; choose from {', '.join(VARIANTS)}")
+        raise InputError(f"unknown variant {variant!r} of the metric commonsense; choose from {', '.join(VARIANTS)}")
     return VARIANTS[variant]
 
 
 def variant_of(features: Sequence[str]) -> str:
-    """Return the variant with these features, their names joined when there is none."""
+    """Return the variant with these features, or their names joined when there is none."""
     return next((name for name, known in VARIANTS.items() if known == tuple(features)), "+".join(features))
 
 
 def transform(values: Matrix, features: Sequence[str]) -> Matrix:
-    """Return feature values as the networks see them before standardisation: ``log1p`` of counts and lengths, losses as they are.
+    """Return feature values before standardisation: ``log1p`` of counts and lengths, losses unchanged.
 
     Args:
         values: shape (n, k), one column for each of ``features``; counts and lengths >= 0.
     """
-    counted = np.array([TRANSFORMS[name] == "log1p" for name in features], dtype=bool)
+    logarithmic = np.array([TRANSFORMS[name] == "log1p" for name in features], dtype=bool)
     result = np.array(values, dtype=np.float64)
-    result[:, counted] = np.log1p(result[:, counted])
+    result[:, logarithmic] = np.log1p(result[:, logarithmic])
     return result
 
 
 @dataclass(frozen=True, eq=False)
 class Regressor:
-    """A trained model; ``m`` networks over ``k`` features.
+    """A trained model: ``m`` networks over ``k`` features.
 
     Attributes:
         features: their names, in the order of the columns.
-        low, high: the range that training saw of each transformed feature, shape (k,); what lies outside counts as its edge,
-            since nothing is known there.
+        low, high: range of each transformed feature in training, shape (k,); values are clipped to it.
         mean, scale: of the transformed features, shape (k,); scale is never 0.
         weights: of each layer of all networks, shapes (m, inputs, outputs), the last with one output.
         biases: shapes (m, outputs).
         activation: of the hidden layers: ``relu`` or ``tanh``.
-        background: feature values (untransformed) of items that stand for all others in explanations, shape (b, k).
-        lowest, highest: of the ratings learnt from; scores are kept within them.
-        facts: what else is known of it (data, scores, versions), plain values for JSON.
-        digest: of its file, empty before there is one.
+        background: untransformed feature values of a sample of items, the baseline of explanations, shape (b, k).
+        lowest, highest: range of the ratings in training; scores are clipped to it.
+        facts: further facts (data, scores, versions), plain values for JSON.
+        digest: of its file, empty before it is written.
     """
 
     features: tuple[str, ...]
@@ -107,7 +106,7 @@ class Regressor:
         return np.clip(self.predict_unbounded(values), self.lowest, self.highest)
 
     def predict_unbounded(self, values: Matrix) -> Matrix:
-        """Return what the networks say in the mean, which may lie a little outside the ratings' range."""
+        """Return the mean output of the networks, which may be slightly outside the ratings' range."""
         seen = np.clip(transform(values, self.features), self.low, self.high)
         layer = np.broadcast_to((seen - self.mean) / self.scale, (len(self.weights[0]), *values.shape))
         for number, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True), 1):
@@ -118,7 +117,7 @@ class Regressor:
         return found
 
 
-# The file of a trained regressor: its arrays and a background sample, described by JSON; checked when it is opened.
+# Model file: the arrays with a JSON description, validated when it is opened.
 
 FILE = "regressor.safetensors"
 FORMAT = "tacit commonsense regressor"
@@ -144,37 +143,43 @@ def load_regressor(path: Path | str) -> Regressor:
     """Open a model file, or the folder that ``tacit train commonsense`` wrote it in.
 
     Raises:
-        ModelError: there is none, or it is no whole model of this kind.
+        ModelError: it does not exist, or is not a complete model of this kind.
     """
     return from_bytes(*read_model(Path(path), FILE, "commonsense regressor", "tacit train commonsense", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Regressor:
-    """Return the model in a file's bytes; ``name`` is for errors.
+    """Return the model in a file's bytes; ``name`` is for error messages.
 
     Raises:
-        ModelError: it is no whole model of this kind.
+        ModelError: it is not a complete model of this kind.
     """
     try:
         head, arrays = unpack(data, FORMAT, VERSION)
         for array, values in arrays.items():
             if values.dtype != np.float64:
-                raise ValueError(f"its array {array} is not all double numbers")
+                raise ValueError(f"its array {array} is not of type float64")
         return _build(head, arrays, digest_of(data))
     except ValueError as error:
-        raise ModelError(f"{name} is no commonsense regressor ({error}); give one that tacit train commonsense wrote") from error
+        raise ModelError(
+            f"{name} is not a commonsense regressor ({error}); give one that tacit train commonsense wrote"
+        ) from error
 
 
 def _build(head: Mapping[str, Any], arrays: Mapping[str, Matrix], digest: str) -> Regressor:
-    """Put a model together, or say what does not fit."""
+    """Build a model from its description and arrays.
+
+    Raises:
+        ValueError: they do not fit together; the message says why.
+    """
     features, layers, facts = head.get("features"), head.get("layers"), head.get("facts")
     if not isinstance(features, list) or not features or features != [name for name in FEATURES if name in features]:
         raise ValueError(f"its features are {features}, not some of {', '.join(FEATURES)} in this order")
     if not isinstance(layers, int) or not 1 <= layers <= len(arrays) or head.get("activation") not in _ACTIVATIONS:
-        raise ValueError("its head tells no layers, or no activation that is known")
+        raise ValueError("its header has no number of layers, or no known activation")
     lowest, highest = _range(head.get("ratings"))
     if not isinstance(facts, dict):
-        raise ValueError("its head tells no facts")
+        raise ValueError("its header has no facts")
     width = len(features)
     row = {name: _shaped(arrays, name, (width,)) for name in ("low", "high", "mean", "scale")}
     if (row["scale"] <= 0).any() or (row["low"] > row["high"]).any():
@@ -202,7 +207,7 @@ def _range(ratings: Any) -> tuple[float, float]:
 
 
 def _shaped(arrays: Mapping[str, Matrix], name: str, shape: tuple[int | None, ...]) -> Matrix:
-    """Return an array, whose shape is ``shape`` where that is known and not empty anywhere."""
+    """Return a non-empty array of the given shape, in which None stands for any size."""
     if name not in arrays:
         raise ValueError(f"it has no array {name}")
     array = arrays[name]
@@ -213,10 +218,10 @@ def _shaped(arrays: Mapping[str, Matrix], name: str, shape: tuple[int | None, ..
 
 # Exact Shapley values: how much of a model's output is due to each of its few features.
 #
-# The worth of a set of features is the model's mean output when these are the item's and the others come from a background row,
-# over all background rows (interventional; Lundberg & Lee, NeurIPS 2017, with the expectation taken as in Janzing et al.,
-# AISTATS 2020). With five features all 32 sets are evaluated, so nothing is sampled: the values add up to the output less its
-# mean over the background, two features that do the same get the same, and one that does nothing gets 0.
+# The value of a set of features is the model's mean output when these are the item's and the others come from a background row,
+# over all background rows (interventional; Lundberg & Lee, NeurIPS 2017, with the expectation as in Janzing et al., AISTATS
+# 2020). With five features all 32 sets are evaluated, without sampling: the Shapley values add up to the output minus its mean
+# over the background, features with equal effects get equal values, and one without effect gets 0.
 
 _ROWS = 100_000
 
@@ -224,32 +229,32 @@ _ROWS = 100_000
 def shapley_values(predict: Callable[[Matrix], Matrix], items: Matrix, background: Matrix) -> tuple[Matrix, float]:
     """Return the Shapley value of each feature for each item, shape (n, k), and the mean output over the background.
 
-    Each row of the values and the mean together add up to the output for that item, up to rounding.
+    Each row of the values plus the mean is the output for that item, up to rounding.
 
     Args:
-        predict: gives shape (rows,) for shape (rows, k), each row by itself.
+        predict: maps shape (rows, k) to shape (rows,), each row independently.
         items: shape (n, k); k is small, since 2**k sets are evaluated.
         background: shape (b, k), at least one row.
     """
     features = items.shape[1]
     sets = (np.arange(2**features)[:, None] >> np.arange(features)) & 1 == 1
     step = max(1, _ROWS // (len(sets) * len(background)))
-    worths = [_worths(predict, items[start : start + step], background, sets) for start in range(0, len(items), step)]
+    outputs = [_set_values(predict, items[start : start + step], background, sets) for start in range(0, len(items), step)]
     base = float(predict(background).mean())
-    values: Matrix = np.concatenate([np.empty((0, len(sets))), *worths]) @ _shares(sets)
+    values: Matrix = np.concatenate([np.empty((0, len(sets))), *outputs]) @ _shares(sets)
     return values, base
 
 
-def _worths(predict: Callable[[Matrix], Matrix], items: Matrix, background: Matrix, sets: NDArray[np.bool_]) -> Matrix:
-    """Return the worth of every set for every item, shape (n, sets)."""
+def _set_values(predict: Callable[[Matrix], Matrix], items: Matrix, background: Matrix, sets: NDArray[np.bool_]) -> Matrix:
+    """Return the value of every set of features for every item, shape (n, sets)."""
     rows = np.where(sets[None, :, None, :], items[:, None, None, :], background[None, None, :, :])
     shape = rows.shape[:3]
-    worths: Matrix = predict(np.ascontiguousarray(rows.reshape(-1, items.shape[1]))).reshape(shape).mean(axis=2)
-    return worths
+    values: Matrix = predict(np.ascontiguousarray(rows.reshape(-1, items.shape[1]))).reshape(shape).mean(axis=2)
+    return values
 
 
 def _shares(sets: NDArray[np.bool_]) -> Matrix:
-    """Return the matrix that takes the worths of all sets to the Shapley values, shape (sets, k)."""
+    """Return the matrix that maps the values of all sets to the Shapley values, shape (sets, k)."""
     features = sets.shape[1]
     sizes = sets.sum(axis=1)
     weight = [factorial(size) * factorial(features - size - 1) / factorial(features) for size in range(features)]

@@ -1,6 +1,7 @@
-"""A GRADE checkpoint on disk: a folder with the weights (safetensors), all else as JSON, a card, and a tuned encoder if any.
+"""GRADE checkpoints: a folder with the weights (safetensors), settings as JSON, a model card, and the encoder if it was
+fine-tuned.
 
-The format holds numbers and text only, so opening a stranger's checkpoint runs nothing. A folder appears whole or not at all.
+The files hold numbers and text only, so that opening an untrusted checkpoint runs no code. The folder is written atomically.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ KIND = "a GRADE checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A trained GRADE.
+    """A trained GRADE model.
 
     Attributes:
-        model: ready to be asked, on the CPU. idf: the table that its keywords were chosen under.
-        encoder: signature of the sentence encoder; encoder_id: the hub's id that it was trained with, empty for a folder.
+        model: the network, on the CPU. idf: the table for its keywords.
+        encoder: signature of the sentence encoder; encoder_id: its hub id, empty for a folder.
         vectors: signature of the concept vectors that it was trained with.
-        facts: what training wrote down. digest: of the files, empty before they are written. folder: where they are.
+        facts: facts recorded by training. digest: of the files, empty before they are written. folder: where they are.
     """
 
     model: GradeModel
@@ -50,10 +51,10 @@ class Checkpoint:
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: Any = None) -> str:
-    """Write a checkpoint, in place of one that stands there, and return its digest; ``tokenizer`` goes with a tuned encoder.
+    """Write a checkpoint, replacing an existing one, and return its digest; ``tokenizer`` is saved with a fine-tuned encoder.
 
     Raises:
-        InputError: there is something else, or no folder to write in.
+        InputError: the folder holds something else, or its parent does not exist.
     """
     check_folder(folder, SETTINGS, KIND)
     from safetensors.torch import save
@@ -85,7 +86,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     """Open the folder that ``tacit train grade`` wrote.
 
     Raises:
-        ModelError: there is none, or it is not whole.
+        ModelError: it does not exist or is incomplete.
         MissingExtra: torch or transformers is not installed.
     """
     folder = Path(path).expanduser()
@@ -113,7 +114,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 
 
 def _model(settings: Mapping[str, Any], weights: bytes, folder: Path) -> GradeModel:
-    """The network with its weights, every one of which must be there and finite."""
+    """Return the network with its weights, all of which must be present and finite."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load
@@ -126,7 +127,7 @@ def _model(settings: Mapping[str, Any], weights: bytes, folder: Path) -> GradeMo
     except SafetensorError as error:
         raise ValueError(f"{WEIGHTS} cannot be read") from error
     if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors.values()):
-        raise ValueError("a weight is no finite number")
+        raise ValueError("a weight is not finite")
     encoder = None
     if config.utterance == "tuned":
         from ...models.hub import find_model, open_model

@@ -1,8 +1,8 @@
-"""Vectors of concepts: a table such as Numberbatch where one is given, else the sentence encoder's embedding of their texts.
+"""Vectors of concepts and of their neighbourhoods: from a table such as Numberbatch, or from the sentence encoder.
 
-Embeddings are kept as half-precision numbers beside the index, in the order of its nodes, one file for a graph and an encoder;
-only concepts that were needed stand in it. Processes may share the file: a row is marked as there after it was written, and
-whoever writes it writes the same.
+The encoder's embeddings are cached in half precision beside the index, in the order of its nodes, one file for each graph and
+encoder; only concepts that were needed are filled in. Processes may share the file: a row is marked as present after it was
+written, and all of them write equal rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 
 
 class ConceptVectors(Protocol):
-    """What gives concepts vectors."""
+    """A source of concept vectors."""
 
     @property
     def dimension(self) -> int:
@@ -36,18 +36,18 @@ class ConceptVectors(Protocol):
 
     @property
     def signature(self) -> str:
-        """Short text that changes whenever the vectors may."""
+        """Short text that changes whenever the vectors may change."""
 
     def of(self, concepts: Sequence[str]) -> Floats:
-        """Return the vectors of concepts, shape (concepts, dimension); zeros where there is none."""
+        """Return the vectors of concepts, shape (concepts, dimension); zeros for concepts without one."""
 
 
 @runtime_checkable
 class NodeVectors(ConceptVectors, Protocol):
-    """Concept vectors that are at hand by an index's numbers too, which are had for less than URIs."""
+    """Concept vectors that can be looked up by the index's node ids too, which is faster than by URIs."""
 
     def of_nodes(self, nodes: NDArray[np.int32]) -> Floats:
-        """Return the vectors of an index's nodes, >= 0, shape (nodes, dimension); those of :meth:`of` for their URIs."""
+        """Return the vectors of an index's nodes, ids >= 0, shape (nodes, dimension); equal to :meth:`of` for their URIs."""
 
 
 class VectorTable(Protocol):
@@ -59,18 +59,18 @@ class VectorTable(Protocol):
 
     @property
     def sha256(self) -> str:
-        """Digest of the file that they came from."""
+        """SHA-256 of the file that they were read from."""
 
     @property
     def uris_digest(self) -> str:
-        """Digest of the URIs that they were built for."""
+        """Digest of the URIs of the graph that they were built for."""
 
 
 class TableVectors:
-    """Vectors of a table, for the graph whose index it was built for."""
+    """Vectors of a table that was built for the graph's index."""
 
     def __init__(self, table: VectorTable, graph: KnowledgeGraph) -> None:
-        """Take ``table``, in which row i belongs to the index's node i.
+        """Wrap ``table``, in which row i belongs to the index's node i.
 
         Raises:
             InputError: the graph has no index, or the table was built for another graph.
@@ -92,7 +92,7 @@ class TableVectors:
 
     @property
     def signature(self) -> str:
-        """Digest of the file that the vectors came from."""
+        """Digest of the file that the vectors were read from."""
         return f"table:{self._table.sha256[:12]}"
 
     def of(self, concepts: Sequence[str]) -> Floats:
@@ -112,16 +112,16 @@ class EncodedVectors:
     """The sentence encoder's embeddings of concepts' texts, of unit length, in half precision."""
 
     def __init__(self, encoder: TextEncoder, graph: KnowledgeGraph, folder: Path | None = None) -> None:
-        """Embed with ``encoder``; of an index, embeddings are kept in ``folder`` (default: the index's own)."""
+        """Embed with ``encoder``; embeddings of an index's nodes are cached in ``folder`` (default: the index's own)."""
         self._encoder = encoder
         self._index = index_of(graph)
-        self._kept: _Kept | None = None
+        self._disk: _DiskCache | None = None
         self._memory: dict[str, NDArray[np.float16]] = {}
         if self._index is not None:
             place = Path(folder or self._index.directory)
             signature = encoder.signature.replace(";", "-").replace("=", "-")
-            name = f"concepts-{graph.manifest().digest}-{signature}"  # a folder may serve several graphs
-            self._kept = _Kept.open(place / name, len(self._index.uris()), encoder.dimension)
+            name = f"concepts-{graph.manifest().digest}-{signature}"  # several graphs may share a folder
+            self._disk = _DiskCache.open(place / name, len(self._index.uris()), encoder.dimension)
 
     @property
     def dimension(self) -> int:
@@ -130,17 +130,17 @@ class EncodedVectors:
 
     @property
     def signature(self) -> str:
-        """The encoder's."""
+        """The encoder's signature."""
         return f"encoder:{self._encoder.signature}"
 
     def of(self, concepts: Sequence[str]) -> Floats:
-        """See :class:`ConceptVectors`; concepts that the graph does not know are embedded too, and not kept on disk."""
+        """See :class:`ConceptVectors`; concepts that are not in the graph are embedded too, and cached in memory only."""
         distinct = list(dict.fromkeys(concepts))
         rows = np.full(len(distinct), -1, np.int64)
         if self._index is not None:
             rows = np.asarray(self._index.ids(distinct), np.int64)
         found = np.zeros((len(distinct), self.dimension), np.float16)
-        there = np.zeros(len(distinct), bool) if self._kept is None else self._kept.read(rows, found)
+        there = np.zeros(len(distinct), bool) if self._disk is None else self._disk.read(rows, found)
         for place in np.flatnonzero(~there):
             vector = self._memory.get(distinct[place])
             if vector is not None:
@@ -149,10 +149,10 @@ class EncodedVectors:
         if len(missing):
             fresh = self._embed([text_of(distinct[place]) for place in missing])
             found[missing] = fresh
-            if self._kept is not None:
-                self._kept.write(rows[missing], fresh)
+            if self._disk is not None:
+                self._disk.write(rows[missing], fresh)
             for place, vector in zip(missing, fresh, strict=True):
-                if self._kept is None or rows[place] < 0:
+                if self._disk is None or rows[place] < 0:
                     self._memory[distinct[place]] = vector
         where = {concept: place for place, concept in enumerate(distinct)}
         return found[[where[concept] for concept in concepts]].astype(np.float32)
@@ -160,27 +160,27 @@ class EncodedVectors:
     def of_nodes(self, nodes: NDArray[Any]) -> Floats:
         """See :class:`NodeVectors`."""
         found = np.zeros((len(nodes), self.dimension), np.float16)
-        missing = np.ones(len(nodes), bool) if self._kept is None else ~self._kept.read(nodes, found)
+        missing = np.ones(len(nodes), bool) if self._disk is None else ~self._disk.read(nodes, found)
         if missing.any():
             assert self._index is not None, "nodes are numbers of an index"
             found[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
         return found.astype(np.float32)
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float16]:
-        """Embeddings that do not push utterances out of the encoder's memory."""
+        """Return embeddings without using the encoder's cache."""
         return self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
 
 
-class _Kept:
-    """Rows on disk with a byte each that says which are there."""
+class _DiskCache:
+    """Memory-mapped rows, with a byte for each row that marks it as present."""
 
     def __init__(self, matrix: Any, there: Any) -> None:
         self._matrix = matrix
         self._there = there
 
     @classmethod
-    def open(cls, stem: Path, rows: int, dimension: int) -> _Kept | None:
-        """Map the files of ``stem``, made when they are absent; None where nothing can be written."""
+    def open(cls, stem: Path, rows: int, dimension: int) -> _DiskCache | None:
+        """Map the files of ``stem``, which are created when they do not exist; None when they cannot be written."""
         if not rows:
             return None
         matrix, there = stem.with_name(f"{stem.name}.f16"), stem.with_name(f"{stem.name}.there")
@@ -196,27 +196,27 @@ class _Kept:
             return None
 
     def read(self, rows: NDArray[np.int64], into: NDArray[np.float16]) -> NDArray[np.bool_]:
-        """Copy the rows that are there; return which they are."""
+        """Copy the rows that are present to ``into``; return which they are."""
         there = np.zeros(len(rows), bool)
         there[rows >= 0] = self._there[rows[rows >= 0]] == 1
         into[there] = self._matrix[rows[there]]
         return there
 
     def write(self, rows: NDArray[np.int64], vectors: NDArray[np.float16]) -> None:
-        """Keep rows; those below 0 belong to no node."""
+        """Store rows; negative ids belong to no node and are skipped."""
         inside = rows >= 0
         self._matrix[rows[inside]] = vectors[inside]
         self._there[rows[inside]] = 1
 
 
-# What lies around a concept: its own vector and, for every hop k, the mean of the vectors of N_k neighbours (eq. 3 reads them).
+# Neighbourhoods: a concept's own vector and, for every hop k, the mean of the vectors of N_k neighbours, the input of eq. 3.
 #
-# Neighbours at exactly k hops are chosen by the weight of the strongest chain. A concept's row is the same in every run, so
-# rows are computed once and cached.
+# Neighbours at exactly k hops are ranked by the weight of the strongest chain. A concept's row is the same in every run and is
+# cached.
 
 
 class Neighbourhood:
-    """Rows for concepts; safe to share between threads."""
+    """Neighbourhood vectors of concepts, cached. Thread-safe."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class Neighbourhood:
         limits: Sequence[int] = (10, 10),
         cache_size: int = 20_000,
     ) -> None:
-        """Look around in ``graph``; ``limits`` are N_1, N_2, … (none: a concept stands for itself alone).
+        """Find neighbours in ``graph``; ``limits`` are N_1, N_2, … (empty: only the concept's own vector).
 
         Raises:
             InputError: a limit is below 1.
@@ -240,11 +240,11 @@ class Neighbourhood:
         self._lock = threading.Lock()
 
     def rows(self, concepts: Sequence[str]) -> Floats:
-        """Return own vector and neighbours' means, shape (concepts, 1 + hops, dimension); zeros where there is no neighbour."""
+        """Return own vectors and neighbours' means, shape (concepts, 1 + hops, dimension); zeros where there is no neighbour."""
         found = np.zeros((len(concepts), 1 + len(self.limits), self.vectors.dimension), np.float32)
         with self._lock:
             fresh = [concept for concept in dict.fromkeys(concepts) if self._rows.get(concept) is None]
-            known = self._work_out(fresh)
+            known = self._compute(fresh)
             for place, concept in enumerate(concepts):
                 row = known.get(concept)
                 if row is None:
@@ -259,8 +259,8 @@ class Neighbourhood:
         """Return the neighbours at exactly ``hop`` (1, 2, …) whose vectors are averaged, best first."""
         return [one.uri for one in self.graph.neighbours(concept, hop, self.limits[hop - 1])]
 
-    def _work_out(self, concepts: Sequence[str]) -> dict[str, Floats]:
-        """Rows of concepts that are not known yet, their vectors asked for together."""
+    def _compute(self, concepts: Sequence[str]) -> dict[str, Floats]:
+        """Return the rows of concepts that are not cached; their vectors are looked up together."""
         index = index_of(self.graph) if concepts else None
         if index is not None and isinstance(self.vectors, NodeVectors):
             nodes = index.ids(concepts)
@@ -283,7 +283,7 @@ class Neighbourhood:
         return rows
 
     def _of_nodes(self, index: ConceptIndex, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
-        """Rows of an index's nodes, without a URI made for any neighbour."""
+        """Return the rows of an index's nodes, without creating URIs of neighbours."""
         around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
         wanted = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))
         known = vectors.of_nodes(wanted)
@@ -300,6 +300,6 @@ class Neighbourhood:
 
 
 def unit(vectors: Floats) -> Floats:
-    """Return vectors at length one, zeros left alone."""
+    """Return vectors scaled to unit length; zeros stay zeros."""
     scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     return scaled

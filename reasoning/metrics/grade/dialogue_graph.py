@@ -1,7 +1,8 @@
-"""The dialogue graph: keywords of the context against keywords of the response, joined by how few hops lie between them.
+"""Keywords and dialogue graph of GRADE: keywords of the context and of the response, joined by edges weighted by hops.
 
-Huang et al. (EMNLP 2020, section 3.2): every keyword is a node of its own, a concept that both sides mention is two; edges run
-between the sides alone and weigh 1 / #hops. The released code writes 1 / (#hops + 1), and 1/20 where it finds no path.
+Huang et al. (EMNLP 2020, section 3.2): every keyword is a node of its own, so a concept that both sides mention is two nodes;
+edges connect only the two sides and have the weight 1 / #hops. The released code uses 1 / (#hops + 1), and 1/20 when it finds
+no path.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ Floats = NDArray[np.float32]
 Hops = NDArray[np.int8]
 
 PROFILES = ("paper", "released")
-UNREACHABLE = 1 / 20  # of the released code
+UNREACHABLE = 1 / 20  # weight without a path, in the released code
 
 
 def edge_weights(profile: str, max_hops: int = MAX_HOPS) -> Floats:
-    """Return the weight of an edge by ``hops + 1``, shape ``(max_hops + 2,)``: the first is for pairs that no path joins.
+    """Return the weight of an edge at index ``hops + 1``, shape ``(max_hops + 2,)``; index 0 is for pairs without a path.
 
-    ``paper``: 1 / hops, and 0, that is no edge, without a path; a concept that both sides mention (0 hops) weighs 1.
+    ``paper``: 1 / hops, and 0 (no edge) without a path; a concept that both sides mention (0 hops) has the weight 1.
     ``released``: 1 / (hops + 1), and 1/20 without a path.
 
     Raises:
-        InputError: there is no such profile.
+        InputError: unknown profile.
     """
     hops = np.arange(max_hops + 1)
     if profile == "paper":
@@ -52,7 +53,7 @@ class DialogueGraph(NamedTuple):
     """One dialogue's keywords as concepts.
 
     Attributes:
-        context, response: concept URIs, without repeats on one side.
+        context, response: concept URIs, distinct within a side.
         hops: int8, shape ``(len(context), len(response))``; -1 where no path is short enough.
     """
 
@@ -73,13 +74,13 @@ def build(graph: KnowledgeGraph, context: Sequence[str], response: Sequence[str]
 
 
 class GraphBatch(NamedTuple):
-    """Dialogue graphs of one batch, filled up to the largest, n nodes.
+    """The dialogue graphs of one batch, padded to the largest, n nodes.
 
     Attributes:
-        concepts: the distinct concepts in them, u of them.
-        nodes: int64, shape (batch, n): the place in ``concepts`` of each node; 0 where there is none.
-        mask: bool, shape (batch, n): where there is one.
-        adjacency: float32, shape (batch, n, n): A, symmetric, zero on the diagonal and beyond the mask.
+        concepts: the distinct concepts of all graphs, u in number.
+        nodes: int64, shape (batch, n): the index in ``concepts`` of each node; 0 for padding.
+        mask: bool, shape (batch, n): false for padding.
+        adjacency: float32, shape (batch, n, n): A, symmetric, zero on the diagonal and for padding.
     """
 
     concepts: tuple[str, ...]
@@ -89,7 +90,7 @@ class GraphBatch(NamedTuple):
 
 
 def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
-    """Put dialogue graphs side by side; ``weights`` as :func:`edge_weights` gives them."""
+    """Combine dialogue graphs into a batch; ``weights`` as :func:`edge_weights` gives them."""
     sizes = [len(one.context) + len(one.response) for one in graphs]
     most = max(max(sizes, default=0), 1)
     places: dict[str, int] = {}
@@ -108,16 +109,16 @@ def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
 
 
 def describe(profile: str) -> Mapping[str, float]:
-    """Return a profile's weights by what they are for, e.g. ``{"no path": 0.0, "0 hops": 1.0, …}``, for documents."""
+    """Return a profile's weights with labels, e.g. ``{"no path": 0.0, "0 hops": 1.0, …}``, for documents."""
     values = edge_weights(profile)
     return {"no path": float(values[0])} | {f"{hops} hops": float(value) for hops, value in enumerate(values[1:])}
 
 
-# The topics of an utterance: the words that weigh most by part of speech, count and rarity, and are concepts of the graph.
+# Keywords: the words of an utterance with the highest scores that are concepts of the graph.
 #
-# Huang et al. (EMNLP 2020, section 3.2) follow Tang et al. (ACL 2019): a word scores part-of-speech weight x count / length x
-# idf. The released code counts idf on the corpus that it judges; here the table is counted once, on the training dialogues, and
-# stays with the checkpoint, so that a score does not hang on what else is scored.
+# Huang et al. (EMNLP 2020, section 3.2) follow Tang et al. (ACL 2019): a word's score is part-of-speech weight x count / length
+# x idf. The released code counts idf on the corpus that it scores; here the table is counted once, on the training dialogues,
+# and is part of the checkpoint, so that a score does not depend on the other items.
 
 POS_WEIGHTS: Mapping[str, float] = {"VERB": 1.0, "NOUN": 2.0, "PROPN": 2.0, "ADJ": 0.5}
 THRESHOLD = 0.15
@@ -126,10 +127,10 @@ MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A topic of a dialogue.
+    """A keyword of a dialogue.
 
     Attributes:
-        mention: where it stands first in its utterance, with its concept.
+        mention: its first mention in its utterance, with its concept.
         score: part-of-speech weight x count / length x idf, above the threshold.
         turn: index of its turn in the history, from 0; None in the response.
     """
@@ -140,19 +141,19 @@ class Keyword:
 
 
 class IdfTable:
-    """In how many utterances each lemma stands: idf(w) = ln((utterances + 1) / (utterances with w + 1)).
+    """Number of utterances that contain each lemma: idf(w) = ln((utterances + 1) / (utterances with w + 1)).
 
-    A word that the table does not know weighs as much as one that stood in no utterance.
+    A lemma that is not in the table has a count of 0.
     """
 
     def __init__(self, utterances: int, counts: Mapping[str, int]) -> None:
-        """Keep what was counted; both as :meth:`count` finds them."""
+        """Keep the counts, as :meth:`count` returns them."""
         self.utterances = utterances
         self.counts = dict(sorted(counts.items()))
 
     @classmethod
     def count(cls, utterances: Iterable[Sequence[Mention]]) -> IdfTable:
-        """Count the lemmas that a :class:`Linker` found, once for each utterance."""
+        """Count the lemmas of mentions, once for each utterance."""
         counts: Counter[str] = Counter()
         total = 0
         for mentions in utterances:
@@ -166,7 +167,7 @@ class IdfTable:
 
     @cached_property
     def digest(self) -> str:
-        """12 hex digits that stand for the counts."""
+        """12 hex digits of the SHA-256 of the counts."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,10 +176,10 @@ class IdfTable:
 
     @classmethod
     def from_dict(cls, data: Any) -> IdfTable:
-        """Return the table that :meth:`to_dict` wrote.
+        """Read back what :meth:`to_dict` gave.
 
         Raises:
-            ModelError: it is none.
+            ModelError: it is not an idf table.
         """
         try:
             utterances, counts = data["utterances"], data["counts"]
@@ -194,12 +195,12 @@ class IdfTable:
 
 
 class KeywordFinder:
-    """Finds keywords under one table; remembers the utterances that it saw last."""
+    """Finds keywords with one idf table; keywords of recent utterances are cached."""
 
     def __init__(
         self, linker: Linker, idf: IdfTable, *, threshold: float = THRESHOLD, most: int = MOST, cache_size: int = 50_000
     ) -> None:
-        """Find words that ``linker`` finds as concepts; ``most`` is the number kept of one dialogue."""
+        """Find keywords among the mentions of ``linker``; ``most`` is the limit for one dialogue."""
         self.linker = linker
         self.idf = idf
         self.threshold = threshold
@@ -207,7 +208,9 @@ class KeywordFinder:
         self._known: LruCache[str, tuple[Keyword, ...]] = LruCache(cache_size)
 
     def of_texts(self, texts: Sequence[str]) -> list[tuple[Keyword, ...]]:
-        """Return the keywords of each utterance, one for a concept, strongest first, then by place; at most ``most`` each."""
+        """Return the keywords of each utterance, one for each concept, strongest first, then by position; at most
+        ``most`` each.
+        """
         found = {text: self._known.get(text) for text in texts}
         fresh = [text for text, keywords in found.items() if keywords is None]
         for text, mentions in zip(fresh, self.linker.link_batch(fresh), strict=True):
@@ -218,8 +221,8 @@ class KeywordFinder:
     def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
         """Return the keywords of a dialogue, at most ``most``, from those of its utterances.
 
-        Of a concept in several turns the strongest counts, of equals the last. When there are too many, neither side goes below
-        half of them for the sake of the other.
+        For a concept in several turns the strongest keyword counts, of equals the last. When there are too many keywords, each
+        side keeps at least half of the places if it needs them.
 
         Args:
             first: index of the first turn of ``history`` in the whole history.
@@ -237,7 +240,7 @@ class KeywordFinder:
         return Keywords(tuple(context[: self.most - len(kept)]), kept)
 
     def strongest(self, text: str, mentions: Sequence[Mention]) -> tuple[Keyword, ...]:
-        """The keywords among an utterance's mentions."""
+        """Return the keywords among an utterance's mentions."""
         length = count_words(text)
         first: dict[str, Mention] = {}
         weights: dict[str, float] = {}
@@ -252,7 +255,7 @@ class KeywordFinder:
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """The keywords of a dialogue: those of its context and those of its response, strongest first."""
+    """The keywords of a dialogue's context and of its response, strongest first."""
 
     context: tuple[Keyword, ...]
     response: tuple[Keyword, ...]

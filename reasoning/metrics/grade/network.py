@@ -1,7 +1,8 @@
-"""GRADE as a network: an utterance branch, a graph branch, and the head that joins them into one score.
+"""GRADE's network: an utterance branch, a graph branch, the head that combines them into a score, and the preparation of their
+input.
 
-Numbers of equations are those of Huang et al. (EMNLP 2020). Shapes: b dialogues, n nodes in the largest graph, u distinct
-concepts, v the width of v_c, g that of v_g.
+Equation numbers are those of Huang et al. (EMNLP 2020). Shapes: b dialogues, n nodes in the largest graph, u distinct concepts,
+K hops of neighbours, d the length of a concept's vector, v the width of v_c, g that of v_g.
 """
 
 from __future__ import annotations
@@ -18,24 +19,21 @@ from torch import Tensor, nn
 
 from .dialogue_graph import DialogueGraph, Floats, batch
 
-# The two layers of GRADE's graph branch: where a node starts (eq. 3), and graph attention that hops weigh (eqs. 6 to 9).
-#
-# Numbers of equations are those of Huang et al. (EMNLP 2020). Shapes: b dialogues, n nodes in the largest graph, u distinct
-# concepts, K hops of neighbours, d numbers in a concept's vector.
+# Graph branch: initial node vectors (eq. 3), and graph attention weighted by hops (eqs. 6 to 9).
 
 
 class NeighbourAggregation(nn.Module):
-    """Where a node starts (eq. 3): h = x + sum over k of W_k mean(vectors of its N_k neighbours at k hops) + b."""
+    """Initial node vectors (eq. 3): h = x + sum over k of W_k mean(vectors of its N_k neighbours at k hops) + b."""
 
     def __init__(self, dimension: int, hops: int) -> None:
         """Make W_1 … W_hops of shape (dimension, dimension) and b."""
         super().__init__()
         self.weights = nn.ModuleList(nn.Linear(dimension, dimension, bias=False) for _ in range(hops))
         self.bias = nn.Parameter(torch.zeros(dimension))
-        self.scale = dimension**0.5  # concept vectors have length one; this brings their numbers to variance one
+        self.scale = dimension**0.5  # concept vectors have unit length; this scales their components to variance 1
 
     def forward(self, concepts: Tensor) -> Tensor:
-        """Return h, shape (u, d), from own vectors and neighbours' means, shape (u, 1 + K, d)."""
+        """Return h, shape (u, d), from the concepts' own vectors and the means of their neighbours, shape (u, 1 + K, d)."""
         scaled = concepts * self.scale
         start: Tensor = scaled[:, 0] + self.bias
         for hop, weight in enumerate(self.weights, 1):
@@ -44,14 +42,14 @@ class NeighbourAggregation(nn.Module):
 
 
 class HopAttention(nn.Module):
-    """One graph attention layer (eqs. 6 to 9) with several heads, whose attention the hops weigh.
+    """A graph attention layer (eqs. 6 to 9) with several heads, whose logits are weighted by hops.
 
     alpha_ij = softmax over i's neighbours j of n_ij LeakyReLU(a^T [W h_i, W h_j]) with n = D^-1/2 (A + I) D^-1/2 (eqs. 7, 8),
-    z_i = sum over j of alpha_ij W h_j (eq. 6), heads side by side, and h'_i = ELU(V h_i + z_i) (eq. 9).
+    z_i = sum over j of alpha_ij W h_j (eq. 6), heads concatenated, and h'_i = ELU(V h_i + z_i) (eq. 9).
     """
 
     def __init__(self, width_in: int, width: int, heads: int, *, by_hops: bool = True) -> None:
-        """Make ``heads`` heads of ``width // heads`` numbers; without ``by_hops`` it is plain attention on the same edges."""
+        """Make ``heads`` heads of width ``width // heads``; without ``by_hops`` it is plain attention over the same edges."""
         super().__init__()
         self.heads = heads
         self.by_hops = by_hops
@@ -66,14 +64,15 @@ class HopAttention(nn.Module):
         """Return the nodes after the layer and the attention.
 
         Args:
-            nodes: shape (b, n, width_in); with ``at``, shape (b, n), of places in them, shape (u, width_in): nodes that are the
-                same concept are projected once then, and what ``at`` holds beyond the mask does not matter.
+            nodes: shape (b, n, width_in); with ``at``, of shape (b, n), the vectors of concepts, shape (u, width_in), which
+                ``at`` indexes: each concept is projected once then, and the values of ``at`` at padding do not matter.
             adjacency: A, shape (b, n, n), symmetric, 0 where there is no edge.
-            mask: bool, shape (b, n), where there is a node.
+            mask: bool, shape (b, n), false for padding.
 
         Returns:
-            Shape (b, n, width), zero beyond the mask; attention alpha, shape (b, heads, n, n), whose rows sum to 1 over a node's
-            neighbours and itself, and to 0 beyond the mask.
+            Shape (b, n, width), zero at padding; attention alpha, shape (b, heads, n, n), whose rows sum to 1 over a node's
+                neighbours and
+            itself, and to 0 at padding.
         """
         b, n = mask.shape
         projected, own = self.node(nodes), self.own(nodes)
@@ -87,7 +86,7 @@ class HopAttention(nn.Module):
         if self.by_hops:
             logits = logits * normalise(looped)[:, None]
         joined = (looped > 0) & mask[:, :, None] & mask[:, None, :]
-        # A row beyond the mask has nobody to attend to: a softmax over it would be no number.
+        # A row of padding has no neighbours: its softmax over -inf would be NaN.
         attention = torch.softmax(logits.masked_fill(~joined[:, None], -1e9), dim=-1) * joined[:, None]
         mixed = torch.einsum("bhij,bjhw->bihw", attention, projected).flatten(2)
         after: Tensor = nn.functional.elu(own + mixed) * mask[..., None]
@@ -95,15 +94,15 @@ class HopAttention(nn.Module):
 
 
 def normalise(looped: Tensor) -> Tensor:
-    """Return D^-1/2 (A + I) D^-1/2 of ``looped`` = A + I, shape (b, n, n), where D holds its rows' sums."""
+    """Return D^-1/2 (A + I) D^-1/2 of ``looped`` = A + I, shape (b, n, n), where D is the diagonal of row sums."""
     scale = looped.sum(-1).rsqrt()
     return scale[..., :, None] * looped * scale[..., None, :]
 
 
 def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """Return A without about ``share`` of its edges, both directions of an edge together (DropEdge, Rong et al., ICLR 2020).
+    """Return A without a random ``share`` of its edges, in both directions (DropEdge, Rong et al., ICLR 2020).
 
-    For training alone: a score never drops an edge.
+    Used in training only.
     """
     if share <= 0:
         return adjacency
@@ -114,18 +113,18 @@ def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> T
 
 @dataclass(frozen=True, slots=True)
 class GradeConfig:
-    """What a checkpoint was made as; part of its digest.
+    """Configuration of a checkpoint; part of its digest.
 
     Attributes:
-        utterance: ``frozen``: the encoder stays as it is and reads every turn by itself; ``tuned``: it reads context and response
-            together (eq. 1) and is trained along.
-        text_width: numbers that the encoder gives for a text (frozen: mean, maximum and first token) or a token (tuned).
-        concept_dimension: numbers in a concept's vector.
-        limits: N_1, N_2, …, neighbours averaged at each hop; none: a concept stands for itself.
+        utterance: ``frozen``: the encoder is not trained and encodes every turn separately; ``tuned``: it reads context and
+            response together (eq. 1) and is fine-tuned.
+        text_width: width of the encoder's output for a text (frozen: mean, maximum and first token) or a token (tuned).
+        concept_dimension: length of a concept's vector.
+        limits: N_1, N_2, …, neighbours averaged at each hop; empty: only the concept's own vector.
         profile: ``paper`` or ``released`` edge weights.
-        graph: there is a graph branch. hop_attention: hops weigh its attention.
+        graph: there is a graph branch. hop_attention: its attention is weighted by hops.
         turns: last turns of the history that are the context.
-        hidden: width of nodes and of the head. layers, heads: of graph attention. pair: width of a text in the frozen reading.
+        hidden: width of nodes and of the head. layers, heads: of graph attention. pair: width of a text in the frozen branch.
         threshold, most: of keywords.
     """
 
@@ -150,7 +149,11 @@ class GradeConfig:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GradeConfig:
-        """Return the configuration that :meth:`to_dict` wrote; a TypeError or ValueError says that it is none."""
+        """Read back what :meth:`to_dict` gave.
+
+        Raises:
+            TypeError, ValueError: it is not a configuration.
+        """
         data = dict(data)
         if data.pop("neighbours_by", "weight") != "weight":  # in checkpoints of earlier versions
             raise ValueError("its neighbours were chosen by similarity, which is no longer supported")
@@ -163,8 +166,8 @@ class Graphs(NamedTuple):
     """A batch of dialogue graphs as tensors.
 
     Attributes:
-        concepts: (u, 1 + K, d) own vectors and neighbours' means; or (u, d), where nodes start, when it was worked out before.
-        nodes: (b, n) places in it. mask: (b, n). adjacency: (b, n, n).
+        concepts: (u, 1 + K, d) own vectors and neighbours' means; or (u, d), initial node vectors that were already computed.
+        nodes: (b, n) indices in it. mask: (b, n). adjacency: (b, n, n).
     """
 
     concepts: Tensor
@@ -174,23 +177,23 @@ class Graphs(NamedTuple):
 
 
 class FrozenReading(nn.Module):
-    """v_c where the encoder is frozen: v_c = [c, r, c * r, |c - r|] of projections c and r of what it says of the turns.
+    """v_c with a frozen encoder: v_c = [c, r, c * r, |c - r|] of projections c and r of the embeddings of context and response.
 
-    The paper's encoder reads context and response together, which a frozen one has not learnt to; compared side by side, each
-    text is encoded once whatever it is scored with.
+    The paper's encoder reads context and response together, which a frozen one was not trained for; here each text is encoded
+    once, whatever it is scored with.
     """
 
     def __init__(self, width: int, pair: int) -> None:
-        """Project texts of ``width`` numbers to ``pair``."""
+        """Project embeddings of ``width`` to ``pair``."""
         super().__init__()
         self.norm = nn.LayerNorm(width, elementwise_affine=False)
         self.last, self.earlier, self.response = (nn.Linear(width, pair) for _ in range(3))
-        # One projection to begin with, so that c * r starts out as a likeness of the two texts.
+        # Equal projections at first, so that c * r is a similarity of the two texts.
         self.response.load_state_dict(self.last.state_dict())
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, last: Tensor, earlier: Tensor, response: Tensor) -> Tensor:
-        """Return v_c, shape (b, 4 * pair), of vectors of shape (b, width).
+        """Return v_c, shape (b, 4 * pair), from embeddings of shape (b, width).
 
         Args:
             last: of the context's last turn; earlier: the mean of those before it; zeros where there is none.
@@ -201,15 +204,15 @@ class FrozenReading(nn.Module):
 
 
 class TunedReading(nn.Module):
-    """v_c where the encoder is trained along (eq. 1): the mean over the tokens of context and response, read together."""
+    """v_c with a fine-tuned encoder (eq. 1): the mean over the tokens of context and response, read together."""
 
     def __init__(self, encoder: nn.Module) -> None:
-        """Read with ``encoder``, a BERT-like model of transformers."""
+        """Read with ``encoder``, a BERT-like transformers model."""
         super().__init__()
         self.encoder = encoder
 
     def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor | None) -> Tensor:
-        """Return v_c, shape (b, width), of token ids, of what is token and what is padding, and of sides; shape (b, tokens)."""
+        """Return v_c, shape (b, width), from token ids, attention mask and token types, shape (b, tokens)."""
         given = {"input_ids": ids, "attention_mask": mask} | ({} if kinds is None else {"token_type_ids": kinds})
         states = self.encoder(**given)[0]
         weights = mask[..., None].to(states.dtype)
@@ -218,10 +221,10 @@ class TunedReading(nn.Module):
 
 
 class GradeModel(nn.Module):
-    """The whole of it: score = sigmoid(head([v_c, v_g]))."""
+    """The whole network: score = sigmoid(head([v_c, v_g]))."""
 
     def __init__(self, config: GradeConfig, encoder: nn.Module | None = None) -> None:
-        """Make a model with weights as torch draws them; ``encoder`` is for ``utterance="tuned"``."""
+        """Make a model with random weights; ``encoder`` is for ``utterance="tuned"``."""
         super().__init__()
         self.config = config
         if encoder is None:
@@ -246,7 +249,7 @@ class GradeModel(nn.Module):
     def reason(self, graphs: Graphs) -> tuple[Tensor, list[Tensor]]:
         """Return v_g = FC(mean of the nodes), shape (b, g) (eq. 10), and the attention of each layer, (b, heads, n, n).
 
-        A dialogue without a keyword has the mean 0, whatever the others in its batch.
+        The mean of a dialogue without keywords is 0, whatever its batch.
         """
         nodes, at = graphs.concepts if graphs.concepts.dim() == 2 else self.start(graphs.concepts), graphs.nodes
         seen = []
@@ -267,19 +270,19 @@ class GradeModel(nn.Module):
         return scores
 
     def forward(self, texts: tuple[Tensor, ...], graphs: Graphs | None) -> Tensor:
-        """Return the scores, shape (b,); ``texts`` are the arguments of the reading at hand."""
+        """Return the scores, shape (b,); ``texts`` are the arguments of the utterance branch."""
         return self.judge(self.reading(*texts), None if graphs is None or not self.config.graph else self.reason(graphs)[0])
 
 
-# From items to what the network reads: vectors or tokens of the texts, and dialogue graphs side by side.
-#
-# Scoring and training go through the same functions, so that a model is asked as it was taught.
+# Input of the network, shared by scoring and training: embeddings or tokens of texts, and batches of dialogue graphs.
 
 Rows = Callable[[Sequence[str]], Floats]
 
 
 def graph_tensors(graphs: Sequence[DialogueGraph], weights: Floats, rows: Rows) -> Graphs:
-    """Return dialogue graphs as tensors; ``rows`` gives u concepts (u, 1 + K, d) or (u, d); without any there is one of zeros."""
+    """Return dialogue graphs as tensors; ``rows`` returns (u, 1 + K, d) or (u, d) for u concepts; without any concept one row
+    of zeros.
+    """
     together = batch(graphs, weights)
     concepts = rows(together.concepts)
     if not len(concepts):
@@ -296,11 +299,11 @@ def context_of(history: Sequence[str], turns: int) -> tuple[str, ...]:
 def frozen_texts(
     vectors: Floats, last: Sequence[int], earlier: Sequence[Sequence[int]], response: Sequence[int]
 ) -> tuple[Tensor, ...]:
-    """Return what :class:`tacit.reasoning.metrics.grade.network.FrozenReading` reads.
+    """Return the arguments of :class:`FrozenReading`.
 
     Args:
-        vectors: of texts, shape (texts, width).
-        last: for each dialogue the row of its context's last turn, -1 for none; earlier: rows of those before it.
+        vectors: embeddings of texts, shape (texts, width).
+        last: for each dialogue the row of its context's last turn, -1 for none; earlier: rows of the turns before it.
         response: rows of the responses.
     """
     width = vectors.shape[1]
@@ -316,9 +319,9 @@ def frozen_texts(
 
 
 def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Sequence[str], length: int) -> tuple[Tensor, ...]:
-    """Return what :class:`tacit.reasoning.metrics.grade.network.TunedReading` reads, on at most ``length`` tokens.
+    """Return the arguments of :class:`TunedReading`, with at most ``length`` tokens.
 
-    What is too long loses the beginning of its context first, and the end of its response beyond half of the length.
+    A dialogue that is too long loses the beginning of its context first; a response is cut to half of the length if needed.
     """
     extra = tokenizer.num_special_tokens_to_add(pair=True)
     room = max(length - extra, 2)
@@ -340,7 +343,7 @@ def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Se
 
 
 def _joined(tokenizer: Any, before: list[int], answer: list[int]) -> tuple[list[int], list[int]]:
-    """Token ids of both sides with the signs between them, and which side each is on: [CLS] context [SEP] response [SEP]."""
+    """Return the token ids and token types of [CLS] context [SEP] response [SEP]."""
     start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
     first = [*([start] if start is not None else []), *before, *([end] if end is not None else [])]
     second = [*answer, *([end] if end is not None else [])]
