@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from ..opening import Address, open_engine, open_store, resolve
-from .options import Database, Engine, EngineOption, GraphArgument, Json, Language, Password, Relations, User
+from ..opening import open_engine, open_store, resolve
+from .options import Engine, EngineOption, GraphArgument, Json, Language, Relations, address_at
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="A word, a phrase, or a concept URI.")]
 Limit = Annotated[int, typer.Option(metavar="N", min=0, help="At most so many, best first.")]
@@ -25,14 +25,11 @@ def neighbours(
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Show the concepts around one, strongest first."""
     from ..schema import neighbour_row
 
-    with open_engine(Address(graph, user, password, database), engine) as source:
+    with open_engine(address_at(graph), engine) as source:
         [uri] = resolve(source, [text], language)
         if relation:
             from ...graph.relations import check_known
@@ -50,14 +47,11 @@ def hops(
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Count the hops from one concept to others; -1 where there is no way, or no such concept."""
     from ..terminal.screen import note
 
-    with open_engine(Address(graph, user, password, database), engine) as store:
+    with open_engine(address_at(graph), engine) as store:
         first, *others = store.resolve([source, *targets], language)
         known = list(dict.fromkeys(uri for uri in others if uri is not None))
         distances = store.hop_distances([first], known, max_hops) if first is not None and known else None
@@ -86,14 +80,11 @@ def paths(
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
     from ..schema import path_row
 
-    with open_engine(Address(graph, user, password, database), engine) as store:
+    with open_engine(address_at(graph), engine) as store:
         start, end = resolve(store, [source, target], language)
         found = [path_row(path) for path in store.paths(start, end, max_hops, limit)]
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
@@ -138,9 +129,6 @@ def triples(
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Show the assertions that join two sets of concepts, in either direction.
 
@@ -151,7 +139,7 @@ def triples(
     from ..schema import path_row
 
     length: Literal[1, 2] = 1 if hops == 1 else 2
-    with open_engine(Address(graph, user, password, database), engine) as store:
+    with open_engine(address_at(graph), engine) as store:
         uris = resolve(store, [*between, *others], language)
         left = list(dict.fromkeys(uris[: len(between)]))
         right = list(dict.fromkeys(uris[len(between) :]))
@@ -167,9 +155,6 @@ def tails(
         int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
     ] = None,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Show what is known about an event."""
     from ...graph.errors import UnknownName
@@ -178,7 +163,7 @@ def tails(
 
     if not head.startswith("/e/"):
         event_uri(head)
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
         if not found and limit != 0 and not store.tails(head, None, 1):
             raise UnknownName(f"{head!r} names no event in {store.url} that has tails; tacit heads finds events by their words")
@@ -190,16 +175,13 @@ def heads(
     text: Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="Words of the event, e.g. 'eats dinner'.")],
     limit: Limit = 10,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Find events by their words, exact and short ones first."""
     from ...graph.errors import InputError
     from ...graph.names import event_uri, text_of
 
     event_uri(text)
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         found = store.heads(text, limit)
         if not found and limit != 0:
             raise InputError(f"no event in {store.url} holds {text!r}; try fewer words")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import InputError
-from ..opening import Address, open_store
-from .options import Database, Json, Param, Password, User
+from ..opening import open_store
+from .options import Json, Param, address_at
 
 if TYPE_CHECKING:
     from ...cypher import Query
@@ -28,9 +28,6 @@ def cypher(
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List the cookbook's queries with what they answer.")] = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Run a read-only Cypher query."""
     from ..terminal.screen import note, print_csv, print_json, show, table
@@ -44,7 +41,7 @@ def cypher(
     if graph is None or query is None:
         raise InputError("a GRAPH and a query are needed: tacit cypher GRAPH QUERY, or tacit cypher --list")
     text, values = prepare(query, param or ())
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         result = store.run(text, values, limit=limit, timeout=timeout)
     if json:
         print_json(result.records())

@@ -19,20 +19,17 @@ from ..terminal.screen import show, table
 from ..terminal.text import count, plural
 from .options import (
     BatchSize,
-    Database,
     Engine,
     EngineOption,
     GraphOption,
     Json,
     MetricsNeeded,
     OptionOption,
-    Password,
     Pipeline,
     Quiet,
     Resamples,
     ResampleSeed,
     Strict,
-    User,
     address_of,
     metric_names,
     metric_options,
@@ -80,9 +77,6 @@ def evaluate(
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Compare metrics with people's ratings: correlations, intervals, tests, a ranking of systems.
 
@@ -94,7 +88,7 @@ def evaluate(
     options = metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating.value, by_file, strict)
-    with open_metrics(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as chosen:
+    with open_metrics(names, options, address_of(graph), engine, quiet=quiet) as chosen:
         judged = _scored(collected, chosen, batch_size, quiet)
         signatures = {one.name: str(one.signature) for one in chosen}
     collected.tell()

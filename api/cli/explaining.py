@@ -15,17 +15,14 @@ from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to, write_whole
 from .options import (
-    Database,
     Engine,
     EngineOption,
     GraphOption,
     Json,
     Metrics,
     OptionOption,
-    Password,
     Pipeline,
     Quiet,
-    User,
     address_of,
     metric_names,
     metric_options,
@@ -73,9 +70,6 @@ def explain(
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Explain the score of a response: what it rests on, and how much of it is due to what.
 
@@ -91,7 +85,7 @@ def explain(
     if output is not None:
         check_output(output, file or "-")
     chosen = list(items)
-    with open_reasoner(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as reasoner:
+    with open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner:
         told = [_explained(one, reasoner) for one in chosen]
     text = _written(told, form, cypher, width, graph)
     if output is None:

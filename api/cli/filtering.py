@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import DamagedInput, InputError
-from ..opening import Address, open_engine, readable
+from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from .options import Database, Engine, EngineOption, GraphNeeded, Password, Pipeline, Quiet, Relations, Strict, User
+from .options import Engine, EngineOption, GraphNeeded, Pipeline, Quiet, Relations, Strict, address_at
 
 if TYPE_CHECKING:
     from ...loaders.dialogues import Dialogue
@@ -57,9 +57,6 @@ def filter_dialogues(
     strict: Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON on standard output; needs --output.")] = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Keep the dialogues with a triple of the graph between two turns that follow one another.
 
@@ -78,7 +75,7 @@ def filter_dialogues(
 
     excluded = exclude_relation or []
     tally = Tally()
-    with open_engine(Address(graph, user, password, database), engine, quiet=quiet) as source:
+    with open_engine(address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], source.counts().relations)
         chosen = TripleFilter(
             source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded

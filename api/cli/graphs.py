@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ...graph.errors import InputError
-from ..opening import Address, open_indexed, open_store, readable
+from ..opening import open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
-from .options import Database, GraphArgument, Json, Param, Password, Quiet, User
+from .options import GraphArgument, Json, Param, Quiet, address_at, server_given
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
 
 
-def info(
-    graph: GraphArgument, json: Json = False, user: User = None, password: Password = None, database: Database = None
-) -> None:
+def info(graph: GraphArgument, json: Json = False) -> None:
     """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
     from ...graph.index import index_homes
     from ..schema import counts_row, load_row
     from ..terminal.screen import note, print_json
 
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
         url, folders = store.url, [home / manifest.digest for home in index_homes(store)]
     index = next(({"path": str(folder), "bytes": _bytes(folder)} for folder in folders if folder.is_dir()), None)
@@ -97,9 +95,6 @@ def index(
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Build a graph's index; one that is up to date stays as it is."""
     from ..terminal.screen import facts, print_json, show
@@ -107,7 +102,7 @@ def index(
 
     if vectors is not None:
         readable(vectors)
-    with open_indexed(Address(graph, user, password, database), quiet=quiet) as built:
+    with open_indexed(address_at(graph), quiet=quiet) as built:
         row: dict[str, Any] = {"graph": built.url, "digest": built.manifest().digest, "index": str(built.directory)}
         if vectors is not None:
             row["vectors"] = _align(vectors, built, quiet)
@@ -127,9 +122,6 @@ def check(
     graph: GraphArgument,
     quiet: Quiet = False,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Check a graph and its index for damage: exit status 0 when all is sound, 2 when not.
 
@@ -141,7 +133,7 @@ def check(
     from ..terminal.screen import note, print_json, show, table
 
     with Meter(graph, noun="assertions", unit="assertions", quiet=quiet) as meter:
-        checked = check_graph(graph, progress=meter.add, user=user, password=password, database=database)
+        checked = check_graph(graph, progress=meter.add, **server_given())
     if json:
         parts = [{**asdict(part), "sound": part.problem is None} for part in checked.parts]
         facts = {"graph": checked.url, "sound": checked.sound, "digest": checked.digest, "assertions": checked.assertions}
@@ -195,9 +187,6 @@ def export(
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="With --query: at most so many rows.")] = 1_000_000,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="With --query: stop it after this time.")] = 300.0,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Write a graph, or a query's result, to files that other programs read."""
     from ..terminal.screen import note, print_json
@@ -213,7 +202,7 @@ def export(
     if chosen != "csv-import":
         check_output(out)
     truncated = False
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         if prepared is None:
             written = _write_graph(store, out, chosen)
         else:

@@ -11,7 +11,7 @@ import typer
 
 from ..opening import Address, open_store, readable
 from ..terminal.progress import Meter, Watch
-from .options import Database, Group, Json, Password, Quiet, Strict, User
+from .options import Group, Json, Quiet, Strict, address_at
 
 if TYPE_CHECKING:
     from ...graph.model import Assertion, LoadCounts
@@ -52,9 +52,6 @@ def conceptnet(
     strict: Strict = False,
     quiet: Quiet = False,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
     from ...graph.relations import check_known
@@ -74,7 +71,7 @@ def conceptnet(
             strict=strict,
         )
 
-    _load(files, reader, Address(into, user, password, database), quiet, json)
+    _load(files, reader, address_at(into), quiet, json)
 
 
 @load.command()
@@ -85,9 +82,6 @@ def atomic2020(
     strict: Strict = False,
     quiet: Quiet = False,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Load ATOMIC-2020 rows (head, relation, tail, separated by tabs)."""
 
@@ -96,7 +90,7 @@ def atomic2020(
 
         return read_atomic(path, keep_none=keep_none, strict=strict)
 
-    _load(files, reader, Address(into, user, password, database), quiet, json)
+    _load(files, reader, address_at(into), quiet, json)
 
 
 @load.command()
@@ -120,9 +114,6 @@ def rdf(
     strict: Strict = False,
     quiet: Quiet = False,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Load RDF: Turtle, N-Triples or RDF/XML."""
 
@@ -133,7 +124,7 @@ def rdf(
 
     if mapping is not None:
         readable(mapping)
-    _load(files, reader, Address(into, user, password, database), quiet, json)
+    _load(files, reader, address_at(into), quiet, json)
 
 
 def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..opening import open_engine
-from .options import Database, Engine, GraphOption, Json, Password, User, address_of
+from .options import Engine, GraphOption, Json, address_of
 
 if TYPE_CHECKING:
     from ...reasoning.describing import MetricDescription
@@ -18,9 +18,6 @@ def metrics(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False, help="Tell more of this one.")] = None,
     graph: GraphOption = None,
     json: Json = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """List the metrics: what each says and needs, whether it is ready here, how well it agrees with people, which to take.
 
@@ -32,7 +29,7 @@ def metrics(
 
     if name is not None:
         metric_kind(name)
-    address = address_of(graph, user, password, database)
+    address = address_of(graph)
     if address is None:
         rows = describe_metrics()
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextvars import ContextVar
 from enum import Enum
 from typing import Annotated, Any
 
@@ -46,14 +47,6 @@ ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, he
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Strict = Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be read.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-User = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")]
-Password = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT", show_default=False, help="Server: password; better set NEO4J_PASSWORD, others may see commands."
-    ),
-]
-Database = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Server: database [env NEO4J_DATABASE].")]
 Language = Annotated[str, typer.Option(metavar="CODE", help="Language of the texts.")]
 Relations = Annotated[
     list[str] | None, typer.Option("--relation", metavar="NAME", show_default=False, help="Only this relation; repeatable.")
@@ -198,6 +191,56 @@ def _value(text: str) -> Any:
         return text
 
 
-def address_of(graph: str | None, user: str | None, password: str | None, database: str | None) -> Address | None:
+# The options --user, --password and --database, which every command that names a graph has.
+
+_server: ContextVar[dict[str, str | None]] = ContextVar("server")
+
+
+def _server_options(
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")
+    ] = None,
+    password: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", show_default=False, help="Server: password; better set NEO4J_PASSWORD, others may see commands."
+        ),
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(metavar="NAME", show_default=False, help="Server: database [env NEO4J_DATABASE].")
+    ] = None,
+) -> None:
+    """Declare the options; :func:`add_server_options` copies them."""
+
+
+def add_server_options(command: Any) -> None:
+    """Give ``command`` and its subcommands, where they name a graph, the options of a server, for :func:`server_given`."""
+    app = typer.Typer(add_completion=False)
+    app.command()(_server_options)
+    options: list[Any] = typer.main.get_command(app).params
+    for option in options:
+        option.expose_value, option.callback = False, _keep
+    leaves = [command]
+    for one in leaves:
+        leaves += getattr(one, "commands", {}).values()
+        if {"graph", "into"} & {param.name for param in one.params}:
+            one.params += options
+
+
+def _keep(_: Any, option: Any, value: str | None) -> None:
+    _server.set({**_server.get({}), option.name: value})
+
+
+def server_given() -> dict[str, str | None]:
+    """Return what the command line says of ``user``, ``password`` and ``database``."""
+    return _server.get({})
+
+
+def address_at(graph: str) -> Address:
+    """Return where the graph is, with what the command line says of its server."""
+    return Address(graph, **server_given())
+
+
+def address_of(graph: str | None) -> Address | None:
     """Return where the graph is, None when none is named."""
-    return None if graph is None else Address(graph, user, password, database)
+    return None if graph is None else address_at(graph)

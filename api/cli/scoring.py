@@ -21,15 +21,12 @@ from ..terminal.output import check_output, lines_to
 from ..terminal.text import visible
 from .options import (
     BatchSize,
-    Database,
     Engine,
     GraphOption,
     Metrics,
     OptionOption,
-    Password,
     Pipeline,
     Quiet,
-    User,
     address_of,
     metric_names,
     metric_options,
@@ -103,9 +100,6 @@ def score(
     text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines, also on a terminal.")] = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Score the responses of a dialogue file, one JSON line each.
 
@@ -128,7 +122,7 @@ def score(
     readable(file)
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
-    where = address_of(graph, user, password, database)
+    where = address_of(graph)
     asked = Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value)
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...graph.errors import InputError, MissingExtra
-from ..opening import Address, open_engine
+from ..opening import open_engine
 from .options import (
-    Database,
     Engine,
     EngineOption,
     GraphArgument,
@@ -19,9 +18,8 @@ from .options import (
     Json,
     Metrics,
     OptionOption,
-    Password,
     Pipeline,
-    User,
+    address_at,
     metric_names,
     metric_options,
 )
@@ -62,9 +60,6 @@ def serve(
     log_text: Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")] = False,
     engine: EngineOption = Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Serve scores, explanations and the graph over HTTP."""
     if keys is None and host not in _LOOPBACK and not no_auth:
@@ -89,7 +84,7 @@ def serve(
     known = None if keys is None else Keys(keys)
     settings = Settings.of(limit or (), log_text=log_text)
     names_here = [*(host_name or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
-    with bind(host, port) as bound, open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened:
+    with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
         app = create_app(reasoner, opened, settings=settings, keys=known, host_names=names_here, logging=not quiet)
         _warm(opened)

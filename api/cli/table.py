@@ -12,7 +12,7 @@ from . import graphs as exporting
 from . import loading as fetching
 from . import serving as keeping
 from . import tuples as evaluating_tuples
-from .options import Group
+from .options import Group, add_server_options
 from .training import table as training
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def command() -> Any:
             else:
                 app.command(name, cls=_CLASSES.get(name))(function)
     found = typer.main.get_command(app)
+    add_server_options(found)
     options: list[Any] = found.params
     for option in options:
         if option.default is None and option.type_descriptor.annotation is bool:

@@ -19,23 +19,20 @@ import typer
 
 from ...graph.errors import InputError, MissingExtra
 from ...reasoning.registry import SCORER_REGISTRY
-from ..opening import Address, open_engine, open_store, readable
+from ..opening import open_engine, open_store, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, waiting
 from .options import (
-    Database,
     Dtype,
     Engine,
     GraphArgument,
     GraphNeeded,
     Json,
-    Password,
     Pipeline,
     Quiet,
     Resamples,
     ResampleSeed,
-    User,
-    address_of,
+    address_at,
 )
 
 if TYPE_CHECKING:
@@ -103,9 +100,6 @@ def score_tuples(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be scored.")] = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Score event tuples, one JSON line each.
 
@@ -117,10 +111,8 @@ def score_tuples(
     readable(file)
     if output is not None:
         check_output(output, file)
-    address = address_of(graph, user, password, database)
-    assert address is not None
     watched = not quiet and not (output is None and sys.stdout.isatty())
-    with open_engine(address, Engine.STORE, quiet=quiet) as store, Making(quiet) as making:
+    with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, Making(quiet) as making:
         from ...reasoning.metrics.accent.scorers.registry import Opener
 
         opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=making.tell)
@@ -152,16 +144,13 @@ def fold_in(
     graph: GraphArgument,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Load what COMETs generated while scoring, and the journal beside GRAPH holds, into the graph itself."""
     from ...reasoning.metrics.accent.tails.journal import fold_in as fold
     from ..terminal.screen import note, print_json
     from ..terminal.text import count
 
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         counts = fold(store)
     if json:
         print_json(counts._asdict())
@@ -346,9 +335,6 @@ def evaluate_tuples(
     pipeline: Pipeline = None,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Compare extracted event tuples with those of people: is the right relation found, and how alike are the texts?
 
@@ -362,7 +348,7 @@ def evaluate_tuples(
     rows = [row for file in files for row in read_event_tuples(readable(file))]
     options = _options(option, extractor.value, pipeline)
     encode = _encode(encoder)
-    with _opened(extractor.value, graph, options, user, password, database) as chosen:
+    with _opened(extractor.value, graph, options) as chosen:
         found = _extracted(rows, chosen, quiet)
         signature = chosen.signature
     from ...reasoning.metrics.accent.extractors.extraction_eval import compare_tuples
@@ -433,9 +419,7 @@ def _encode(encoder: str | None) -> Encode | None:
 
 
 @contextmanager
-def _opened(
-    name: str, graph: str | None, options: dict[str, Any], user: str | None, password: str | None, database: str | None
-) -> Iterator[Extractor]:
+def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[Extractor]:
     """Give the extractor, over the graph when it looks into one.
 
     Raises:
@@ -448,7 +432,7 @@ def _opened(
         return
     if graph is None:
         raise InputError(f"the extractor {name} looks for tuples in a graph; name one with --graph")
-    with open_store(Address(graph, user, password, database)) as store:
+    with open_store(address_at(graph)) as store:
         yield open_extractor(name, store, **options)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tacit.graph.errors import GraphUnavailable
 
 Tacit = Callable[..., Any]
 
@@ -18,3 +19,23 @@ def test_no_server(tacit: Tacit, url: str, status: int) -> None:
         assert outcome.out == ""
         assert outcome.err.count("\n") == 1
         assert "secret-word" not in outcome.err
+
+
+def test_credentials_reach_the_server_and_no_later_command(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def refuse(*given: Any) -> None:
+        asked.append(given)
+        raise GraphUnavailable("nobody is there")
+
+    for name in ("NEO4J_USERNAME", "NEO4J_USER", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tacit.graph.neo4j.open_neo4j", refuse)
+    url = "bolt://localhost:9"
+    tacit("hops", url, "dog", "bone", "--user", "me", "--password", "secret", "--database", "other")
+    tacit("info", url, "--user", "you")
+    tacit("check", url, "--database", "third")
+    tacit("info", url)
+    assert asked == [
+        (url, *given) for given in (("me", "secret", "other"), ("you", None, None), (None, None, "third"), (None,) * 3)
+    ]

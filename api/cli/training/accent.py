@@ -13,7 +13,7 @@ import typer
 from ....graph.errors import InputError
 from ...opening import open_store, readable
 from ...terminal.progress import Meter, Stages, waiting
-from ..options import Database, Dtype, GraphArgument, Json, Password, Quiet, Strict, User, address_of
+from ..options import Dtype, GraphArgument, Json, Quiet, Strict, address_at
 from ..tuples import Making
 from .data import as_typed, check_distinct, name_of, say, sha256_of, tell_left_out
 
@@ -99,9 +99,6 @@ def retriever(
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Train the compact model that judges tails of events that a graph does not know."""
     from ....reasoning.metrics.accent.events import RELATIONS
@@ -115,7 +112,7 @@ def retriever(
     recipe = Recipe(steps, batch_size, rate, parts, seed=seed)
     recipe.check()
     check_folder(output, FILE, "a tail retriever")
-    with _opened(graph, user, password, database, quiet, encoder) as (opener, making):
+    with _opened(graph, quiet, encoder) as (opener, making):
         triples = opener.table.triples(RELATIONS)
         making.done()
 
@@ -157,9 +154,6 @@ def comet(
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Train a COMET, which writes tails of events, on what a graph says; a run that died goes on when it is called again.
 
@@ -169,7 +163,7 @@ def comet(
 
     options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
     train = partial(train_comet, layers=layers, half=dtype is Dtype.BFLOAT16)
-    _train(train, graph, output, model, options, device, json, quiet, (user, password, database))
+    _train(train, graph, output, model, options, device, json, quiet)
 
 
 def kg_bert(
@@ -185,20 +179,16 @@ def kg_bert(
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Train a KG-BERT, which tells true triples from made-up ones, on what a graph says."""
     from ....reasoning.training.kgbert import train_kgbert
 
     options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
-    _train(train_kgbert, graph, output, model, options, device, json, quiet, (user, password, database))
+    _train(train_kgbert, graph, output, model, options, device, json, quiet)
 
 
 def _train(
     train: Any, graph: str, output: Path, model: str, options: tuple[Any, ...], device: str | None, json: bool, quiet: bool,
-    access: tuple[str | None, str | None, str | None],
 ) -> None:  # fmt: skip
     """Train a model of transformers on the triples of a graph's events."""
     from ....reasoning.training.loop import Plan, check_output
@@ -207,7 +197,7 @@ def _train(
     if not epochs > 0:
         raise InputError(f"{epochs:g} epochs make no sense; give a number above 0")
     check_output(output)
-    with _opened(graph, *access, quiet, None) as (opener, making):
+    with _opened(graph, quiet, None) as (opener, making):
         triples = sorted(set(opener.table.triples(opener.table.relations)))
         digest = opener.table.digest
         making.done()
@@ -224,15 +214,11 @@ def _train(
 
 
 @contextmanager
-def _opened(
-    graph: str, user: str | None, password: str | None, database: str | None, quiet: bool, encoder: str | None
-) -> Iterator[tuple[Opener, Making]]:
+def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[Opener, Making]]:
     """Give what opens the parts of ACCENT over a graph, and what shows their making."""
     from ....reasoning.metrics.accent.scorers.registry import Opener
 
-    address = address_of(graph, user, password, database)
-    assert address is not None
-    with open_store(address) as store, Making(quiet) as making:
+    with open_store(address_at(graph)) as store, Making(quiet) as making:
         yield Opener(store, encoder=encoder, progress=making.tell), making
 
 

@@ -14,7 +14,7 @@ import typer
 from ....graph.errors import InputError
 from ...opening import Address, open_engine
 from ...terminal.progress import Stages
-from ..options import Database, Engine, EngineOption, GraphOption, Json, Password, Pipeline, Quiet, Strict, User, address_of
+from ..options import Engine, EngineOption, GraphOption, Json, Pipeline, Quiet, Strict, address_of
 from .data import check_place, collect, name_of, write_model
 
 if TYPE_CHECKING:
@@ -89,9 +89,6 @@ def commonsense(
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Train the regressor of the metric commonsense on rated responses.
 
@@ -121,7 +118,7 @@ def commonsense(
         "variant": variant.value, "contrast": contrast, "licence": licence, "data": data,
         "command": _command(judgements, changed),
     }  # fmt: skip
-    address = address_of(graph, user, password, database)
+    address = address_of(graph)
     with _open_graph(address, engine, variant, quiet) as opened, Stages(_noun, quiet=quiet) as stages:
         features = open_features(
             names, opened, pipeline=pipeline, count=count.value, language_model=model, device=device, cache_size=100_000

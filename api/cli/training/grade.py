@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ....graph.errors import InputError
-from ...opening import Address, open_engine, readable
+from ...opening import open_engine, readable
 from ...terminal.progress import Stages
-from ..options import Database, Engine, EngineOption, GraphNeeded, Json, Password, Pipeline, Quiet, Strict, User
+from ..options import Engine, EngineOption, GraphNeeded, Json, Pipeline, Quiet, Strict, address_at
 from .data import Exclude, as_typed, sha256_of
 
 if TYPE_CHECKING:
@@ -95,9 +95,6 @@ def grade(
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Train the metric grade on dialogues: true responses are to score higher than false ones.
 
@@ -129,7 +126,7 @@ def grade(
     work = output.with_name(f"{output.name}.training")
     facts = {"data": files, "licence": licence, "command": as_typed("grade", dialogues, output)}
     with (
-        open_engine(Address(graph, user, password, database), engine, quiet=quiet) as opened,
+        open_engine(address_at(graph), engine, quiet=quiet) as opened,
         Stages(lambda stage: _NOUNS.get(stage, "steps"), quiet=quiet) as stages,
     ):
         sources = _sources(opened, encoder, vectors, cache, pipeline, where, model if tune else None)

@@ -10,18 +10,15 @@ import typer
 from ...terminal.progress import Meter
 from ..options import (
     BatchSize,
-    Database,
     Engine,
     EngineOption,
     GraphOption,
     Json,
     MetricsNeeded,
     OptionOption,
-    Password,
     Pipeline,
     Quiet,
     Strict,
-    User,
     address_of,
     metric_names,
     metric_options,
@@ -57,9 +54,6 @@ def reference(
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
-    user: User = None,
-    password: Password = None,
-    database: Database = None,
 ) -> None:
     """Make the distributions that percentiles come from, for your graph, options or dialogues.
 
@@ -75,7 +69,7 @@ def reference(
     drawn = draw(unlearnt(corpora, seed) if held_out else corpora, responses, seed)
     corpus = "+".join(corpora)
     rows: list[dict[str, Any]] = []
-    with open_reasoner(names, options, address_of(graph, user, password, database), engine, quiet=quiet) as reasoner:
+    with open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner:
         for metric in reasoner.metrics:
             facts: dict[str, Any] = {"files": files, "licence": licence, "seed": seed, "held_out": held_out, "left_out": left}
             if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
