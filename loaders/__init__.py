@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..graph.item import Item, ItemError
-    from .atomic import Query, read_atomic, read_queries
+    from .atomic import read_atomic
     from .conceptnet import read_conceptnet
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
@@ -26,11 +26,7 @@ _NAMES = {
         "Item",
         "ItemError",
     ),
-    ".atomic": (
-        "Query",
-        "read_atomic",
-        "read_queries",
-    ),
+    ".atomic": ("read_atomic",),
     ".conceptnet": ("read_conceptnet",),
     ".dialogues": (
         "Dialogue",
@@ -85,7 +81,6 @@ __all__ = [
     "JudgedTupleError",
     "Judgement",
     "JudgementError",
-    "Query",
     "Reader",
     "Reject",
     "Report",
@@ -106,7 +101,6 @@ __all__ = [
     "read_judged_tuples",
     "read_judgements",
     "read_numberbatch",
-    "read_queries",
     "read_rdf",
     "write_rdf",
     "write_result_rdf",

@@ -1,8 +1,8 @@
-"""ATOMIC-2020 tuples (head, relation, tail; tab-separated) as assertions between events, and ``head @@ relation`` files.
+"""ATOMIC-2020 tuples (head, relation, tail; tab-separated) as assertions between events.
 
 Phrases go through :func:`tacit.graph.names.event_uri`, so spellings of one event meet in one node. The evaluation files of
-COMET write ``head @@ relation<TAB>tail| tail| …``; each of those tails is a row. Lines that hold only ``head @@ relation`` ask
-for tails: :func:`read_queries` reads them.
+COMET write ``head @@ relation<TAB>tail| tail| …``; each of those tails is a row. Lines that hold only ``head @@ relation`` are
+dropped.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..graph.errors import InputError
 from ..graph.model import Assertion
-from ..graph.names import URI_TOO_LONG, event_uri, is_too_long, normalise_event
+from ..graph.names import URI_TOO_LONG, event_uri, is_too_long
 from ..graph.relations import ATOMIC_RELATIONS
 from .io import decode, lines
 from .reader import HashSet, OnReject, Reader, hash64
@@ -30,13 +30,6 @@ QUERY = "query without a tail"
 
 _RELATIONS = {name.lower(): name for name in ATOMIC_RELATIONS}
 _HEADER_HEADS = {"head", "event", "head_event", "source"}
-
-
-class Query(NamedTuple):
-    """A question to a model or a graph: what are the tails of this head under this relation?"""
-
-    head: str
-    relation: str
 
 
 class AtomicReader(Reader[Assertion]):
@@ -104,39 +97,6 @@ class AtomicReader(Reader[Assertion]):
                     yield Assertion(head, relation, tail, 1.0, self.loader, self._dataset, LICENSE)
 
 
-class QueryReader(Reader[Query]):
-    """Iterator of the questions in one ``head @@ relation`` file; see :func:`read_queries`."""
-
-    loader = "queries"
-    version = 1
-
-    def _rows(self) -> Iterator[Query]:
-        for line in lines(self.source):
-            text, flaw = decode(line)
-            if flaw is not None:
-                self.reject(line.number, flaw, text)
-                continue
-            if not text or text.isspace():
-                self.drop(BLANK)
-                continue
-            parsed = _split(text, queries=True)
-            if parsed is None:
-                self.reject(line.number, "not 'head @@ relation'", text)
-                continue
-            head_text, relation_text, _ = parsed
-            if line.number == 1 and _is_header(head_text, relation_text):
-                self.drop(HEADER)
-                continue
-            relation = _RELATIONS.get(relation_text.lower())
-            head = normalise_event(head_text)
-            if relation is None or not head:
-                self.reject(line.number, "unknown relation" if relation is None else "empty head", text)
-                continue
-            self.report.read += 1
-            self.report.kept += 1
-            yield Query(head, relation)
-
-
 def read_atomic(
     path: str | os.PathLike[str],
     *,
@@ -159,15 +119,7 @@ def read_atomic(
     return AtomicReader(path, keep_none=keep_none, strict=strict, on_reject=on_reject)
 
 
-def read_queries(path: str | os.PathLike[str], *, strict: bool = False, on_reject: OnReject | None = None) -> QueryReader:
-    """Read (head, relation) pairs from lines of ``head @@ relation`` or of two or three columns; tails are ignored.
-
-    Heads come normalised. Errors as for :func:`read_atomic`.
-    """
-    return QueryReader(path, strict=strict, on_reject=on_reject)
-
-
-def _split(text: str, *, queries: bool = False) -> tuple[str, str, list[str]] | None:
+def _split(text: str) -> tuple[str, str, list[str]] | None:
     """Return head, relation and tails of a line; no tail for a question; None when the line has neither form."""
     columns = text.split("\t")
     if "@@" in columns[0]:
@@ -181,8 +133,6 @@ def _split(text: str, *, queries: bool = False) -> tuple[str, str, list[str]] | 
         return None
     if len(columns) == 3:
         return columns[0], columns[1].strip(), [columns[2]]
-    if len(columns) == 2 and queries:
-        return columns[0], columns[1].strip(), []
     return None
 
 

@@ -11,7 +11,7 @@ import pytest
 from tacit.graph.errors import LoadError
 from tacit.graph.model import Assertion
 from tacit.graph.relations import ATOMIC_RELATIONS
-from tacit.loaders import Query, read_atomic, read_queries
+from tacit.loaders import read_atomic
 from tacit.loaders.atomic import AtomicReader
 
 
@@ -102,16 +102,6 @@ def test_broken_lines_are_rejected(tmp_path: Path, text: bytes, reason: str) -> 
     assert str(reader.report.rejects[0]).startswith(f"{path}:2: {reason}: ")
     with pytest.raises(LoadError, match=r"a\.tsv:2: "):
         list(read_atomic(path, strict=True))
-
-
-def test_queries(tmp_path: Path) -> None:
-    path = tmp_path / "q.tsv"
-    path.write_text("head\trelation\nPerson X eats. @@ xWant\nPersonX eats @@ xneed [GEN]\nPersonX eats\txAttr\tfull\n\nbad\n")
-    reader = read_queries(path)
-    assert list(reader) == [Query("PersonX eats", "xWant"), Query("PersonX eats", "xNeed"), Query("PersonX eats", "xAttr")]
-    assert reader.report.dropped == {"header": 1, "blank line": 1}
-    assert reader.report.rejected == {"not 'head @@ relation'": 1}
-    assert reader.report.read == 6
 
 
 @pytest.mark.slow
