@@ -1,6 +1,6 @@
-"""The scoring index: a graph's concepts compiled into memory-mapped arrays, built from any store and keyed by the graph's digest.
+"""The scoring index: a graph's concepts as memory-mapped arrays, built from any store and identified by the graph's digest.
 
-Names are imported when they are first asked for, since building needs pyarrow and numba and opening needs neither.
+Names are imported on first use, since building needs pyarrow and numba and opening needs neither.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .open import NoPlaceForIndex, index_home, index_homes, open_index, open_index_directory
     from .reader import IndexGraph
 
-_HOMES = {
+_MODULES = {
     "IndexGraph": "reader",
     "build_from_rows": "build",
     "build_index": "build",
@@ -37,6 +37,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

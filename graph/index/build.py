@@ -1,8 +1,11 @@
-"""Building an index: one pass over a graph's assertions, then arrays, labels and names, moved into place as a whole.
+"""Building an index: one pass over a graph's assertions, then arrays, labels and names, in a folder that is created atomically.
 
-Nodes are numbered hubs first, then by number of arcs: what searches touch most lies together, and a node's arcs towards hubs
-come first in its list. Each assertion becomes two arcs, one in the list of either end, sorted by neighbour and then as
-:attr:`~tacit.graph.model.Assertion.order` sorts what joins the same two nodes.
+Texts (nodes, relations, provenance) become codes during the pass, so memory grows with the number of distinct texts and a few
+bytes per assertion. Codes are then renumbered in sorted order, so that comparing codes compares what they encode.
+
+Nodes are numbered hubs first, then by number of arcs: nodes that searches visit most are close together in memory, and a node's
+arcs to hubs come first in its list. Each assertion becomes two arcs, one in the list of either end, sorted by neighbour and then
+by :attr:`~tacit.graph.model.Assertion.order` among those that join the same two nodes.
 """
 
 from __future__ import annotations
@@ -29,21 +32,30 @@ from .layout import FORMAT, KIND, NAMES, Arrays, narrowest, write_arrays
 from .reader import write_names
 
 Progress = Callable[[int], None]
+Key = TypeVar("Key")
+Codes = NDArray[np.int32]
 
+_BATCH = 65_536
+"""Assertions that are encoded at a time."""
 _SMALL = 300_000
+"""Most nodes of a small graph, for which there is memory for more labels."""
 _SMALL_GROUPS, _SMALL_LABELS = 8, 64
+"""Groups of hubs, and pruned labels per node, in a small graph."""
 _LARGE_GROUPS, _LARGE_LABELS = 1, 7
+"""The same in a larger graph."""
 
 
 @rare_cycle_search()
 def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None) -> Path:
-    """Build the index of ``graph`` into ``directory``, replacing what is there, and return ``directory``.
+    """Build the index of ``graph`` in ``directory`` and return ``directory``; an index that was there is replaced atomically.
 
-    Reads the graph once, as Arrow record batches where it is a :class:`~tacit.graph.protocol.StreamsRecords`. ``progress`` is
-    called with the number of assertions since its last call.
+    Args:
+        graph: read once, as Arrow record batches when it is a :class:`~tacit.graph.protocol.StreamsRecords`.
+        directory: the index's folder.
+        progress: called with the number of assertions read since its last call.
 
     Raises:
-        GraphError: the graph is damaged, changed meanwhile, or has more assertions than an index holds (about 10**9).
+        GraphError: the graph is damaged, changed meanwhile, or has more assertions than an index can hold (about 10**9).
     """
     manifest = graph.manifest()
     encoder = Encoder(progress)
@@ -54,7 +66,7 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
         encoder.add_rows(graph.assertions())
     encoded = encoder.finish()
     if graph.manifest().digest != manifest.digest:
-        raise GraphError(f"{graph.url} changed while its index was being built; build it again when nobody is loading into it")
+        raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
     refuse_mismatch(graph.url, manifest, encoded.counts.assertions, encoder.checksum)
     return _write(encoded, directory, manifest)
 
@@ -76,9 +88,9 @@ def refuse_mismatch(url: str, manifest: Manifest, assertions: int, checksum: int
 
 @rare_cycle_search()
 def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progress | None = None) -> Path:
-    """Build the index of ``rows`` into ``directory``, as a graph that they were loaded into would have it; return ``directory``.
+    """Build the index of ``rows`` in ``directory``, the same as that of a graph loaded from them; return ``directory``.
 
-    Of assertions that are the same (:meth:`~tacit.graph.model.Assertion.fingerprint`) the first is kept.
+    Of equal assertions (:meth:`~tacit.graph.model.Assertion.fingerprint`) the first is kept.
     """
     identities: set[int] = set()
 
@@ -112,7 +124,7 @@ def _write(encoded: Encoded, directory: Path, manifest: Manifest) -> Path:
 def _arrays(encoded: Encoded) -> Arrays:
     nodes, head, tail = len(encoded.uris), encoded.head, encoded.tail
     if 2 * len(head) >= 2**31:
-        raise GraphError(f"{len(head)} assertions are more than an index holds; leave some out of the load by filters")
+        raise GraphError(f"{len(head)} assertions are more than an index can hold; load fewer, with filters")
     degree = np.bincount(head, minlength=nodes) + np.bincount(tail, minlength=nodes)
     hubs = choose_hubs(head, tail, degree, _SMALL_GROUPS if nodes <= _SMALL else _LARGE_GROUPS)
     rest = np.ones(nodes, dtype=bool)
@@ -143,7 +155,7 @@ def _arrays(encoded: Encoded) -> Arrays:
 
 
 def _arcs(encoded: Encoded, node: NDArray[np.int32]) -> Arrays:
-    """Both arcs of every assertion, sorted; ``relation`` holds ``code << 1``, plus 1 where the list's owner is the tail."""
+    """Return both arcs of every assertion, sorted; ``relation`` is ``code << 1``, plus 1 where the list's owner is the tail."""
     head, tail = encoded.head, encoded.tail
     owner = np.concatenate([node[head], node[tail]])
     other = np.concatenate([node[tail], node[head]])
@@ -167,26 +179,14 @@ def _arcs(encoded: Encoded, node: NDArray[np.int32]) -> Arrays:
 
 
 def _text_table(provenances: list[Provenance]) -> tuple[list[str], NDArray[np.int32]]:
-    """Return distinct texts and, shape (provenances, 8), which of them each provenance is made of."""
+    """Return the distinct texts and, in shape (provenances, 8), the indices of each provenance's fields among them."""
     table: dict[str, int] = {}
     rows = [[table.setdefault("" if field is None else str(field), len(table)) for field in row] for row in provenances]
     return list(table), np.array(rows, dtype=np.int32).reshape(len(rows), len(Provenance._fields))
 
 
-# From a stream of assertions to columns of small integers: the one pass over the graph that an index needs.
-#
-# Texts (nodes, relations, provenance) become codes while they stream by, so memory grows with the number of distinct texts and
-# a few bytes a row, not with the rows themselves. Codes are then renumbered in sorted order, so that comparing codes compares
-# what they stand for.
-
-_BATCH = 65_536
-
-Key = TypeVar("Key")
-Codes = NDArray[np.int32]
-
-
 class Provenance(NamedTuple):
-    """What an assertion holds beside its ends, relation and weight, in the order in which assertions are sorted by it."""
+    """The fields of an assertion other than its ends, relation and weight, in the order in which assertions are sorted."""
 
     source: str
     dataset: str
@@ -200,12 +200,14 @@ class Provenance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Concept assertions as columns of codes, self-loops and events left out; every code is a position in a sorted table.
+    """Concept assertions as columns of codes, without self-loops and events; every code is an index into a sorted table.
 
     Attributes:
-        uris: every concept, self-loops' concepts included, in code point order.
-        head, tail: positions in ``uris``; relation in ``relations``; weight in ``weights``; provenance in ``provenances``.
-        counts: of the whole stream, events and self-loops included.
+        uris: every concept, including those of self-loops, in code point order.
+        relations, weights, provenances: the other tables.
+        head, tail: indices into ``uris``.
+        relation, weight, provenance: indices into the tables of these names.
+        counts: of the whole stream, including events and self-loops.
     """
 
     uris: list[str]
@@ -221,7 +223,7 @@ class Encoded:
 
 
 class _Table(dict[Key, int]):
-    """Codes in the order of first sight."""
+    """Codes for values, numbered by first occurrence."""
 
     def __missing__(self, key: Key) -> int:
         self[key] = code = len(self)
@@ -231,14 +233,14 @@ class _Table(dict[Key, int]):
         return np.fromiter(map(self.__getitem__, values), dtype=np.int32)
 
     def column(self, array: pa.Array) -> Codes:
-        """Codes of an Arrow column; each distinct value is looked up once."""
+        """Return the codes of an Arrow column; each distinct value is looked up once."""
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode("encode")
         codes: Codes = self.codes(encoded.dictionary.to_pylist())[encoded.indices.to_numpy(zero_copy_only=False)]
         return codes
 
 
 class Encoder:
-    """Takes rows or Arrow record batches, then gives them back as one :class:`Encoded`."""
+    """Encodes rows or Arrow record batches as one :class:`Encoded`."""
 
     def __init__(self, progress: Callable[[int], None] | None = None) -> None:
         self._nodes: _Table[str] = _Table()
@@ -251,11 +253,11 @@ class Encoder:
 
     @property
     def checksum(self) -> int:
-        """Checksum of all assertions taken, as :class:`~tacit.graph.model.Manifest` keeps it."""
+        """Checksum of all assertions added, as in :class:`~tacit.graph.model.Manifest`."""
         return self._contents.checksum
 
     def add_rows(self, rows: Iterable[Assertion]) -> None:
-        """Take every row of a stream."""
+        """Add every row of a stream."""
         stream = iter(rows)
         while chunk := list(islice(stream, _BATCH)):
             self._contents.add(chunk)
@@ -272,7 +274,7 @@ class Encoder:
             )
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Take a record batch whose columns are the fields of :class:`Assertion`; absent columns hold their defaults."""
+        """Add a record batch whose columns are the fields of :class:`Assertion`; absent columns have the fields' defaults."""
         self._contents.add(_rows(batch))
         self._keep(
             self._nodes.column(batch.column("head")),
@@ -283,7 +285,7 @@ class Encoder:
         )
 
     def _provenance_codes(self, batch: pa.RecordBatch) -> Codes:
-        """Codes of the distinct combinations of the provenance columns, each looked up once."""
+        """Return the codes of the provenance columns; each distinct combination is looked up once."""
         combined = np.zeros(batch.num_rows, dtype=np.int64)
         names = set(batch.schema.names)
         columns: list[pa.Array | None] = []
@@ -309,7 +311,7 @@ class Encoder:
             self._progress(len(columns[0]))
 
     def finish(self) -> Encoded:
-        """Return everything taken so far, codes in sorted order."""
+        """Return everything added so far, with codes in sorted order."""
         head, tail, relation, weight, provenance = (
             [np.concatenate(parts) for parts in zip(*self._columns, strict=True)]
             if self._columns

@@ -1,9 +1,12 @@
-"""Hop distances: labels first, and a search in what the labels leave out, bounded by what they say. Exact.
+"""Exact hop distances and shortest paths on node numbers, compiled.
 
-For a pair, the labels give the shortest length through any covered node (the hubs among them). A shorter path can only run
-through the uncovered rest, where every node has few arcs: a search from both ends, always widening the smaller frontier, looks
-for one and stops as soon as no shorter path can exist. Nodes are numbered so that covered nodes come first and arcs are sorted,
-so a node's arcs into the rest are the end of its list.
+Distance of a pair: the labels give the shortest length through any covered node (hubs included). A shorter path can only run
+through the uncovered nodes, which have few arcs: a bidirectional search, which always extends the smaller frontier, looks for one
+and stops as soon as no shorter path is possible. Covered nodes have the lowest numbers and arcs are sorted, so a node's arcs to
+uncovered nodes are the end of its list.
+
+Nodes at a given distance, and shortest paths, come with a strength: the least weight along a shortest path to the node, at best.
+Strengths are weight codes, which sort as weights do.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ import numpy as np
 from numba import njit
 
 from .labels import hub_bounds, through_labels
-from .primitives import fresh_stamps, offer, prefetch, sort_key
+from .primitives import fresh_stamps, prefetch, push_bounded, sort_key
 
-_BLOCK = 128  # pairs whose labels a core's nearest caches hold at once
-_AHEAD = 5  # pairs between asking for hub labels and reading them: as many as a core can wait for at a time
+_BLOCK = 128  # pairs whose labels fit a core's first caches
+_AHEAD = 5  # pairs between prefetching hub labels and reading them: as many outstanding misses as a core supports
 _LINE = 64  # bytes of a cache line
 
 
@@ -33,7 +36,7 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
             here, there = there, here
             start, end, other_start, other_end = other_start, other_end, start, end
             mine, yours = yours, mine
-        if depth == most:  # only a meeting counts now, nothing has to be remembered
+        if depth == most:  # the last level: only look for a node of the other side
             for position in range(start, end):
                 node = here[position]
                 for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
@@ -63,8 +66,8 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
 
 
 @njit(nogil=True, cache=True)
-def _want_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped-def]
-    """Ask for the hub labels of two nodes."""
+def _prefetch_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped-def]
+    """Prefetch the hub labels of two nodes."""
     for node in (np.int64(one), np.int64(two)):
         prefetch(roots, node * groups)
         for place in range(2 * groups * node, 2 * groups * (node + 1), _LINE // 8):
@@ -73,11 +76,11 @@ def _want_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped-def
 
 @njit(nogil=True, cache=True)
 def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
-    """Fill ``out[i]`` with the distance from ``ones[i]`` to ``twos[i]``; -1 for none within ``most`` and for unknown nodes.
+    """Fill ``out[i]`` with the distance from ``ones[i]`` to ``twos[i]``; -1 when there is none within ``most`` or a node is -1.
 
-    Block by block, so that while one step goes through the pairs, the memory that the next one reads is on its way.
+    Works block by block, so that each step over a block's pairs prefetches the memory that the next step reads.
     """
-    root, near, start, pruned, covered = labels  # unpacked once: handing tuples of arrays on costs more than a distance
+    root, near, start, pruned, covered = labels  # unpacked once: passing tuples of arrays on costs more than a distance
     whole = covered >= len(indptr) - 1
     roots, nears, starts = root.reshape(-1), near.reshape(-1), start.reshape(-1)
     groups = root.shape[1]
@@ -85,10 +88,10 @@ def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  
     for first in range(0, len(ones), _BLOCK):
         size = min(_BLOCK, len(ones) - first)
         for i in range(min(_AHEAD, size)):
-            _want_bounds(roots, nears, groups, ones[first + i], twos[first + i])
+            _prefetch_bounds(roots, nears, groups, ones[first + i], twos[first + i])
         for i in range(size):
             if i + _AHEAD < size:
-                _want_bounds(roots, nears, groups, ones[first + i + _AHEAD], twos[first + i + _AHEAD])
+                _prefetch_bounds(roots, nears, groups, ones[first + i + _AHEAD], twos[first + i + _AHEAD])
             one, two = ones[first + i], twos[first + i]
             if one < 0 or two < 0:
                 least[i] = best[i] = 127
@@ -128,21 +131,23 @@ def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):
         pair_distances(indptr, neighbour, labels, left, right, most, scratch, out[first : first + rows].reshape(-1))
 
 
-# Levels of nodes around one node, each with the strength of its strongest shortest chain.
-#
-# A chain is as strong as its weakest assertion; strengths are weight codes, which sort as weights do. When only the best few of
-# the last level are asked for, the nodes before it are taken strongest first and the walk ends as soon as nothing left could be
-# better: a hub at the end of a weak assertion is never opened.
+# Nodes at a given distance.
 
 
 @njit(nogil=True, cache=True)
 def best_at_hop(  # type: ignore[no-untyped-def]
     indptr, neighbour, weight, relation, rank, allowed, everything, strongest, source, hop, limit, scratch
 ):
-    """Return the sort keys (strength, rank) of the best ``limit`` nodes at exactly ``hop`` hops, themselves unsorted.
+    """Return the sort keys (strength, rank) of the best ``limit`` nodes at exactly ``hop`` hops, unsorted.
 
-    ``allowed[code]`` says whether a relation may be walked, unless ``everything`` may; ``strongest`` is one more than the
-    largest weight code; ``limit`` < 0 means all.
+    With a limit, the nodes of the last level but one are expanded strongest first, until no remaining node can lead to a better
+    one; so a hub at the end of a weak assertion is never expanded.
+
+    Args:
+        allowed: by relation code, whether its arcs may be used; not read when ``everything`` is true.
+        everything: whether all relations may be used.
+        strongest: one more than the largest weight code.
+        limit: < 0 for all nodes.
     """
     mark, queue, value = scratch.mark, scratch.here, scratch.value
     base = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(8))
@@ -161,7 +166,7 @@ def best_at_hop(  # type: ignore[no-untyped-def]
         for position in range(len(order)):
             node = order[position]
             reached = value[node]
-            if last and position > 0 and reached < value[order[position - 1]] and _above(counts, reached) >= limit:
+            if last and position > 0 and reached < value[order[position - 1]] and _count_above(counts, reached) >= limit:
                 break
             for arc in range(indptr[node], indptr[node + 1]):
                 other = neighbour[arc]
@@ -183,7 +188,7 @@ def best_at_hop(  # type: ignore[no-untyped-def]
     heap = np.empty(min(limit, len(found)) if limit >= 0 else len(found), np.int64)
     size = np.int64(0)
     for node in found:
-        size = offer(heap, size, sort_key(value[node], rank[node], strongest))
+        size = push_bounded(heap, size, sort_key(value[node], rank[node], strongest))
     return heap[:size]
 
 
@@ -191,9 +196,9 @@ def best_at_hop(  # type: ignore[no-untyped-def]
 def best_of_each(  # type: ignore[no-untyped-def]
     indptr, neighbour, weight, relation, rank, strongest, sources, hop, scratch, keys
 ):
-    """Write what :func:`best_at_hop` returns for each source into its row of ``keys``, and leave the rest of the row.
+    """Write the result of :func:`best_at_hop` for each source to the beginning of its row of ``keys``.
 
-    ``keys`` is of shape (sources, limit); a source below 0 has no row.
+    ``keys`` has the shape (sources, limit); rows of sources below 0 stay unchanged.
     """
     everything = np.zeros(0, np.bool_)
     for place in range(len(sources)):
@@ -206,7 +211,7 @@ def best_of_each(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _above(counts, strength):  # type: ignore[no-untyped-def]
+def _count_above(counts, strength):  # type: ignore[no-untyped-def]
     total = 0
     for code in range(strength + 1, len(counts)):
         total += counts[code]
@@ -215,7 +220,7 @@ def _above(counts, strength):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-untyped-def]
-    """Return ``queue[start:end]`` by value descending, by counting."""
+    """Return ``queue[start:end]`` by value descending, with a counting sort."""
     places = np.zeros(strongest + 2, np.int64)
     for position in range(start, end):
         places[strongest - value[queue[position]] + 1] += 1
@@ -239,11 +244,11 @@ def _degrees(indptr, nodes):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):  # type: ignore[no-untyped-def]
+def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, hops, scratch):  # type: ignore[no-untyped-def]
     """Mark every node on a shortest path of ``hops`` hops with its distance to ``target``; return the mark of the target.
 
-    A node marked ``target's mark + d`` lies ``d`` hops from the target, and its value is the strength of its strongest shortest
-    chain there. All shortest paths from ``source`` run through marked nodes; other nodes near the target are marked as well.
+    A node marked with the target's mark plus ``d`` is ``d`` hops from the target, and its value is the strength of the strongest
+    shortest path there. All shortest paths from ``source`` run through marked nodes; other nodes near the target are marked too.
     """
     mark, from_source, value = scratch.mark, scratch.other_mark, scratch.value
     near_target, near_source = scratch.there, scratch.here
@@ -273,7 +278,7 @@ def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):
                         near_source[size] = other
                         size += 1
             first, last = last, size
-    start, size = np.int64(0), np.int64(0)  # the target's queue is free now: fill it with the nodes where both walks meet
+    start, size = np.int64(0), np.int64(0)  # the target's queue is free now: reuse it for the nodes where both searches meet
     for position in range(first, last):
         node = near_source[position]
         if mark[node] == base + np.int32(back):
@@ -301,7 +306,7 @@ def settle(indptr, neighbour, weight, strongest, source, target, hops, scratch):
 
 @njit(nogil=True, cache=True)
 def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size):  # type: ignore[no-untyped-def]
-    """Open ``node``: put its unseen neighbours on ``queue`` and keep the best strength of each that is on this level."""
+    """Expand ``node``: append its unseen neighbours to ``queue`` and update the best strength of those on this level."""
     for arc in range(indptr[node], indptr[node + 1]):
         other = neighbour[arc]
         if base <= mark[other] < here:
@@ -318,19 +323,19 @@ def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size
 
 
 @njit(nogil=True, cache=True)
-def steps(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit, scratch):  # type: ignore[no-untyped-def]
-    """Return the sort keys of the best ``limit`` next nodes after ``node`` among those marked ``closer``.
+def next_nodes(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit, scratch):  # type: ignore[no-untyped-def]
+    """Return the sort keys of the best ``limit`` successors of ``node`` among the nodes marked ``closer``.
 
-    A next node counts with the strength of the best whole chain through it, ``bound`` at most.
+    The strength of a successor is that of the best whole path through it, at most ``bound``.
     """
     mark, value = scratch.mark, scratch.value
     heap = np.empty(min(limit, indptr[node + 1] - indptr[node]), np.int64)
     size = np.int64(0)
     previous = -1
-    for arc in range(indptr[node], indptr[node + 1]):  # of parallel arcs the strongest comes first and stands for all
+    for arc in range(indptr[node], indptr[node + 1]):  # of parallel arcs only the first, the strongest, counts
         other = neighbour[arc]
         if other != previous and mark[other] == closer:
             strength = min(bound, value[other], np.int32(weight[arc]))
-            size = offer(heap, size, sort_key(strength, rank[other], strongest))
+            size = push_bounded(heap, size, sort_key(strength, rank[other], strongest))
         previous = other
     return heap[:size]

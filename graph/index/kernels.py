@@ -1,4 +1,4 @@
-"""The compiled kernels bound to one index's arrays: the part of the index that needs numba, imported with the first query."""
+"""The compiled kernels bound to one index's arrays; the only part of reading that needs numba, imported with the first query."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ..protocol import NodeIds
 from . import distances, triples
 from .labels import Labels
 from .layout import Arrays
-from .primitives import ScratchPool, share_out
+from .primitives import ScratchPool, run_parallel
 
 Chain = tuple[list[int], list[tuple[int, int]]]
+"""Nodes along a path, and for each step the node in whose list the arc is, and the arc's position."""
 
 
 class Kernels:
-    """The index's searches on node numbers; each call borrows scratch memory, so threads do not meet.
+    """The index's searches on node numbers; thread-safe, since each call uses scratch memory of its own.
 
     Args:
-        arrays: as :mod:`tacit.graph.index.build` writes them; covered: see :class:`tacit.graph.index.labels.Labels`.
+        arrays: as written by :mod:`tacit.graph.index.build`.
+        covered: see :class:`tacit.graph.index.labels.Labels`.
     """
 
     def __init__(self, arrays: Arrays, covered: int) -> None:
@@ -33,27 +35,27 @@ class Kernels:
         self._pool = ScratchPool(len(arrays["indptr"]) - 1)
 
     def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        """Distances of every pair, shape (ones, twos)."""
+        """Return the distances of all pairs, shape (ones, twos); -1 for more than ``most`` hops."""
         out = np.empty((len(ones), len(twos)), dtype=np.int8)
         with self._pool.lend() as scratch:
             distances.matrix_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
         return out
 
     def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        """Distances of the pairs at the same places, shape (ones,); many pairs are shared out to the machine's cores."""
+        """Return the distances of ``ones[i]`` and ``twos[i]``, shape (ones,); many pairs are split among the machine's cores."""
         out = np.empty(len(ones), dtype=np.int8)
 
         def fill(part: slice) -> None:
             with self._pool.lend() as scratch:
                 distances.pair_distances(*self._graph, self._labels, ones[part], twos[part], most, scratch, out[part])
 
-        share_out(len(ones), fill)
+        run_parallel(len(ones), fill)
         return out
 
     def best_at_hop(
         self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
     ) -> tuple[NDArray[np.int64], list[int]]:
-        """Weight codes and ranks of the best nodes at exactly ``hop``, best first; ``everything`` lets all relations count."""
+        """Return weight codes and ranks of the best nodes at exactly ``hop``, best first; ``everything`` allows all relations."""
         arrays = self._arrays
         with self._pool.lend() as scratch:
             keys = distances.best_at_hop(
@@ -64,7 +66,7 @@ class Kernels:
         return self._strongest - (keys >> 32), (keys & 0xFFFFFFFF).tolist()
 
     def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
-        """Ranks of the best nodes at exactly ``hop`` of each node, best first, shape (nodes, limit); -1 where there are none."""
+        """Return ranks of the best nodes at exactly ``hop`` from each node, best first, shape (nodes, limit), padded with -1."""
         arrays, none = self._arrays, np.iinfo(np.int64).max
         keys = np.full((len(nodes), limit), none)
         with self._pool.lend() as scratch:
@@ -75,16 +77,16 @@ class Kernels:
         return np.where(keys == none, -1, keys & 0xFFFFFFFF)
 
     def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
-        """Connected pairs and distinct triples of each pair of sets, shape (sets, 2); see :func:`.counts.count_many`."""
+        """Return connected pairs and distinct triples for each pair of sets, shape (sets, 2); see :func:`.triples.count_many`."""
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
         with self._pool.lend() as scratch:
             triples.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
         return out
 
     def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> Iterator[Chain]:
-        """Yield every chain between two sets of different nodes as (nodes, [(owner, arc)]), in the order of ``Path.order``."""
+        """Yield every path between two sets of distinct nodes, in the order of ``Path.order``."""
         ones, twos, turned = self._lighter_first(ones, twos, hops_)
-        rows = triples.spell(*self._graph, ones, twos, self._joints(ones, twos, hops_))
+        rows = triples.expand_joints(*self._graph, ones, twos, self._joints(ones, twos, hops_))
         weight, rank = self._arrays["weight"], self._arrays["rank"]
         first, last, arcs = ones[rows[:, 0]], twos[rows[:, 1]], rows[:, 2]
         if hops_ == 1:
@@ -101,7 +103,7 @@ class Kernels:
         return (([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True))
 
     def _lighter_first(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[NodeIds, NodeIds, bool]:
-        """The two sides, for two hops the one with fewer arcs first, and whether they changed places."""
+        """Return the two sets, for two hops the one with fewer arcs first, and whether they were swapped."""
         turned = hops_ == 2 and self._degrees(ones) > self._degrees(twos)
         return (twos, ones, True) if turned else (ones, twos, False)
 
@@ -111,23 +113,23 @@ class Kernels:
 
     def _joints(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
         if hops_ == 1:
-            return triples.touching(*self._graph, ones, twos)  # type: ignore[no-any-return]
+            return triples.one_hop_joints(*self._graph, ones, twos)  # type: ignore[no-any-return]
         with self._pool.lend() as scratch:
-            return triples.meeting(*self._graph, ones, twos, scratch)  # type: ignore[no-any-return]
+            return triples.two_hop_joints(*self._graph, ones, twos, scratch)  # type: ignore[no-any-return]
 
     @contextmanager
     def successors(
         self, source: int, target: int, hops_: int, limit: int
     ) -> Iterator[Callable[[int, int, float], list[tuple[float, int]]]]:
-        """Yield, by rank, the next nodes on shortest paths of ``hops_`` hops, for :func:`~tacit.graph.answers.best_chains`."""
+        """Yield the successor function of shortest paths of ``hops_`` hops, for :func:`~tacit.graph.answers.best_chains`."""
         arrays, weight, rank, strongest = self._arrays, self._arrays["weight"], self._arrays["rank"], self._strongest
         nodes = arrays["node_of_key"], arrays["key_of_rank"]
         with self._pool.lend() as scratch:
-            base = distances.settle(*self._graph, weight, strongest, source, target, hops_, scratch)
+            base = distances.mark_shortest_paths(*self._graph, weight, strongest, source, target, hops_, scratch)
 
             def after(place: int, remaining: int, bound: float) -> list[tuple[float, int]]:
                 node = int(nodes[0][nodes[1][place]])
-                keys = distances.steps(
+                keys = distances.next_nodes(
                     *self._graph, weight, rank, strongest, node, base + remaining - 1, int(bound), limit, scratch
                 )  # fmt: skip
                 return [(strongest - (key >> 32), key & 0xFFFFFFFF) for key in keys.tolist()]
@@ -135,6 +137,6 @@ class Kernels:
             yield after
 
     def strongest_arcs(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
-        """Return, for each step along ``nodes``, (owner, place) of the first of the arcs that join the two."""
+        """Return (owner, position) of the first arc between each two successive ``nodes``."""
         steps = pairwise(nodes)
         return [(node, int(triples.first_arc(*self._graph, node, after))) for node, after in steps]

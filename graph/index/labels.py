@@ -1,10 +1,10 @@
-"""Distance labels: small tables per node from which the distance of two nodes follows without walking the graph.
+"""Distance labels: small tables per node that give the distance of two nodes without a search in the graph.
 
 Two kinds, after Akiba, Iwata and Yoshida, "Fast exact shortest-path distance queries on large networks by pruned landmark
 labeling" (SIGMOD 2013). *Hub* labels hold, per node and group of hubs, the distance to the group's root in a byte and to 64 of
 the root's neighbours in two bits each (such a distance differs from the root's by -1, 0 or +1). *Pruned* labels hold the
-distance to further nodes, most connected first, only where no label so far gives it. Between them they answer every pair with
-a shortest path through one of the first ``covered`` nodes; nodes are numbered by connectedness, hubs first.
+distance to further nodes, by descending degree, only where no label so far gives it. Together they give the distance of every
+pair with a shortest path through one of the first ``covered`` nodes; nodes are numbered by descending degree, hubs first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..protocol import MAX_HOPS
 from .primitives import place_of
 
-FAR = np.uint8(100)  # no path; two of them still fit a byte
+FAR = np.uint8(100)  # no path; the sum of two still fits a byte
 
 Ints = NDArray[np.int32]
 Words = NDArray[np.uint64]
@@ -29,10 +29,10 @@ class Labels(NamedTuple):
 
     Attributes:
         root: shape (nodes, groups), uint8, distance to each group's root, ``FAR`` when there is no path.
-        near: shape (nodes, groups, 2), uint64; bit i of the first word: the group's i-th member is one hop nearer than its root,
-            of the second: as far.
-        start: shape (nodes + 1, 3), where each node's pruned labels of distance 1, of 2, and of 3 or more begin; a node is not
-            written among its own.
+        near: shape (nodes, groups, 2), uint64; bit i of the first word: the group's i-th member is one hop nearer than the root;
+            of the second: it is at the same distance.
+        start: shape (nodes + 1, 3), where each node's pruned labels of distance 1, of 2, and of 3 or more begin; they do not
+            include the node itself.
         pruned: uint32, ``hub << 3 | distance``, ascending within each of these three.
         covered: paths through nodes below this number are covered by labels.
     """
@@ -45,7 +45,7 @@ class Labels(NamedTuple):
 
 
 def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) -> list[Ints]:
-    """Return up to ``groups`` arrays of hubs: the most connected node left, then its most connected neighbours, at most 64."""
+    """Return up to ``groups`` arrays of hubs: the free node of highest degree, then its free neighbours by degree, at most 64."""
     free = np.ones(len(degree), dtype=bool)
     chosen: list[Ints] = []
     for _ in range(groups):
@@ -63,8 +63,8 @@ def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) 
 
 
 @njit(nogil=True, cache=True)
-def _spread(indptr, neighbour, first, members, column, root, near, queue):  # type: ignore[no-untyped-def]
-    """Fill one group's column by a breadth-first search from node ``first`` (its members follow it) that carries 64 bits."""
+def _label_group(indptr, neighbour, first, members, column, root, near, queue):  # type: ignore[no-untyped-def]
+    """Fill one group's column with a bit-parallel breadth-first search from its root ``first``, which its members follow."""
     for node in range(len(indptr) - 1):
         root[node, column] = FAR
     root[first, column] = 0
@@ -118,7 +118,7 @@ def through_hubs(root, near, one, two):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[no-untyped-def]
-    """Label from node ``hubs`` on until ``last`` or until ``budget`` labels are written; return them per node in one pool."""
+    """Write pruned labels for the nodes from ``hubs`` to ``last``, at most ``budget``; return them per node in one pool."""
     nodes = len(indptr) - 1
     begin = np.zeros(nodes, np.int64)
     size = np.zeros(nodes, np.int32)
@@ -181,7 +181,7 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
 
 
 def _compact(begin: NDArray[np.int64], size: Ints, pool: NDArray[np.uint32]) -> tuple[Ints, NDArray[np.uint32]]:
-    """Return every node's labels one after another, by distance 1, 2, and 3 or more, and where each of these begins."""
+    """Return every node's labels in sequence, by distance 1, 2, and 3 or more, and where each of these begins."""
     first = np.zeros(len(size) + 1, dtype=np.int64)
     np.cumsum(size, out=first[1:])
     owner = np.arange(len(size), dtype=np.uint64).repeat(size)
@@ -196,9 +196,9 @@ def _compact(begin: NDArray[np.int64], size: Ints, pool: NDArray[np.uint32]) -> 
 
 
 def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) -> Labels:
-    """Return the labels of a graph whose first nodes are ``len(groups)`` groups of hubs, of ``groups[i]`` nodes each.
+    """Return the labels of a graph whose first nodes are ``len(groups)`` groups of hubs, with ``groups[i]`` nodes each.
 
-    Pruned labels are written for one node after another until all are covered or ``budget`` of them are written.
+    Pruned labels are written node by node until all nodes are covered or there are ``budget`` labels.
     """
     nodes = len(indptr) - 1
     root = np.empty((nodes, len(groups)), dtype=np.uint8)
@@ -206,7 +206,7 @@ def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) 
     queue = np.empty(nodes, dtype=np.int32)
     first = 0
     for column, members in enumerate(groups):
-        _spread(indptr, neighbour, first, members - 1, column, root, near, queue)
+        _label_group(indptr, neighbour, first, members - 1, column, root, near, queue)
         first += members
     if not budget:
         return Labels(root, near, np.zeros((nodes + 1, 3), dtype=np.int32), np.zeros(0, dtype=np.uint32), first)
@@ -215,15 +215,15 @@ def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) 
     return Labels(root, near, start, pruned, covered)
 
 
-# What distance labels say of two nodes: bounds of their distance, and the shortest length through a labelled node.
+# Distances from labels.
 
 
 @njit(nogil=True, cache=True)
 def hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
-    """Return what the hub labels say of two different nodes: the distance is at least the first and at most the second.
+    """Return a lower and an upper bound of the distance of two different nodes from their hub labels.
 
-    The most is the length of the shortest path through a hub, 100 or more when there is none; the least holds because hubs'
-    distances to the two ends differ by no more than the ends' own distance. Without branches, which no processor could foresee.
+    The upper bound is the length of the shortest path through a hub, 100 or more when there is none; the lower bound follows from
+    the triangle inequality. The loop has no branches, since no branch predictor could predict them.
     """
     least, most = np.int64(1), np.int64(127)
     for group in range(root.shape[1]):
@@ -243,8 +243,8 @@ def hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _meet(pruned, i, last_i, j, last_j):  # type: ignore[no-untyped-def]
-    """Whether ``pruned[i:last_i]`` and ``pruned[j:last_j]`` have a hub in common."""
+def _share_hub(pruned, i, last_i, j, last_j):  # type: ignore[no-untyped-def]
+    """Return whether ``pruned[i:last_i]`` and ``pruned[j:last_j]`` have a hub in common."""
     while i < last_i and j < last_j:
         hub, other = pruned[i] >> 3, pruned[j] >> 3
         if hub == other:
@@ -255,8 +255,8 @@ def _meet(pruned, i, last_i, j, last_j):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-untyped-def]
-    """Return the shortest length through a hub of both ``pruned[i:last_i]`` and ``pruned[j:last_j]``, or ``best`` if less."""
+def _shortest_common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-untyped-def]
+    """Return the shortest length through a hub of both ``pruned[i:last_i]`` and ``pruned[j:last_j]``, at most ``best``."""
     while i < last_i and j < last_j:
         a, b = pruned[i], pruned[j]
         hub, other = a >> 3, b >> 3
@@ -269,9 +269,9 @@ def _common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def through_labels(start, pruned, one, two, least, best):  # type: ignore[no-untyped-def]
-    """Return the shortest length through a node that both have a pruned label for, or ``best`` if that is less.
+    """Return the shortest length through a node for which both have a pruned label, at most ``best``.
 
-    Lengths are tried from 1 on, so that most pairs need only the few labels of distance 1; those below ``least`` cannot occur.
+    Lengths are tried from 1 on, so that most pairs need only the few labels of distance 1; lengths below ``least`` cannot occur.
     """
     hub, node = min(one, two), max(one, two)
     label = np.uint32(hub) << np.uint32(3)
@@ -282,21 +282,21 @@ def through_labels(start, pruned, one, two, least, best):  # type: ignore[no-unt
     if least <= 2 and best > 2:
         if place_of(pruned, start[node, 1], start[node, 2], label | np.uint32(2)) >= 0:
             return np.int64(2)
-        if _meet(pruned, one1, one2, two1, two2):
+        if _share_hub(pruned, one1, one2, two1, two2):
             return np.int64(2)
     if best > 3:
         for distance in range(3, min(best, MAX_HOPS + 1)):
             if place_of(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)) >= 0:
                 best = np.int64(distance)
                 break
-    if best > 3 and (_meet(pruned, one1, one2, two2, two3) or _meet(pruned, one2, one3, two1, two2)):
+    if best > 3 and (_share_hub(pruned, one1, one2, two2, two3) or _share_hub(pruned, one2, one3, two1, two2)):
         return np.int64(3)
     if best > 4:
-        best = _common(pruned, one2, one3, two2, two3, best)
-        best = _common(pruned, one1, one2, two3, two_end, best)
-        best = _common(pruned, one3, one_end, two1, two2, best)
+        best = _shortest_common(pruned, one2, one3, two2, two3, best)
+        best = _shortest_common(pruned, one1, one2, two3, two_end, best)
+        best = _shortest_common(pruned, one3, one_end, two1, two2, best)
     if best > 5:
-        best = _common(pruned, one2, one3, two3, two_end, best)
-        best = _common(pruned, one3, one_end, two2, two3, best)
-        best = _common(pruned, one3, one_end, two3, two_end, best)
+        best = _shortest_common(pruned, one2, one3, two3, two_end, best)
+        best = _shortest_common(pruned, one3, one_end, two2, two3, best)
+        best = _shortest_common(pruned, one3, one_end, two3, two_end, best)
     return best

@@ -1,8 +1,8 @@
-"""The files of an index: one header (JSON) that says what lies where, one file with every array, one trie of names.
+"""The files of an index: a JSON header with the table of arrays, one file with every array, one trie of names.
 
-The arrays are memory-mapped read-only, so every process on a machine shares the same pages. The header, written last, holds
+The arrays are memory-mapped read-only, so all processes on a machine share the same pages. The header, written last, holds
 checksums of the files and of itself (:mod:`tacit.graph.storage`), and the whole folder is moved into place by one rename, so an
-index either is there and whole, or is not there.
+index is either complete or absent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def write_arrays(directory: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[str, list[Any]]:
-    """Write ``arrays`` into ``directory`` and return the table by which :func:`map_arrays` finds them."""
+    """Write ``arrays`` into ``directory`` and return the table of types, shapes and offsets for :func:`map_arrays`."""
     table: dict[str, list[Any]] = {}
     with (directory / ARRAYS).open("wb") as file:
         file.write(b"tacit index\n")
@@ -44,12 +44,13 @@ def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | Non
     """Return the header and the arrays of the index in ``directory`` after they are verified.
 
     Args:
-        digest, whole: as :func:`tacit.graph.storage.unseal` has them; what is not verified whole has its bounds checked, so
-            that no search reads outside an array.
+        directory: the index's folder.
+        digest, whole: as for :func:`tacit.graph.storage.unseal`; the bounds of arrays whose checksum is not verified are checked,
+            so that no search reads outside an array.
 
     Raises:
         GraphNotFound: there is no index.
-        GraphError: there is one of another format or graph, or a damaged one.
+        GraphError: the index is damaged, of another format, or of another graph.
     """
     header = unseal(directory, KIND, FORMAT, digest=digest, whole=whole)
     arrays = map_arrays(directory, header["arrays"])
@@ -62,7 +63,7 @@ def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | Non
 
 
 def out_of_bounds(arrays: Arrays, relations: int) -> str | None:
-    """Return which array points outside another one, None when none does."""
+    """Return which array has values outside the bounds of another one; None when there is none."""
     nodes, arcs = len(arrays["rank"]), len(arrays["neighbour"])
     shapes = {
         "indptr": (nodes + 1,), "relation": (arcs,), "weight": (arcs,), "provenance": (arcs,), "node_of_key": (nodes,),
@@ -72,7 +73,7 @@ def out_of_bounds(arrays: Arrays, relations: int) -> str | None:
         if arrays[name].shape != shape:
             return f"{name} has the shape {arrays[name].shape}, not {shape}"
     if len(arrays["root"]) != nodes or arrays["near"].shape != (*arrays["root"].shape, 2):
-        return "root and near have other shapes than they should"
+        return "root and near have wrong shapes"
     for name, most in (("indptr", arcs), ("label_start", len(arrays["label"])), ("text_start", len(arrays["text"]))):
         starts = arrays[name].reshape(-1)
         if len(starts) and (starts[0] < 0 or starts[-1] > most or (np.diff(starts) < 0).any()):

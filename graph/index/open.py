@@ -1,7 +1,7 @@
-"""Finding the index of a graph, or building it: one folder a graph digest, so that an index can never answer for another graph.
+"""Finding or building the index of a graph: one folder per graph digest, so that an index cannot be used with another graph.
 
-The index of an embedded graph lies in the graph's own folder and goes with it. That of a server, and of a folder that cannot be
-written to, lies in the user's cache (``TACIT_CACHE`` names another place), where several processes and graphs share it.
+The index of an embedded graph is in the graph's own folder. That of a server, or of a graph whose folder is read-only, is in the
+user's cache (``TACIT_CACHE`` sets another folder), shared by processes and graphs.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ _BAR_AFTER_SECONDS = 2.0
 
 
 class NoPlaceForIndex(GraphError):
-    """An index has to be built and can be written nowhere."""
+    """An index has to be built and no folder for it is writable."""
 
 
 def open_index_directory(path: Path, store: KnowledgeGraph | Callable[[], KnowledgeGraph] | None = None) -> IndexGraph:
-    """Open the index that lies at ``path``; see :class:`IndexGraph` for ``store`` and for errors."""
+    """Open the index at ``path``; see :class:`IndexGraph` for ``store`` and for errors."""
     return IndexGraph(Path(path), store)
 
 
 def open_index(graph: KnowledgeGraph, *, progress: Progress | bool = False, directory: Path | None = None) -> IndexGraph:
-    """Open the index of ``graph`` as it is now, building it first when there is none; the graph answers what an index cannot.
+    """Open the index of ``graph`` as it is now, and build it first when there is none.
 
     Args:
-        progress: while building: called with the number of assertions read since its last call; True shows a bar on stderr when
-            it takes more than two seconds and stderr is a terminal; False shows nothing.
-        directory: where the indexes of this graph are kept, one folder a digest; see :func:`index_homes` for the usual places.
+        graph: the store; it answers the queries that the index cannot.
+        progress: while building: called with the number of assertions read since its last call; True shows a progress bar on
+            stderr when it takes more than two seconds and stderr is a terminal; False shows nothing.
+        directory: folder of the indexes of this graph, one per digest; None for the folders of :func:`index_homes`.
 
     Raises:
-        NoPlaceForIndex: it has to be built and can be written nowhere.
+        NoPlaceForIndex: it has to be built and no folder is writable.
         GraphError: the graph is damaged, or changed while it was read.
     """
     from ..open import store_of
@@ -55,28 +56,28 @@ def open_index(graph: KnowledgeGraph, *, progress: Progress | bool = False, dire
     for home in homes:
         try:
             return IndexGraph(home / manifest.digest, graph, digest=manifest.digest)
-        except GraphError:  # absent, of an older format, or damaged: a new one takes its place
+        except GraphError:  # absent, of an older format, or damaged: it is built again
             continue
     refusals = []
     for home in homes:
         try:
-            _try_writing(home)
+            _check_writable(home)
             return _build_and_open(graph, home, progress, manifest.assertions, own=directory is None and home == _own(graph))
         except OSError as error:
             refusals.append(f"{home}: {error.strerror or error}")
-    raise NoPlaceForIndex(f"no index of {graph.url} can be written ({'; '.join(refusals)})")
+    raise NoPlaceForIndex(f"no index of {graph.url} can be written ({'; '.join(refusals)}); set TACIT_CACHE to a writable folder")
 
 
 def _build_and_open(graph: KnowledgeGraph, home: Path, progress: Progress | bool, total: int, *, own: bool) -> IndexGraph:
     from .build import build_index
 
-    for attempt in range(3):  # another process may see a newer graph and sweep this index away while it is being opened
+    for attempt in range(3):  # a process that sees a newer graph may delete this index before it is opened
         folder = home / graph.manifest().digest
-        with _Bar(total) as bar:
-            told = bar.add if progress is True else progress or None
-            build_index(graph, folder, told)
+        with _ProgressBar(total) as bar:
+            callback = bar.add if progress is True else progress or None
+            build_index(graph, folder, callback)
         if own:
-            _forget_others(folder)
+            _delete_other_indexes(folder)
         try:
             return IndexGraph(folder, graph)
         except GraphError:
@@ -98,36 +99,36 @@ def index_homes(graph: KnowledgeGraph) -> list[Path]:
 
 
 def index_home(graph: KnowledgeGraph) -> Path:
-    """Return the folder that holds the indexes of ``graph`` where it can be written to; the first of :func:`index_homes`."""
+    """Return the first of :func:`index_homes`: the folder of the indexes of ``graph`` where it is writable."""
     return index_homes(graph)[0]
 
 
 def _own(graph: KnowledgeGraph) -> Path | None:
-    """The index folder of an embedded graph, None for a server."""
+    """Return the index folder of an embedded graph; None for a server."""
     return None if "://" in graph.url else Path(graph.url) / "index"
 
 
-def _try_writing(home: Path) -> None:
-    """Make the folder and a file in it, so that a place that cannot be written to is known before the graph is read.
+def _check_writable(home: Path) -> None:
+    """Create the folder and a temporary file in it, to find out before the graph is read whether it is writable.
 
     Raises:
-        OSError: it cannot be written to.
+        OSError: it is not.
     """
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=home):
         pass
 
 
-def _forget_others(folder: Path) -> None:
-    """Delete the indexes of what an embedded graph held before; processes that have one open keep it until they let go."""
+def _delete_other_indexes(folder: Path) -> None:
+    """Delete the indexes of earlier contents of an embedded graph; processes that have one open can go on using it."""
     for other in folder.parent.iterdir():
         if other != folder and other.is_dir() and not other.name.startswith("."):
             shutil.rmtree(other, ignore_errors=True)
     sweep(folder.parent)
 
 
-class _Bar:
-    """A progress bar on stderr, shown once the work has taken two seconds, and only where stderr is a terminal."""
+class _ProgressBar:
+    """A progress bar on stderr, shown after two seconds and only when stderr is a terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = total

@@ -1,6 +1,7 @@
-"""Memory that searches reuse: marks that are stamped instead of cleared, queues, and a pool that lends each thread its own.
+"""What the kernels share: reusable scratch memory, a bounded heap, binary search, prefetching, and threads over many rows.
 
-A search on a large graph touches a few hundred nodes; clearing an array of a million before it would cost more than the search.
+A search on a large graph visits a few hundred nodes; clearing an array of a million entries before it would cost more than the
+search. So marks are stamped with a number that is new for each search, and a pool keeps scratch memory between searches.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
 
-_LAST_STAMP = 2_000_000_000
+_LAST_STAMP = 2_000_000_000  # then the marks are cleared and stamps begin anew
+_MIN_ROWS_PER_THREAD = 2_000  # with fewer, starting a thread costs more than it saves
 
 
 class Scratch(NamedTuple):
-    """Memory for one search at a time, each array of shape (nodes,) unless said otherwise.
+    """Memory for one search at a time, each array of shape (nodes,) unless noted.
 
     Attributes:
-        mark, other_mark: stamps of where a search has been. stamp: shape (2,), the last stamp used in each of them.
-        here, there: queues of nodes. value: whatever a search keeps a node, valid where it is marked.
+        mark, other_mark: stamps of visited nodes.
+        stamp: shape (2,), the last stamp used in each of them.
+        here, there: queues of nodes.
+        value: a value per node, valid where the node is marked.
     """
 
     mark: Ints
@@ -40,13 +44,13 @@ class Scratch(NamedTuple):
 
 
 def new_scratch(nodes: int) -> Scratch:
-    """Return fresh memory for a graph of ``nodes``; the system hands out its pages as they are touched."""
+    """Return zeroed memory for a graph of ``nodes``; the system allocates its pages on first use."""
     mark, other_mark, here, there, value = (np.zeros(nodes, dtype=np.int32) for _ in range(5))
     return Scratch(mark, other_mark, np.zeros(2, dtype=np.int32), here, there, value)
 
 
 class ScratchPool:
-    """Lends scratch memory; as many pieces exist as were ever in use at once."""
+    """Thread-safe pool of scratch memory; holds as many pieces as were ever in use at once."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
@@ -55,18 +59,18 @@ class ScratchPool:
 
     @contextmanager
     def lend(self) -> Iterator[Scratch]:
-        """Lend one piece for the length of a ``with`` block."""
+        """Lend one piece for a ``with`` block."""
         with self._lock:
             scratch = self._free.pop() if self._free else None
         scratch = scratch or new_scratch(self._nodes)
-        yield scratch  # after an error it is dropped, since its arrays may be in any state
+        yield scratch  # not returned to the pool after an error, since its state is unknown
         with self._lock:
             self._free.append(scratch)
 
 
 @njit(nogil=True, cache=True)
 def fresh_stamps(mark, stamp, which, width):  # type: ignore[no-untyped-def]
-    """Return the first of ``width`` stamps that occur nowhere in ``mark``."""
+    """Return the first of ``width`` consecutive stamps that do not occur in ``mark``."""
     if stamp[which] > _LAST_STAMP:
         mark[:] = 0
         stamp[which] = 0
@@ -75,20 +79,15 @@ def fresh_stamps(mark, stamp, which, width):  # type: ignore[no-untyped-def]
     return first
 
 
-# Work on many independent rows, shared out to the machine's cores by threads that live as long as the work.
+def run_parallel(rows: int, work: Callable[[slice], None]) -> None:
+    """Call ``work`` on slices that together make ``range(rows)``, in parallel on as many cores as are worthwhile.
 
-_WORTH_A_THREAD = 2_000  # rows: below, starting a thread costs more than it saves
-
-
-def share_out(rows: int, work: Callable[[slice], None]) -> None:
-    """Call ``work`` on slices that together make ``range(rows)``, at the same time on as many cores as are worth it.
-
-    The slices change nothing in the result as long as rows do not depend on each other.
+    The rows must be independent of each other.
 
     Raises:
-        BaseException: whatever ``work`` raised first, once all slices are done.
+        BaseException: the first that ``work`` raised, once all slices are done.
     """
-    parts = max(1, min(_cores(), rows // _WORTH_A_THREAD))
+    parts = max(1, min(_cores(), rows // _MIN_ROWS_PER_THREAD))
     slices = [slice(rows * part // parts, rows * (part + 1) // parts) for part in range(parts)]
     errors: list[BaseException] = []
 
@@ -109,16 +108,13 @@ def share_out(rows: int, work: Callable[[slice], None]) -> None:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# The best few of many, kept while they stream by: a heap of bounded size, for the kernels.
-
-
 @njit(nogil=True, cache=True)
-def offer(heap, size, key):  # type: ignore[no-untyped-def]
-    """Keep ``key`` in ``heap`` (a max-heap of the ``len(heap)`` least keys seen, ``size`` filled); return the new size."""
+def push_bounded(heap, size, key):  # type: ignore[no-untyped-def]
+    """Add ``key`` to ``heap``, a max-heap of the ``len(heap)`` least keys seen, ``size`` of them filled; return the new size."""
     if size < len(heap):
         place = size
         while place > 0 and heap[(place - 1) >> 1] < key:
@@ -145,16 +141,13 @@ def offer(heap, size, key):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def sort_key(strength, rank, strongest):  # type: ignore[no-untyped-def]
-    """Return one number that sorts by strength descending, then rank."""
+    """Return an integer that sorts by strength descending, then by rank."""
     return np.int64(strongest - strength) << np.int64(32) | np.int64(rank)
-
-
-# Looking a value up in a stretch of an ascending array, compiled: arcs of a node, labels of a node.
 
 
 @njit(nogil=True, cache=True)
 def place_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
-    """Return the first place of ``value`` in ``ascending[low:high]``, -1 when it is not there."""
+    """Return the first index of ``value`` in ``ascending[low:high]`` by binary search, -1 when it is absent."""
     last = high
     while low < high:
         middle = (low + high) >> 1
@@ -165,10 +158,8 @@ def place_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
     return low if low < last and ascending[low] == value else -1
 
 
-# A hint to the processor, for compiled code: these array entries are wanted soon.
-#
-# Answers about pairs drawn at random lie at random places of arrays that no cache holds; most of the time would go into waiting
-# for memory, one pair after another. A loop that names the places of pairs to come lets those waits pass side by side.
+# Prefetching: the labels of random pairs are at random places of arrays larger than any cache, so most time would be spent on
+# cache misses, one pair after another. Prefetching the labels of later pairs makes these misses overlap.
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
@@ -184,5 +175,5 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
     return types.void(array, place), generate
 
 
-# ``prefetch(array, place)``: ask for the cache line of ``array[place]``; the array has one dimension, any place is safe.
+# ``prefetch(array, index)``: prefetch the cache line of ``array[index]``; the array has one dimension, any index is safe.
 prefetch: Any = intrinsic(_prefetch)

@@ -1,7 +1,7 @@
 """The index as a graph: every concept query of the protocol, answered from memory-mapped arrays.
 
-Opening reads one header and maps two files; the compiled kernels are imported with the first query that needs them. What an
-index does not hold (events, exploratory Cypher, the stream of all assertions) it asks of the store it was built from.
+Opening reads one header and maps two files; the compiled kernels are imported with the first query that needs them. Events,
+users' Cypher and the stream of all assertions are not in an index; the store that it was built from answers these.
 """
 
 from __future__ import annotations
@@ -30,20 +30,23 @@ if TYPE_CHECKING:
     from .kernels import Kernels
 
 _NEAR_CANDIDATES = 500
+"""Most concepts with the same beginning that are compared with a text."""
+_CACHED_NODES = 65_536
+"""Most URIs whose node numbers are cached."""
 
 
 class IndexGraph:
-    """An index; safe to share between threads.
+    """An index; thread-safe.
 
     Args:
-        directory: where it lies.
-        store: the graph that it was built from, or how to open it; only asked for what an index does not hold. A store that was
-            handed over stays the caller's to close, one that was opened here is closed with the index.
-        digest: of the graph that it has to be the index of; None takes any.
+        directory: the index's folder.
+        store: the graph that it was built from, or a function that opens it, for what an index does not hold. The caller closes a
+            store that it passed; one that was opened here is closed with the index.
+        digest: digest of the graph that it must be the index of; None accepts any.
 
     Raises:
         GraphNotFound: there is no index.
-        GraphError: it is of another format or graph, or damaged.
+        GraphError: the index is damaged, of another format, or of another graph.
     """
 
     def __init__(
@@ -63,18 +66,18 @@ class IndexGraph:
 
     @property
     def url(self) -> str:
-        """The store's URL when there is a store at hand, else the index's folder."""
+        """The store's URL when the store is open, else the index's folder."""
         store = self._opened or self._given
         return str(self.directory) if store is None or callable(store) else store.url
 
     def manifest(self) -> Manifest:
-        """What was loaded into the graph that this is the index of."""
+        """Return what was loaded into the graph that this is the index of."""
         kept = self._header["manifest"]
         loads = tuple(LoadEntry(**entry) for entry in kept["loads"])
         return Manifest(loads, kept["assertions"], int(kept["checksum"], 16))
 
     def counts(self) -> GraphCounts:
-        """Sizes of the graph, events and self-loops included."""
+        """Return the sizes of the graph, including events and self-loops."""
         return GraphCounts(**self._header["counts"])
 
     # names
@@ -97,7 +100,7 @@ class IndexGraph:
         """See :meth:`tacit.graph.protocol.ConceptIndex.ids`."""
         try:
             return self._names.ids(concepts)
-        except TextGiven:
+        except NotUri:
 
             def refuse(unknown: list[str]) -> NoReturn:
                 answers.refuse_unknown(unknown, self.url, self.near(unknown[0], language=language))
@@ -140,7 +143,7 @@ class IndexGraph:
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         """See :meth:`tacit.graph.protocol.ConceptIndex.hop_pairs_of_ids`."""
         if len(sources) != len(targets):
-            raise InputError(f"{len(sources)} sources and {len(targets)} targets do not pair up; give as many of each")
+            raise InputError(f"{len(sources)} sources and {len(targets)} targets cannot be paired; give equal numbers of both")
         return self._kernels.pairs(sources, targets, answers.check_hops(max_hops, 0))
 
     # surroundings and connections
@@ -211,7 +214,7 @@ class IndexGraph:
             key: tuple[int, ...] = (nodes[0], nodes[-1])
             if count == "triples":
                 codes = [int(relation[arc]) for _, arc in arcs]
-                if hops == 1:  # seen from its other end, a relation points the other way
+                if hops == 1:  # from its other end, a relation has the opposite direction
                     codes.append(codes[0] ^ 1)
                 forwards = nodes[0] < nodes[-1]
                 key = (*(nodes if forwards else nodes[::-1]), *(codes if forwards else codes[::-1]))
@@ -249,7 +252,7 @@ class IndexGraph:
 
         return Kernels(self._arrays, self._header["covered"])
 
-    # what the store answers
+    # queries that the store answers
 
     def _store(self) -> KnowledgeGraph:
         if self._opened is None:
@@ -262,33 +265,33 @@ class IndexGraph:
 
     @property
     def store(self) -> KnowledgeGraph:
-        """The graph that it was built from.
+        """The graph that the index was built from.
 
         Raises:
-            GraphError: none was handed over.
+            GraphError: none was given.
         """
         return self._store()
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
+        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
         return self._store().tails(head, relation, limit)
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.heads`."""
+        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.heads`."""
         return self._store().heads(text, limit)
 
     def assertions(self) -> Iterator[Assertion]:
-        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.assertions`."""
+        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.assertions`."""
         return self._store().assertions()
 
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
-        """Ask the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.run`."""
+        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.run`."""
         return self._store().run(cypher, parameters, limit=limit, timeout=timeout)
 
     def close(self) -> None:
-        """Close the store if this index opened it; the maps go with the last reference to them."""
+        """Close the store if this index opened it; the memory maps are released with the last reference to them."""
         if self._opened is not None and self._opened is not self._given:
             self._opened.close()
         self._opened = None
@@ -300,37 +303,32 @@ class IndexGraph:
         self.close()
 
 
-# Names of an index: URIs to node numbers and back, over a static trie that is memory-mapped.
-#
-# Three numberings meet here: a *node* is numbered by connectedness, a *rank* by URI order, a *key* as the trie pleases.
-# Permutations translate. Keys come out in code point order, so the completions of a prefix need no sorting.
-
-_REMEMBERED = 65_536
-
-
-class TextGiven(LookupError):
-    """A name is no URI."""
+class NotUri(LookupError):
+    """A name is not a URI."""
 
 
 class _Nodes(dict[str, int]):
-    """The nodes of the URIs asked for of late, so that the words of a conversation are looked up in the trie once."""
+    """Cache of the nodes of URIs, so that the words of a dialogue are looked up in the trie once; cleared when full."""
 
     def __init__(self, trie: Any, node_of_key: NodeIds) -> None:
         self._key = trie.get
         self._node_of_key = node_of_key
 
     def __missing__(self, uri: str) -> int:
-        if len(self) >= _REMEMBERED:
+        if len(self) >= _CACHED_NODES:
             self.clear()
         key = self._key(uri, -1)
         if key < 0 and not is_uri(uri):
-            raise TextGiven(uri)
+            raise NotUri(uri)
         self[uri] = node = -1 if key < 0 else int(self._node_of_key[key])
         return node
 
 
 class Names:
-    """The URIs of an index.
+    """The URIs of an index, in a static trie that is memory-mapped.
+
+    There are three numberings: a *node* is numbered by degree, a *rank* by URI order, a *key* by the trie. Keys come in code
+    point order, so completions of a prefix need no sorting.
 
     Args:
         path: the trie's file.
@@ -349,19 +347,19 @@ class Names:
         return uri in self._trie
 
     def known(self, uris: Collection[str]) -> list[str]:
-        """Return those of ``uris`` that are concepts here."""
+        """Return those of ``uris`` that are concepts of the index."""
         return [uri for uri in uris if uri in self._trie]
 
     def ids(self, uris: Sequence[str]) -> NodeIds:
         """Return the node of each URI, shape (len(uris),), -1 where unknown.
 
         Raises:
-            TextGiven: one is no URI.
+            NotUri: one is not a URI.
         """
         return np.fromiter(map(self._nodes.__getitem__, uris), dtype=np.int32, count=len(uris))
 
     def uri(self, node: int) -> str:
-        """Return the URI of ``node``."""
+        """Return the URI of node ``node``."""
         return str(self._trie.restore_key(int(self._key_of_rank[self._rank[node]])))
 
     def uri_of_rank(self, rank: int) -> str:
@@ -373,13 +371,13 @@ class Names:
         return int(self._node_of_key[self._key_of_rank[rank]])
 
     def nodes_of_ranks(self, ranks: NDArray[np.int64]) -> NodeIds:
-        """Return :meth:`node_of_rank` of each rank, in their shape; -1 for those below 0."""
+        """Return :meth:`node_of_rank` of each rank, in the same shape; -1 for ranks below 0."""
         nodes: NodeIds = np.full(ranks.shape, -1, dtype=np.int32)
         nodes[ranks >= 0] = self._node_of_key[self._key_of_rank[ranks[ranks >= 0]]]
         return nodes
 
     def all(self) -> list[str]:
-        """Return every URI, by node."""
+        """Return every URI, by node number."""
         in_order = list(self._trie.iterkeys())
         return [in_order[rank] for rank in self._rank.tolist()]
 
@@ -389,7 +387,7 @@ class Names:
 
 
 def write_names(path: pathlib.Path, uris: list[str], rank: NodeIds) -> tuple[NodeIds, NodeIds]:
-    """Write the trie of ``uris`` (sorted); return ``(node_of_key, key_of_rank)`` for nodes whose ranks are ``rank``."""
+    """Write the trie of sorted ``uris``; return ``(node_of_key, key_of_rank)`` for nodes whose ranks are ``rank``."""
     trie = marisa_trie.Trie(uris, order=marisa_trie.LABEL_ORDER)
     trie.save(str(path))
     key_of_rank = np.fromiter(map(trie.__getitem__, uris), dtype=np.int32, count=len(uris))
@@ -398,11 +396,8 @@ def write_names(path: pathlib.Path, uris: list[str], rank: NodeIds) -> tuple[Nod
     return node_of_key, key_of_rank
 
 
-# Arcs back into assertions, equal in every field to those that were indexed.
-
-
 class Records:
-    """The assertions of an index, by place in its arc lists."""
+    """The assertions of an index, by position in its arc lists."""
 
     def __init__(self, arrays: Arrays, names: Names, relations: list[str]) -> None:
         self._arrays = arrays
@@ -411,7 +406,7 @@ class Records:
         self._provenance = lru_cache(maxsize=65_536)(self._read_provenance)
 
     def assertion(self, owner: int, arc: int) -> Assertion:
-        """Return the assertion at place ``arc``, which must lie in the list of the node ``owner``."""
+        """Return the assertion at position ``arc``, which must be in the list of node ``owner``."""
         arrays = self._arrays
         ends = self._names.uri(owner), self._names.uri(int(arrays["neighbour"][arc]))
         code = int(arrays["relation"][arc])

@@ -1,9 +1,8 @@
-"""What connects two sets of nodes: direct arcs, and pairs of arcs that meet in a middle node.
+"""Connections between two sets of nodes: direct arcs, and pairs of arcs that meet in a middle node.
 
-Answers are *joints*: places in the sorted arc lists where one or more parallel arcs begin; chains are spelled out from them
-(:mod:`tacit.graph.index.triples` counts without writing any down). For two hops the smaller side marks its neighbours and the
-larger side is looked through, each of its nodes either by walking its arcs or, for a hub, by looking the marked nodes up in
-them, whichever is less work.
+A *joint* is a position in the sorted arc lists where one or more parallel arcs begin. Paths are expanded from joints; counting
+writes none down. For two hops, the neighbours of the smaller set are marked; then each node of the larger set is handled either
+by going through its arcs or, for a hub, by looking up the marked nodes among its arcs, whichever is less work.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from .primitives import fresh_stamps, place_of
 
 @njit(nogil=True, cache=True)
 def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
-    """Return the place of the first arc from ``node`` to ``other``, -1 when there is none."""
+    """Return the position of the first arc from ``node`` to ``other``, -1 when there is none."""
     return place_of(neighbour, indptr[node], indptr[node + 1], other)
 
 
 @njit(nogil=True, cache=True)
 def parallel(indptr, neighbour, node, arc):  # type: ignore[no-untyped-def]
-    """Return how many arcs, ``arc`` the first of them, join ``node`` to the same neighbour."""
+    """Return how many parallel arcs there are, of which ``arc`` in the list of ``node`` is the first."""
     end = arc + 1
     while end < indptr[node + 1] and neighbour[end] == neighbour[arc]:
         end += 1
@@ -30,8 +29,8 @@ def parallel(indptr, neighbour, node, arc):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def touching(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-def]
-    """Return the joints of one hop, shape (joints, 3): place in ``ones``, place in ``twos``, first arc in the former's list."""
+def one_hop_joints(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-def]
+    """Return the joints of one hop, shape (joints, 3): index in ``ones``, index in ``twos``, first arc in the former's list."""
     out = np.empty((len(ones) * len(twos), 3), np.int32)
     size = 0
     for i in range(len(ones)):
@@ -44,10 +43,10 @@ def touching(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def meeting(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
-    """Return the joints of two hops, shape (joints, 4): places in ``ones`` and ``twos``, first arcs in their lists.
+def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
+    """Return the joints of two hops, shape (joints, 4): indices in ``ones`` and ``twos``, first arcs in their lists.
 
-    ``ones`` should be the side with fewer arcs. Equal ends are left out; the two arcs of a joint lead to the same middle.
+    ``ones`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
     """
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
     seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
@@ -102,8 +101,8 @@ def meeting(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-
 
 
 @njit(nogil=True, cache=True)
-def spell(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def]
-    """Return every chain of the joints: shape (chains, joints.shape[1]), as joints but each with one arc of the parallel ones."""
+def expand_joints(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def]
+    """Return every path of the joints, shape (paths, joints.shape[1]): as the joints, but for each of the parallel arcs."""
     total = 0
     for number in range(len(joints)):
         many = parallel(indptr, neighbour, ones[joints[number, 0]], joints[number, 2])
@@ -127,15 +126,13 @@ def spell(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def
     return out
 
 
-# How many connections two sets of nodes have, for many pairs of sets in one call, without writing the connections down.
-#
-# Looks through the arcs as :mod:`tacit.graph.index.triples` does, but keeps sums alone. A connection counts once by its
-# triples, however many assertions say them, and once when it is found from both of its ends because both stand in both sets.
+# Counting, for many pairs of sets in one call. A connection counts once per triple, however many assertions there are for it, and
+# once when it is found from both of its ends because both are in both sets.
 
 
 @njit(nogil=True, cache=True)
-def _kinds(indptr, neighbour, relation, node, arc):  # type: ignore[no-untyped-def]
-    """Return how many different relations (direction counts) the parallel arcs from ``arc`` on have."""
+def _distinct_relations(indptr, neighbour, relation, node, arc):  # type: ignore[no-untyped-def]
+    """Return how many distinct relations, with direction, the parallel arcs from ``arc`` on have."""
     count = 0
     for later in range(arc, arc + parallel(indptr, neighbour, node, arc)):
         fresh = True
@@ -148,8 +145,8 @@ def _kinds(indptr, neighbour, relation, node, arc):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def _known(sources, targets, mark, stamp):  # type: ignore[no-untyped-def]
-    """Return the nodes of both sides, each once and without -1 (unknown); those on both sides are marked ``stamp + 2``."""
+def _distinct_nodes(sources, targets, mark, stamp):  # type: ignore[no-untyped-def]
+    """Return the nodes of both sets, each once and without -1 (unknown); those in both sets are marked ``stamp + 2``."""
     ones, twos = np.empty(len(sources), np.int32), np.empty(len(targets), np.int32)
     size = 0
     for node in sources:
@@ -176,13 +173,13 @@ def _arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _again(one, two, mark, both):  # type: ignore[no-untyped-def]
-    """Whether the pair is counted the other way round already, as both nodes stand on both sides."""
+def _counted_reversed(one, two, mark, both):  # type: ignore[no-untyped-def]
+    """Return whether the pair is also counted in the other direction, because both nodes are in both sets."""
     return one > two and mark[one] == both and mark[two] == both
 
 
 @njit(nogil=True, cache=True)
-def _touching(indptr, neighbour, relation, ones, twos, mark, both):  # type: ignore[no-untyped-def]
+def _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at one hop."""
     pairs, triples = np.int64(0), np.int64(0)
     for one in ones:
@@ -190,14 +187,14 @@ def _touching(indptr, neighbour, relation, ones, twos, mark, both):  # type: ign
             arc = first_arc(indptr, neighbour, one, two)
             if arc >= 0:
                 pairs += 1
-                if not _again(one, two, mark, both):
-                    triples += _kinds(indptr, neighbour, relation, one, arc)
+                if not _counted_reversed(one, two, mark, both):
+                    triples += _distinct_relations(indptr, neighbour, relation, one, arc)
     return pairs, triples
 
 
 @njit(nogil=True, cache=True)
-def _meeting(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
-    """Return ``(pairs, triples)`` at two hops; ``ones`` should be the side with fewer arcs."""
+def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
+    """Return ``(pairs, triples)`` at two hops; ``ones`` should be the set with fewer arcs."""
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
     seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
     arcs = _arcs_of(indptr, ones)
@@ -216,10 +213,10 @@ def _meeting(indptr, neighbour, relation, ones, twos, both, scratch):  # type: i
                 middles[found] = middle
                 found += 1
             owner[entries], before[entries] = i, latest[middle]
-            kinds[entries] = _kinds(indptr, neighbour, relation, ones[i], arc)
+            kinds[entries] = _distinct_relations(indptr, neighbour, relation, ones[i], arc)
             latest[middle] = entries
             entries += 1
-    joined = np.full(len(ones), -1, np.int32)  # by place in ones: the last of twos that it was found to be joined to
+    joined = np.full(len(ones), -1, np.int32)  # by index in ones: the last index in twos that it was found to be connected to
     pairs, triples = np.int64(0), np.int64(0)
     for j in range(len(twos)):
         two = twos[j]
@@ -234,7 +231,7 @@ def _meeting(indptr, neighbour, relation, ones, twos, both, scratch):  # type: i
             if middle == previous or mark[middle] != seen:
                 continue
             previous = middle
-            further = _kinds(indptr, neighbour, relation, two, arc)
+            further = _distinct_relations(indptr, neighbour, relation, two, arc)
             entry = latest[middle]
             while entry >= 0:
                 one = ones[owner[entry]]
@@ -242,7 +239,7 @@ def _meeting(indptr, neighbour, relation, ones, twos, both, scratch):  # type: i
                     if joined[owner[entry]] != j:
                         joined[owner[entry]] = j
                         pairs += 1
-                    if not _again(one, two, scratch.other_mark, both):
+                    if not _counted_reversed(one, two, scratch.other_mark, both):
                         triples += kinds[entry] * further
                 entry = before[entry]
     return pairs, triples
@@ -252,18 +249,19 @@ def _meeting(indptr, neighbour, relation, ones, twos, both, scratch):  # type: i
 def count_many(indptr, neighbour, relation, sources, targets, starts, hops, scratch, out):  # type: ignore[no-untyped-def]
     """Fill ``out[s]`` with ``(pairs, triples)`` between ``sources[starts[s, 0]:starts[s + 1, 0]]`` and ``targets`` likewise.
 
-    Nodes come in any order; -1 is no node, one that stands in a set twice counts once. ``starts``: shape (sets + 1, 2).
+    Nodes are in any order; -1 means unknown, and a node that occurs twice in a set counts once. ``starts`` has the shape
+    (sets + 1, 2).
     """
     mark = scratch.other_mark
     for number in range(len(out)):
         stamp = fresh_stamps(mark, scratch.stamp, np.int64(1), np.int64(3))
-        ones, twos = _known(
+        ones, twos = _distinct_nodes(
             sources[starts[number, 0] : starts[number + 1, 0]], targets[starts[number, 1] : starts[number + 1, 1]], mark, stamp
         )
         both = stamp + np.int32(2)
         if hops == 1:
-            out[number, 0], out[number, 1] = _touching(indptr, neighbour, relation, ones, twos, mark, both)
+            out[number, 0], out[number, 1] = _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both)
             continue
         if _arcs_of(indptr, ones) > _arcs_of(indptr, twos):
             ones, twos = twos, ones
-        out[number, 0], out[number, 1] = _meeting(indptr, neighbour, relation, ones, twos, both, scratch)
+        out[number, 0], out[number, 1] = _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch)

@@ -1,7 +1,8 @@
-"""A user's own Cypher, read-only, behind three walls: an allow-list over real tokens, the engine's read mode, and limits.
+"""Users' own Cypher, read-only, behind three layers of protection: allow-list, read-only mode, limits.
 
-The embedded engine runs in a worker process that may crash or be killed; a Neo4j server ends the transaction itself. Neither wall
-is trusted alone: both engines' read modes let files, settings and users be read.
+The allow-list (:mod:`.validator`) checks real tokens. The embedded engine runs a query in a worker process that can crash or be
+killed; a Neo4j server ends the transaction itself. All three layers are needed: the read-only mode of either engine still allows
+files, settings and users to be read.
 """
 
 from __future__ import annotations

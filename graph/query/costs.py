@@ -1,9 +1,11 @@
 """Cost limits for Neo4j, which stops a transaction only between rows: no single expression may run for minutes.
 
-Measured on Neo4j 5.26, these hold a core long after the transaction's time limit: work on one list for each item of another
-(``IN``, ``=``, a walk inside a walk), a ``reduce`` that builds a text or a list, a long ``range``, a backtracking regular
-expression, and the planning of some shapes (twenty XOR, twenty nested EXISTS, 900 times ``+``). The embedded engine runs queries
-in a worker process that is killed at its time limit, so these limits do not apply there.
+Measured on Neo4j 5.26, these keep a core busy long after the transaction's time limit: work on a whole list for each item of
+another (``IN``, ``=``, nested comprehensions), a ``reduce`` that builds a text or a list, a long ``range``, a backtracking
+regular expression, and the planning of some shapes (twenty XOR, twenty nested EXISTS, 900 times ``+``). The embedded engine runs
+queries in a worker process that is killed at its time limit, so these limits do not apply there.
+
+"Walk" below means an expression that evaluates something for each item of a list.
 """
 
 from __future__ import annotations
@@ -17,19 +19,25 @@ from typing import Any
 from .tokens import CLAUSES, SUBQUERIES, Token, matching, refused
 
 MAX_RANGE = 100_000
+"""Largest number in a ``range`` outside UNWIND."""
 MAX_REPEATS = 3
+"""Most unbounded repeats in a regular expression."""
 MAX_CHOICES = 16
+"""Most ``|`` and ``?`` in a regular expression."""
 MAX_PATTERN = 1_000
-"""Most characters of a regular expression, and of a text in the query or its parameters beside one with two repeats."""
+"""Most characters of a regular expression, and of any text in the query or its parameters if the expression has two repeats."""
 MAX_GROWTH = 1_000_000
+"""Largest bound on how many times larger a value may become from clause to clause."""
 MAX_SHORT = 1_000
 """Most items or characters of a parameter or literal that may be read once for each item of a list."""
 MAX_NESTED = 100
-"""The same for a list that is itself walked once for each item of another list."""
+"""The same for a list of a walk inside another walk."""
 MAX_WALK_DEPTH = 3
+"""Most walks inside each other."""
 MAX_SUBQUERY_DEPTH = 5
+"""Most subqueries inside each other."""
 MAX_SHORTEST = 20
-"""Most paths, or groups of paths, that ``SHORTEST k`` may ask for."""
+"""Most paths, or groups of paths, for ``SHORTEST k``."""
 
 _LITERAL_ESCAPE = re.compile(r"\\u+([0-9A-Fa-f]{4})|\\(.)", re.DOTALL)
 _PIECE = re.compile(
@@ -52,20 +60,21 @@ _CONSTANT_TIME = {
 _NUMERIC = {"size", "length", "tointeger", "tofloat", "abs", "sign", "floor", "ceil", "round", "sqrt", "log", "log10", "id"}
 _NUMERIC_PROPERTIES = {"weight", "score", "rank"}
 _WHOLE_LIST = {"reverse", "tail", "tostringlist", "tointegerlist", "tofloatlist", "tobooleanlist", "range", "split", "replace"}
-"""Functions that read, or give, the whole of a list or text."""
+"""Functions that read or return the whole of a list or text."""
 _VALUES = {"TRUE", "FALSE", "NULL", "AND", "OR", "XOR", "NOT", "IN", "IS", "WHERE", "CASE", "WHEN", "THEN", "ELSE", "END"} | {
     "STARTS", "ENDS", "WITH", "CONTAINS", "DISTINCT", "TYPED", "NAN", "INF",
 }  # fmt: skip
 """Words in an expression that are not names of variables."""
 
 _SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25, "+": 150, "||": 150, "OR": 150}
+"""How often an operator or clause may occur in a query, so that planning takes at most about a second."""
 
 
 def check_costs(query: str, tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> None:
-    """Refuse a query, whose brackets are balanced, that Neo4j could not stop at its time limit.
+    """Refuse a query that Neo4j could not stop at its time limit; its brackets must be balanced.
 
     Raises:
-        QueryRefused: one sentence with the place and another way to write it.
+        QueryRefused: the message has the position and another way to write it.
     """
     closing = matching(tokens)
     check_shape(query, tokens)
@@ -74,7 +83,7 @@ def check_costs(query: str, tokens: Sequence[Token], parameters: Mapping[str, An
 
 
 def check_shape(query: str, tokens: Sequence[Token]) -> None:
-    """Refuse more of an operator or of nested subqueries than the planner can handle in a second, counted over the query."""
+    """Refuse more operators, clauses or nested subqueries than the planner can handle in a second."""
     counts = dict.fromkeys(_SHAPES, 0)
     subqueries, depth = [False], 0
     for index, (token, following) in enumerate(pairwise(tokens)):
@@ -108,10 +117,10 @@ def _small_number(token: Token, most: int) -> bool:
 
 
 def check_growth(query: str, tokens: Sequence[Token], closing: Mapping[int, int]) -> None:
-    """Refuse values that double step by step, such as ``WITH [x, x] AS x`` many times over or ``reduce(… | s + s)``.
+    """Refuse values that grow exponentially, such as ``WITH [x, x] AS x`` many times over or ``reduce(… | s + s)``.
 
-    Comparing and sending such values is not interrupted. Counted are the names inside lists and maps and beside ``+``, in each
-    WITH, UNWIND and RETURN; their product bounds the growth.
+    Neo4j does not interrupt comparing or sending such values. The names inside lists and maps and next to ``+`` are counted for
+    each WITH, UNWIND and RETURN; the product of these counts bounds the growth.
     """
     growth, uses, makes, opened = 1, 0, False, [""]
     for index, token in enumerate(tokens):
@@ -192,7 +201,7 @@ class _Walk:
 def check_walks(query: str, tokens: Sequence[Token], closing: Mapping[int, int], parameters: Mapping[str, Any] | None) -> None:
     """Refuse work on a whole list or text for each item of a list, unless the list is known to be short.
 
-    Short are literals, ``nodes(p)`` and the like, ranges up to ``MAX_SHORT``, and parameters known to hold no more.
+    Known to be short are literals, ``nodes(p)`` and the like, ranges up to ``MAX_SHORT``, and known parameters up to that size.
     """
     walks = list(_walks(tokens, closing))
     for walk in walks:
@@ -245,7 +254,7 @@ def _level(closing: Mapping[int, int], start: int, end: int) -> Iterator[int]:
 def _short(
     tokens: Sequence[Token], source: range, closing: Mapping[int, int], parameters: Mapping[str, Any] | None, most: int
 ) -> bool:
-    """Return whether the list in ``source`` is known to hold ``most`` items at most, or a literal."""
+    """Return whether the list in ``source`` is known to hold at most ``most`` items, or is a literal."""
     if not source:
         return False
     first, last = tokens[source[0]], source[-1]
@@ -277,7 +286,7 @@ def _fault(
     closing: Mapping[int, int],
     parameters: Mapping[str, Any] | None,
 ) -> tuple[int, str] | None:
-    """Return the index and a description of what in the walk's body takes longer than a moment; None when nothing does."""
+    """Return the index and a description of work in the walk's body that may take long; None when there is none."""
     inner = [other for other in walks if other.opening in walk.body]
     local = walk.names.union(*(other.names for other in inner))
     headers = {other.source[0] - 1 for other in inner if other.source}
@@ -310,7 +319,7 @@ def _fault(
 
 
 def _variable(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the token is a variable used as a whole: no property, label, function, key of a map, keyword."""
+    """Return whether the token is a variable used as a whole: not a property, label, function, map key or keyword."""
     token, before, after = tokens[index], tokens[index - 1].text, tokens[index + 1].text
     return (
         token.kind in ("word", "quoted")
@@ -321,7 +330,7 @@ def _variable(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _harmless(tokens: Sequence[Token], index: int, local: frozenset[str]) -> bool:
-    """Return whether a variable from outside the walk is used in a way that takes the same time whatever it holds."""
+    """Return whether a variable from outside the walk is used in constant time, whatever its value."""
     before, after = tokens[index - 1], tokens[index + 1]
     arithmetic = {"-", "*", "/", "%", "^"}
     if before.text == "(" and tokens[index - 2].text.lower() in _CONSTANT_TIME:
@@ -336,7 +345,7 @@ def _harmless(tokens: Sequence[Token], index: int, local: frozenset[str]) -> boo
 
 
 def _is_number(tokens: Sequence[Token], index: int, closing: Mapping[int, int], walk: _Walk) -> bool:
-    """Return whether the operand whose first or last token stands at ``index`` is a number, as far as the text tells."""
+    """Return whether the operand whose first or last token is at ``index`` is known to be a number."""
     token = tokens[index]
     if token.kind == "number":
         return True
@@ -356,12 +365,17 @@ def _is_number(tokens: Sequence[Token], index: int, closing: Mapping[int, int], 
 
 
 def check_range(query: str, tokens: Sequence[Token], opening: int, back: int, parameters: Mapping[str, Any] | None) -> None:
-    """Refuse a ``range(…)`` whose bracket is ``tokens[opening]``, unless it is short or the whole operand of an UNWIND.
+    """Refuse a ``range(…)`` unless it is short or the whole operand of an UNWIND.
 
     Args:
-        query: the text; tokens: all of its tokens.
-        opening: place of the bracket; back: number of tokens of the function's name before it.
-        parameters: values of parameters, where they are known.
+        query: the text of the query.
+        tokens: all of its tokens.
+        opening: index of the range's opening bracket.
+        back: number of tokens of the function's name before the bracket.
+        parameters: values of the parameters, where they are known.
+
+    Raises:
+        QueryRefused: the range may be long.
     """
     depth, index, small = 1, opening + 1, True
     while depth and tokens[index].kind != "end":
@@ -381,7 +395,7 @@ def check_range(query: str, tokens: Sequence[Token], opening: int, back: int, pa
 
 
 def _small(token: Token, parameters: Mapping[str, Any] | None) -> bool:
-    """Return whether ``token`` may stand among the arguments of a short range."""
+    """Return whether ``token`` is allowed among the arguments of a short range."""
     if token.kind == "number":
         return token.text.isdecimal() and int(token.text) <= MAX_RANGE
     if token.kind == "parameter":
@@ -391,11 +405,16 @@ def _small(token: Token, parameters: Mapping[str, Any] | None) -> bool:
 
 
 def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: Mapping[str, Any] | None) -> None:
-    """Refuse the pattern after ``=~`` unless it is known beforehand and its matching time cannot explode.
+    """Refuse the pattern after ``=~`` unless it is a constant that cannot backtrack for long.
 
     Args:
-        query: the text; tokens: all of its tokens; position: place of the ``=~``.
-        parameters: values of parameters, where they are known.
+        query: the text of the query.
+        tokens: all of its tokens.
+        position: index of the ``=~``.
+        parameters: values of the parameters, where they are known.
+
+    Raises:
+        QueryRefused: the pattern is computed, or can backtrack for long.
     """
     sign, operand, after = tokens[position], tokens[position + 1], tokens[min(position + 2, len(tokens) - 1)]
     known = operand.kind in ("string", "parameter") and after.text not in ("+", "-", "*", "/", "%", "^", "||", "[", ".")
@@ -409,7 +428,7 @@ def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: 
         return
     fault = explosive(pattern)
     if not fault and len(_REPEAT.findall(pattern)) > 1 and _long(tokens, parameters):
-        fault = f"two repeats beside a text of more than {MAX_PATTERN:,} characters"
+        fault = f"two repeats and a text of more than {MAX_PATTERN:,} characters to match"
     if fault:
         raise refused(
             query,
@@ -420,7 +439,7 @@ def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: 
 
 
 def _long(tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> bool:
-    """Return whether a string of the query or a parameter holds more text than two repeats may meet."""
+    """Return whether a string of the query or a parameter is too long for a pattern with two repeats."""
     values: list[Any] = [token.text for token in tokens if token.kind == "string"] + list((parameters or {}).values())
     while values:
         value = values.pop()
@@ -437,10 +456,10 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def explosive(pattern: str) -> str:
-    """Return what in a regular expression can make a backtracking matcher run for ages; empty when nothing can.
+    """Return which part of a regular expression can make a backtracking matcher slow; empty when there is none.
 
-    Repeated groups that hold a repeat or a choice take exponential time, and so do many choices in a row; four repeats after each
-    other take the fourth power.
+    A repeated group that contains a repeat or a choice takes exponential time, and so do many choices in sequence; four
+    repeats in sequence take time of the fourth power.
     """
     risky: list[bool] = [False]  # one for each open group: it holds a repeat or a choice
     if len(pattern) > MAX_PATTERN:
@@ -450,7 +469,7 @@ def explosive(pattern: str) -> str:
         piece = match[0]
         if piece[0] == "(":
             if pattern.startswith("?", match.end()):
-                return "a special group"
+                return "a lookaround, named or atomic group"
             if not piece.endswith(")"):
                 risky.append(False)
         elif piece == ")":
@@ -468,7 +487,7 @@ def explosive(pattern: str) -> str:
                 repeats += 1
             risky[-1] = True
         elif piece[0] == "\\" and (piece[1:].isdigit() or piece[1:] in ("k", "Q")):
-            return "a reference back"
+            return "a back-reference or a \\Q quotation"
         before = piece
     if choices > MAX_CHOICES:
         return f"{choices} choices"

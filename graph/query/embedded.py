@@ -1,8 +1,8 @@
-"""A user's query over the embedded engine: checked here, run in a worker process, its rows brought back.
+"""Users' queries over the embedded engine: validated here and run in a pool of worker processes.
 
-Workers stay for the next query, because starting one takes longer than most queries. Each graph has as many as
-may run at once; a thread takes one for the time of its query. A worker whose database has changed since, or that died, is
-replaced.
+A worker stays for the next query, because starting one takes longer than most queries. Each graph has as many workers as queries
+may run on it at once; a thread uses one worker during its query. A worker that died, or whose database has changed since it was
+opened, is replaced.
 """
 
 from __future__ import annotations
@@ -25,15 +25,28 @@ from typing import Any
 from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
 from .rewrite import rewrite
-from .validator import MAX_BYTES, Checker, check_limits, check_parameters, uniform
+from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out, uniform
 
 DATABASE = "graph.lbug"
+"""The database's file in a graph's folder."""
 AT_ONCE = 2
-"""Queries that may run on one graph at once, unless the caller says otherwise."""
+"""Default of the most queries that may run on one graph at once."""
+POOL_BYTES = 512 << 20
+"""Size of the engine's buffer pool in a worker: cached pages, sorts, joins, lists."""
+HEAP_BYTES = 1 << 30
+"""Most that a worker's address space may grow by after start, the buffer pool not included."""
+IDLE_SECONDS = 120.0
+"""A worker ends after this time without a query."""
+START_SECONDS = 60.0
+"""Most time for a worker to start and open the database."""
+GRACE = 2.0
+"""Seconds after a query's time limit in which the engine's own limit and the worker's alarm can end it; then it is killed."""
+
+_SCRIPT = Path(__file__).with_name("worker.py")
 
 
 class _Pool:
-    """The workers of one graph: those that wait for work, and a count of all."""
+    """The workers of one graph: the idle ones, and the number of busy ones."""
 
     def __init__(self) -> None:
         self.free = threading.Condition()
@@ -41,7 +54,11 @@ class _Pool:
         self.busy = 0
 
     def take(self, file: Path, deadline: float, most: int) -> Worker:
-        """Return a worker that opened ``file`` as it is now; wait until ``deadline`` at most while ``most`` are busy."""
+        """Return a worker that has the current ``file`` open; wait until ``deadline`` at most while ``most`` are busy.
+
+        Raises:
+            GraphBusy: ``most`` queries were still running at the deadline.
+        """
         with self.free:
             while self.busy >= most:
                 if not self.free.wait(deadline - time.monotonic()):
@@ -58,7 +75,7 @@ class _Pool:
             raise
 
     def give(self, worker: Worker | None) -> None:
-        """Take ``worker`` back for the next query; None when it is gone."""
+        """Return ``worker`` to the pool; None when it has ended."""
         with self.free:
             self.busy -= 1
             if worker is not None:
@@ -79,29 +96,29 @@ def run_embedded(
     timeout: float = 30.0,
     at_once: int | None = None,
 ) -> QueryResult:
-    """Run one read-only query over the embedded graph in the folder ``path``, in a process of its own.
+    """Run one read-only query over the embedded graph in the folder ``path``, in a worker process.
 
     Args:
         path: the graph's folder.
-        cypher: the query; see :func:`tacit.graph.query.check` for what it may hold.
+        cypher: the query; :func:`tacit.graph.query.check` says what it may contain.
         parameters: values for its ``$names``: None, booleans, numbers, strings, and lists and dictionaries of them.
-        limit: most rows to return, >= 0; ``truncated`` tells whether there were more.
-        timeout: most seconds that the query may take, > 0.
+        limit: most rows to return, >= 0; ``truncated`` in the result is true when there were more.
+        timeout: time limit in seconds, > 0.
         at_once: most queries that may run on this graph at once in this process, >= 1; 2 when None.
 
     Raises:
-        QueryRefused: it holds something other than reading.
-        QueryInvalid: the engine cannot understand or evaluate it.
-        QueryTimeout: it passed its time limit.
-        GraphNotFound: there is no graph.
-        GraphBusy: other queries took all the time there was.
-        GraphError: it needs more memory than a query may have, or the engine failed.
-        InputError: a parameter, ``limit`` or ``timeout`` is of no use.
+        QueryRefused: the query does something other than read.
+        QueryInvalid: the engine cannot parse or evaluate it.
+        QueryTimeout: it exceeded its time limit.
+        GraphNotFound: there is no graph at ``path``.
+        GraphBusy: other queries kept all workers busy until the time limit.
+        GraphError: the query exceeded its memory limit, or the engine failed.
+        InputError: a parameter, ``limit`` or ``timeout`` is invalid.
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
-    asked = Checker(cypher, "embedded", values)
-    asked.run()
+    original = Checker(cypher, "embedded", values)
+    original.run()
     checker = Checker(rewrite(cypher), "embedded", values)
     checker.run()
     file = Path(path).resolve() / DATABASE
@@ -122,13 +139,13 @@ def run_embedded(
         try:
             answer = worker.ask(request)
         except QueryTimeout:
-            raise _late(timeout) from None
+            raise timed_out(timeout) from None
         if answer is None:
             late = worker.died_by_alarm()
             worker.kill()
             if late:
-                raise _late(timeout)
-            raise GraphError("the engine broke down over the query, and nothing else was harmed; write it in another way")
+                raise timed_out(timeout)
+            raise GraphError("the engine crashed while it ran the query, and the graph is intact; write the query in another way")
         if answer.get("failed") == "memory":
             worker.kill()
         else:
@@ -139,13 +156,9 @@ def run_embedded(
         raise _failure(answer["failed"], answer["message"], timeout)
     if checker.explains:
         return QueryResult(("plan",), tuple((line,) for row in answer["rows"] for line in str(row[0]).splitlines()))
-    names = asked.columns()
+    names = original.columns()
     columns = answer["columns"] if names is None or len(names) != len(answer["columns"]) else names
     return QueryResult(tuple(columns), tuple(map(tuple, answer["rows"])), answer["truncated"])
-
-
-def _late(timeout: float) -> QueryTimeout:
-    return QueryTimeout(f"the query took longer than {timeout:g} seconds and was stopped; narrow it down or allow it more time")
 
 
 _DIFFERENCES = (
@@ -175,21 +188,21 @@ _DIFFERENCES = (
         "nodes have uri, text and language, relationships weight, source, dataset and license",
     ),
 )
-"""Messages of the engine about what Neo4j answers without an error, and the sentence instead."""
+"""Engine messages for queries that Neo4j answers without an error, and the message to show instead."""
 
 
 def _failure(kind: str, message: str, timeout: float) -> Exception:
-    """Return the error for what a worker reports."""
+    """Return the error for a failure reported by a worker."""
     line = " ".join(message.split("\n", 1)[0].partition(" expecting {")[0].split())[:500]
     for pattern, sentence in _DIFFERENCES:
         if found := pattern.search(line):
             return QueryInvalid(sentence.format(found[1].strip(".,")))
     if kind == "timeout":
-        return _late(timeout)
+        return timed_out(timeout)
     if kind == "memory":
-        return GraphError("the query needs more memory than a query may have; narrow it down, or return fewer rows at once")
+        return GraphError("the query exceeded its memory limit; narrow it down, or return fewer rows at once")
     if kind == "size":
-        return GraphError(f"one row of the answer is larger than {MAX_BYTES >> 20} MiB; return less of it")
+        return GraphError(f"one row of the result is larger than {MAX_BYTES >> 20} MiB; return less of it")
     if kind == "write":
         return QueryRefused(f"the engine refused to do more than read ({line})")
     if kind == "engine":
@@ -209,45 +222,31 @@ def close_workers(path: str | os.PathLike[str] | None = None) -> None:
             worker.kill()
 
 
-def _forget_in_child() -> None:
-    """After a fork the workers belong to the parent alone: let go of the pipes without a word to them."""
+def _reset_after_fork() -> None:
+    """Close the pipes in a forked child, since the workers belong to the parent; send nothing through them."""
     global _pools_lock
     _pools_lock = threading.Lock()
     pools = list(_pools.values())
     _pools.clear()
     for pool in pools:
         for worker in pool.idle:
-            worker.forget()
-            worker.process.returncode = 0  # another's child, nothing to wait for
+            worker.close_pipes()
+            worker.process.returncode = 0  # the parent's child: nothing to wait for
 
 
 atexit.register(close_workers)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
-
-
-# The caller's end of a worker: starting it, one question and its answer, and killing it when it does not answer in time.
-
-POOL_BYTES = 512 << 20
-"""Most that the engine may hold in a query: cached pages, sorts, joins, lists."""
-HEAP_BYTES = 1 << 30
-"""Most that the process may grow by beside that."""
-IDLE_SECONDS = 120.0
-START_SECONDS = 60.0
-GRACE = 2.0
-"""Seconds that a worker gets beyond a query's time limit, in which the engine's own limit and the worker's alarm end it."""
-
-_SCRIPT = Path(__file__).with_name("worker.py")
+    os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 class Worker:
-    """One process that holds one database open; not for two threads at once."""
+    """The parent's side of one worker process with one database open; not thread-safe."""
 
     def __init__(self, file: Path) -> None:
         """Start the process and wait until it has opened ``file``.
 
         Raises:
-            GraphError: the database cannot be opened, or the process cannot be started.
+            GraphError: the database cannot be opened, or the process cannot start.
         """
         self.file = file
         self.version = version(file)
@@ -264,7 +263,7 @@ class Worker:
                 start_new_session=True,
             )
         except OSError as error:
-            raise GraphError(f"no process for queries can be started ({error})") from error
+            raise GraphError(f"no worker process for queries can be started ({error}); free memory and try again") from error
         try:
             ready = self._receive(time.monotonic() + START_SECONDS)
         except BaseException:
@@ -272,18 +271,18 @@ class Worker:
             raise
         if ready is None or ready.get("failed"):
             self.kill()
-            reason = _line(ready["message"]) if ready else "the process ended at once"
+            reason = _line(ready["message"]) if ready else "the worker process ended at once"
             raise GraphError(f"{file} cannot be opened for queries ({reason}); load the graph again with `tacit load`")
 
     def usable(self) -> bool:
-        """Return whether the process lives and the file is still the one that it opened."""
+        """Return whether the process is alive and the file has not changed since it was opened."""
         return self.process.poll() is None and self.version == version(self.file)
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer to ``request``; None when the process died over it.
+        """Return the answer to ``request``; None when the process died.
 
         Raises:
-            QueryTimeout: there was none ``GRACE`` seconds after the request's ``timeout``; the process is gone.
+            QueryTimeout: there was no answer ``GRACE`` seconds after the request's ``timeout``; the process was killed.
         """
         deadline = time.monotonic() + request["timeout"] + GRACE
         try:
@@ -296,7 +295,7 @@ class Worker:
             raise
 
     def died_by_alarm(self) -> bool:
-        """Return whether the process ended itself because a query did not heed its limit."""
+        """Return whether the worker's alarm ended the process, because a query exceeded its time limit."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self.process.wait(GRACE) == -signal.SIGALRM
         return False
@@ -305,10 +304,10 @@ class Worker:
         """End the process at once and wait for its end."""
         self.process.kill()
         self.process.wait()
-        self.forget()
+        self.close_pipes()
 
-    def forget(self) -> None:
-        """Close this side of the pipes; the process ends by itself when nobody else holds them."""
+    def close_pipes(self) -> None:
+        """Close this end of the pipes; the process exits when no other process holds them."""
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -339,11 +338,11 @@ class Worker:
         with selectors.DefaultSelector() as selector:
             selector.register(stream, event)
             if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise QueryTimeout("the process for queries did not answer in time")
+                raise QueryTimeout("the worker process did not answer in time; try again, or allow the query more time")
 
 
 def version(file: Path) -> tuple[tuple[int, int, int], ...]:
-    """Return what changes when a database is written to or swapped for another one."""
+    """Return inode, modification time and size of the database and its write-ahead log, which change with every write."""
     found = []
     for path in (file, file.with_name(file.name + ".wal")):
         try:

@@ -1,6 +1,6 @@
-"""A user's query over a Neo4j server: validated here, run in a read transaction with a time limit.
+"""Users' queries over a Neo4j server: validated here and run in a read transaction with a time limit.
 
-The server ends a transaction only between rows, so work inside one expression, or in the planner, runs on after the limit.
+The server ends a transaction only between rows, so work inside one expression, or in the planner, continues after the limit.
 Measured on Neo4j 5.26: neither TERMINATE TRANSACTIONS nor closing the connection ends it sooner, but SHOW TRANSACTIONS lists the
 transaction until it has really ended. So the connection of a late query is closed, and the query counts as running until the
 server no longer lists its transaction.
@@ -30,25 +30,26 @@ import neo4j.time
 from ...cypher import query
 from ..errors import GraphBusy, GraphError, GraphUnavailable, QueryInvalid, QueryRefused, QueryTimeout
 from ..model import QueryResult
-from .validator import MAX_BYTES, Checker, check_limits, check_parameters
+from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out
 
-logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # else hints about unknown labels go to stderr
+logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # or hints about unknown labels go to stderr
 
 GRACE = 5.0
-"""Seconds after the time limit in which the server is to end the query; after that the caller gets QueryTimeout."""
+"""Seconds after the time limit in which the server should end the query; after that the caller gets QueryTimeout."""
 AT_ONCE = 4
-"""Queries of one driver that may run in the server at once, late ones included, unless the caller says otherwise."""
+"""Default of the most queries of one driver that may run in the server at once, late ones included."""
 _FETCH = 1000
+"""Rows fetched from the server at a time."""
 _TAG = "tacit"
-"""The key of a transaction's metadata that holds a number of its own, by which it is found in SHOW TRANSACTIONS."""
-_FIRST_LOOK, _LAST_LOOK = 0.25, 2.0
-"""Seconds between two looks at SHOW TRANSACTIONS, at first and at most; a look itself takes at most the latter."""
+"""Key in a transaction's metadata whose value, unique to the query, identifies it in SHOW TRANSACTIONS."""
+_FIRST_POLL, _LAST_POLL = 0.25, 2.0
+"""Seconds between two polls of SHOW TRANSACTIONS, at first and at most; a poll itself takes at most the latter."""
 _LOST = 60.0
-"""Seconds without an answer from the member of a cluster that runs a query, while others answer, after which it is given up."""
+"""Seconds without an answer from the cluster member that runs a query, while others answer, until the query is given up."""
 
 
 class _Slots:
-    """Counts the queries that run in the server for one driver."""
+    """Counts the queries of one driver that run in the server."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -56,10 +57,10 @@ class _Slots:
         self.late = 0
 
     def take(self, seconds: float, most: int) -> None:
-        """Wait until fewer than ``most`` queries run, at most ``seconds``, and not at all when all of those are late.
+        """Wait until fewer than ``most`` queries run, at most ``seconds``; do not wait when all of them are late.
 
         Raises:
-            GraphBusy: as many still run.
+            GraphBusy: ``most`` queries still run.
         """
         with self.changed:
             self.changed.wait_for(lambda: self.running < most or self.late >= most, seconds)
@@ -71,7 +72,7 @@ class _Slots:
             self.running += 1
 
     def free(self, late: bool) -> None:
-        """Give a slot back, from a query that was ``late`` or in time."""
+        """Free the slot of a query that was ``late`` or in time."""
         with self.changed:
             self.running -= 1
             self.late -= late
@@ -83,11 +84,11 @@ _slots_lock = threading.Lock()
 
 
 class _Call:
-    """One query in the server: the driver's call, which has a thread of its own, and what happens when it is late.
+    """One query in the server: the driver's call in a thread of its own, and the handling of a late query.
 
-    A query that runs ``GRACE`` seconds after its limit is looked for in SHOW TRANSACTIONS. Where it is listed, its connection
-    is closed, so that it holds none of the pool, and its slot is free once it is no longer listed. Where the server refuses
-    SHOW TRANSACTIONS, the slot is free when the driver's call ends.
+    A query that runs ``GRACE`` seconds after its limit is looked up in SHOW TRANSACTIONS. When it is listed, its connection is
+    closed, so that it no longer occupies the connection pool, and its slot is freed once it is no longer listed. When the server
+    refuses SHOW TRANSACTIONS, the slot is freed when the driver's call ends.
     """
 
     def __init__(self, driver: neo4j.Driver, database: str | None, slots: _Slots) -> None:
@@ -101,8 +102,8 @@ class _Call:
 
     @contextmanager
     def waiting(self, session: neo4j.Session) -> Iterator[None]:
-        """While the block runs, ``session`` waits for the server on a connection of its own, which may be closed."""
-        connection: Any = getattr(session, "_connection", None)  # no public call of the driver closes one from another thread
+        """Remember the session's connection during the block, so that :meth:`_close_connection` can close it."""
+        connection: Any = getattr(session, "_connection", None)  # the driver's public API cannot close one from another thread
         if hasattr(connection, "kill") and hasattr(connection, "server_info"):
             with self._state:
                 self._connection, self._server = connection, str(connection.server_info.address)
@@ -110,10 +111,10 @@ class _Call:
             yield
         finally:
             with self._state:
-                self._connection = None  # from here on it may go back to the pool and serve another query
+                self._connection = None  # from now on it may go back to the pool and serve another query
 
     def result(self, ask: Callable[[], QueryResult], seconds: float) -> QueryResult | None:
-        """Return what ``ask`` returns, or raise what it raises, None when that takes more than ``seconds``."""
+        """Return what ``ask`` returns, or raise what it raises; None when that takes more than ``seconds``."""
         answers: queue.SimpleQueue[tuple[QueryResult | None, BaseException | None]] = queue.SimpleQueue()
 
         def work() -> None:
@@ -133,7 +134,7 @@ class _Call:
         try:
             result, error = answers.get(timeout=seconds)
         except queue.Empty:
-            self._be_late()
+            self._mark_late()
             return None
         if error is not None:
             raise error
@@ -145,7 +146,7 @@ class _Call:
                 self._freed = True
                 self.slots.free(self.late)
 
-    def _be_late(self) -> None:
+    def _mark_late(self) -> None:
         with self._state:
             if self._freed:
                 return
@@ -157,14 +158,14 @@ class _Call:
 
     def _watch(self) -> None:
         """Close the connection once the server lists the transaction; free the slot once it no longer does."""
-        heard, missed, pause = time.monotonic(), 0, _FIRST_LOOK
+        heard, missed, pause = time.monotonic(), 0, _FIRST_POLL
         while not self._freed:
             try:
                 listed, server = _listed(self.driver, self.database, self.tag)
             except neo4j.exceptions.DriverError as error:
                 if type(error) is neo4j.exceptions.DriverError:  # the driver was closed
                     break
-                heard = time.monotonic()  # nobody answers, which says nothing of the query
+                heard = time.monotonic()  # no server answers, so nothing is known about the query
             except neo4j.exceptions.Neo4jError:
                 if not self.cut:
                     return
@@ -172,18 +173,18 @@ class _Call:
             else:
                 if server == self._server:
                     heard, missed = time.monotonic(), 0 if listed else missed + 1
-                    if listed or missed > 1:  # not listed, and no answer either: a server out of stack may send none
-                        self._cut()
+                    if listed or missed > 1:  # not listed and no answer either: a server out of stack may send none
+                        self._close_connection()
                     if missed and self.cut:
                         break
                 elif self.cut and time.monotonic() - heard > _LOST:
                     break
             time.sleep(pause)
-            pause = min(1.5 * pause, _LAST_LOOK)
+            pause = min(1.5 * pause, _LAST_POLL)
         if self.cut:
             self._free()
 
-    def _cut(self) -> None:
+    def _close_connection(self) -> None:
         """Close the connection, if the driver's call still waits for the server on it."""
         with self._state:
             if self._connection is not None and not self.cut:
@@ -203,17 +204,17 @@ def run_neo4j(
     bookmarks: neo4j.Bookmarks | None = None,
     at_once: int | None = None,
 ) -> QueryResult:
-    """Run one read-only query on a Neo4j server; arguments and errors as :func:`run_embedded`, and one error more.
+    """Run one read-only query on a Neo4j server; other arguments and errors as for :func:`run_embedded`.
 
     Args:
         driver: an open driver.
         database: the database's name; None for the user's home database.
-        bookmarks: of writes that the query is to see, on whichever member of a cluster it runs.
+        bookmarks: of writes that the query must see, whichever cluster member runs it.
         at_once: most queries of this driver that may run in the server at once, late ones included, >= 1; 4 when None.
 
     Raises:
-        GraphUnavailable: the server does not answer, refuses the credentials, or went away.
-        GraphBusy: ``at_once`` queries of this driver run in the server, and none of them ended in time.
+        GraphUnavailable: the server does not answer, refuses the credentials, or the connection was lost.
+        GraphBusy: ``at_once`` queries of this driver still run in the server.
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
@@ -241,9 +242,9 @@ def run_neo4j(
         try:
             return ask()
         except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired):
-            if call.late:  # nobody waits for it any more
+            if call.late:  # the caller has already got QueryTimeout
                 raise
-            return ask()  # the connection may have been an old one, from before the server was started anew
+            return ask()  # the connection may have been from before a restart of the server
 
     try:
         result = call.result(ask_again, timeout + GRACE)
@@ -251,7 +252,7 @@ def run_neo4j(
         raise _server_error(error, timeout) from error
     except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired) as error:
         raise GraphUnavailable(
-            f"the Neo4j server does not answer or went away ({_line(error)}); start it and try again"
+            f"the Neo4j server does not answer, or the connection was lost ({_line(error)}); start it and try again"
         ) from error
     except neo4j.exceptions.DriverError as error:
         raise GraphError(f"the Neo4j driver cannot run the query ({_line(error)})") from error
@@ -264,10 +265,10 @@ def run_neo4j(
 
 
 def _listed(driver: neo4j.Driver, database: str | None, tag: str) -> tuple[bool, str]:
-    """Return whether a server lists the transaction with this tag, which it does until that has ended, and its address."""
-    asked = query("transaction", "neo4j")
+    """Return whether the transaction with this tag is still listed, and the address of the server that answered."""
+    show = query("transaction", "neo4j")
     with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
-        result = session.run(neo4j.Query(asked.text, timeout=_LAST_LOOK), {"tag": tag})
+        result = session.run(neo4j.Query(show.text, timeout=_LAST_POLL), {"tag": tag})
         found = bool(result.values())
         return found, str(result.consume().server.address)
 
@@ -283,14 +284,14 @@ def _collect(result: neo4j.Result, limit: int) -> QueryResult:
         size += sum(map(_size, row))
         if size > MAX_BYTES:
             if not rows:
-                raise GraphError(f"one row of the answer is larger than {MAX_BYTES >> 20} MiB; return less of it")
+                raise GraphError(f"one row of the result is larger than {MAX_BYTES >> 20} MiB; return less of it")
             return QueryResult(columns, tuple(rows), True)
         rows.append(row)
     return QueryResult(columns, tuple(rows))
 
 
 def _plan(result: neo4j.Result) -> QueryResult:
-    """Return the plan of an EXPLAIN, a row an operator, those that feed an operator indented below it."""
+    """Return the plan of an EXPLAIN, one row for each operator, its inputs indented below it."""
     rows: list[tuple[Any, ...]] = []
 
     def add(operator: Mapping[str, Any], depth: int) -> None:
@@ -306,24 +307,20 @@ def _plan(result: neo4j.Result) -> QueryResult:
     return QueryResult(("operator", "details", "estimated_rows"), tuple(rows))
 
 
-def _late(timeout: float) -> QueryTimeout:
-    return QueryTimeout(f"the query took longer than {timeout:g} seconds and was stopped; narrow it down or allow it more time")
-
-
 def _server_error(error: neo4j.exceptions.Neo4jError, timeout: float) -> GraphError | QueryInvalid | QueryRefused:
-    """Return tacit's error for the server's."""
+    """Return the ``TacitError`` for an error of the server."""
     code = error.code or ""
     message = _line(error.message or error)
     if "TimedOut" in code or code.endswith("Transaction.Terminated"):
-        return _late(timeout)
+        return timed_out(timeout)
     if "Memory" in code or "StackOverFlow" in code:
-        return GraphError("the query needs more memory than the server gives it; narrow it down, or return fewer rows at once")
+        return GraphError("the query exceeded the server's memory limit; narrow it down, or return fewer rows at once")
     if isinstance(error, neo4j.exceptions.AuthError) and "Forbidden" not in code:
         return GraphUnavailable(f"the Neo4j server refuses the credentials ({message}); check user and password")
     if "AccessMode" in code or "Forbidden" in code:
         return QueryRefused(f"the server refused to do more than read ({message})")
     if "DatabaseNotFound" in code or "DatabaseUnavailable" in code:
-        return GraphUnavailable(f"the Neo4j server does not have the database ({message})")
+        return GraphUnavailable(f"the Neo4j server does not have the database ({message}); check the database's name")
     if code.startswith("Neo.ClientError") or "ExecutionFailed" in code:
         return QueryInvalid(f"the query cannot be run ({message})")
     return GraphError(f"the Neo4j server failed ({message}); try again")
@@ -335,7 +332,7 @@ def _line(error: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a driver's value as JSON can hold it: nodes, relationships and paths as dictionaries, dates as ISO text."""
+    """Return a driver's value as JSON-compatible: nodes, relationships and paths as dictionaries, dates as ISO text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):

@@ -1,8 +1,8 @@
-"""openCypher that the embedded engine words differently, rewritten so that one query gives the same rows on both engines.
+"""Rewriting of standard openCypher into the embedded engine's dialect, so that a query gives the same rows on both engines.
 
-Neo4j's wording is the standard: lists count from 0, ``labels(n)`` is a list, ``shortestPath((a)-[*..4]-(b))`` is a pattern. Each
-form below is compared with a Neo4j server by the tests. A query is validated before it is rewritten and again afterwards; forms
-that are not listed here reach the engine as they are.
+Neo4j's form is the standard: lists count from 0, ``labels(n)`` is a list, ``shortestPath((a)-[*..4]-(b))`` is a pattern. The
+tests compare each form below with a Neo4j server. A query is validated before it is rewritten and again afterwards; forms that
+are not listed here are passed on unchanged.
 
 - ``shortestPath((a)-[*..k]-(b))`` and ``allShortestPaths(…)``: ``(a)-[* SHORTEST 1..k]-(b)``, ``* ALL SHORTEST``; 30 hops at most
 - ``EXISTS { (a)-->() }``, ``COUNT { (a)-->() }``: the same with ``MATCH``
@@ -11,7 +11,7 @@ that are not listed here reach the engine as they are.
 - ``[:IsA*1..3]``: ``[:IsA* TRAIL 1..3]``, which uses no relationship twice
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
   ``labels``, ``startNode``, ``endNode``: the engine's functions
-- ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces have no equal
+- ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces are refused
 - ``m['key']``: ``m.key``
 - ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
 """
@@ -24,26 +24,26 @@ from ..errors import QueryInvalid
 from .tokens import CLAUSES, OPERATORS, PATHS, PREFIXES, Token, invalid, matching, tokenize
 
 LONGEST_PATH = 30
-"""Hops of a shortest path without an upper bound, which is as far as the embedded engine goes by default."""
+"""Most hops of a path without an upper bound; the embedded engine's default."""
 
 _MARK = "\ue000"
-"""A character of private use, which no text has."""
+"""A private-use character, which does not occur in texts."""
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
 _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels", "list_transform", "list_filter", "split"}
-"""Functions that give a list, as far as ``reverse`` needs to know."""
+"""Functions that return a list, for ``reverse``."""
 
 
 def rewrite(query: str) -> str:
-    """Return ``query``, which passed the validator, in the wording of the embedded engine.
+    """Return ``query``, which passed the validator, in the embedded engine's dialect.
 
     Raises:
-        QueryInvalid: it holds a form that the embedded engine would answer wrongly without an error.
+        QueryInvalid: it contains a form that the embedded engine would answer wrongly without an error.
     """
     return _Rewriter(query).whole()
 
 
 class _Rewriter:
-    """Renders ranges of tokens, each replaced form from its parts, everything else as it stands."""
+    """Renders ranges of tokens: listed forms are replaced, everything else is copied unchanged."""
 
     def __init__(self, query: str) -> None:
         self.query = query
@@ -67,7 +67,7 @@ class _Rewriter:
         }
 
     def whole(self) -> str:
-        """The query, rewritten."""
+        """Return the whole query, rewritten."""
         return self._render(0, len(self.tokens) - 1)
 
     def _render(self, start: int, end: int) -> str:
@@ -84,7 +84,7 @@ class _Rewriter:
         return "".join(parts)
 
     def _replaced(self, index: int) -> tuple[str, int] | None:
-        """Return what the form that begins at ``index`` becomes, and the index after it; None when none begins there."""
+        """Return the replacement of the form at ``index`` and the index after it; None when no listed form begins there."""
         token, after = self.tokens[index], self.tokens[index + 1]
         before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
         name = token.text.lower() if token.kind == "word" and before.text not in (".", ":", "|") else ""
@@ -142,7 +142,7 @@ class _Rewriter:
         return f"{self._render(start, stars[0])}* {kind} 1..{high or LONGEST_PATH}{self._render(last, end)}"
 
     def _bounds(self, star: int) -> tuple[str, str, int]:
-        """Return the least and most hops (empty: unbounded) after the ``*`` at index ``star``, and the index after them."""
+        """Return the least and most hops (empty when unbounded) after the ``*`` at index ``star``, and the index after them."""
         last = star + 1
         while self.tokens[last].kind == "number" or self.tokens[last].text == "..":
             last += 1
@@ -150,7 +150,7 @@ class _Rewriter:
         return low or "1", high if dots else low, last
 
     def _trail(self, index: int, end: int) -> str | None:
-        """Return a relationship of variable length that uses no relationship twice, as the standard has it."""
+        """Return a relationship of variable length that uses no relationship twice, as in the standard."""
         star = next((place for place in range(index + 1, end) if self.tokens[place].text == "*"), None)
         if star is None or star in self.shortest or self.tokens[star + 1].upper in PATHS:
             return None
@@ -158,7 +158,7 @@ class _Rewriter:
         return f"[{self._render(index + 1, star)}* TRAIL {low}..{high or LONGEST_PATH}{self._render(last, end)}]"
 
     def _reduce(self, index: int, end: int) -> str:
-        """Return a ``reduce`` that adds up numbers as a sum over a list."""
+        """Return a ``reduce`` that adds numbers as a sum over a list."""
         name, first = self.tokens[index + 2].text, self.tokens[index + 4]
         item, bar = index + 6, index + 8
         while bar < end and self.tokens[bar].text != "|":
@@ -174,14 +174,14 @@ class _Rewriter:
         if not adds:
             raise invalid(
                 self.query, self.tokens[index].start, "reduce",
-                "runs on the embedded engine as a sum alone, reduce(s = 0, x IN list | s + …); else use UNWIND or list_reduce",
+                "runs on the embedded engine as a sum only, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
             )  # fmt: skip
         values = f"list_transform({self._render(item + 2, bar)}, {self.tokens[item].text} -> ({self._render(bar + 3, end)}))"
         known = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
         return f"CASE WHEN {known} THEN {first.text} + coalesce(list_sum({values}), 0) END"
 
     def _bracket(self, index: int, before: Token, after: Token) -> tuple[str, int] | None:
-        """A list comprehension, a position in a list, or a slice of it."""
+        """Rewrite a list comprehension, an element of a list, a slice, or a relationship of variable length."""
         end = self.closing[index]
         if before.text == "-" and (trail := self._trail(index, end)):
             return trail, end + 1
@@ -192,14 +192,14 @@ class _Rewriter:
         return None
 
     def _continues(self, before: Token, index: int) -> bool:
-        """Return whether the bracket at ``index`` picks from the value before it, not a relationship or a list of its own."""
+        """Return whether the bracket at ``index`` subscripts the value before it, rather than begin a relationship or a list."""
         if before.kind in ("word", "quoted"):
             keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
             return not keyword or (index > 1 and self.tokens[index - 2].text == ".")
         return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
 
     def _position(self, index: int, end: int) -> tuple[str, int] | None:
-        """Return ``[…]`` after a value with positions that count from 1."""
+        """Return the subscript ``[…]`` with positions that count from 1."""
         inner = self.tokens[index + 1 : end]
         dots = [place for place, token in enumerate(inner) if token.text == ".."]
         if len(inner) == 1 and inner[0].kind == "string" and inner[0].text[1:-1].isidentifier():
@@ -211,7 +211,7 @@ class _Rewriter:
             if low is None or high is None or min(low or 0, high or 0) < 0:
                 raise invalid(
                     self.query, self.tokens[index].start, "a slice",
-                    "needs whole numbers >= 0 on the embedded engine, e.g. [0..3]; else use list_slice(list, from 1, to)",
+                    "needs whole numbers >= 0 on the embedded engine, e.g. [0..3]; use list_slice(list, from 1, to) otherwise",
                 )  # fmt: skip
             return f"[{low + 1}:{high if inner[dots[0] + 1 :] else ''}]", end + 1
         number = self._number(inner)
@@ -222,7 +222,7 @@ class _Rewriter:
 
     @staticmethod
     def _number(tokens: Sequence[Token]) -> int | None:
-        """Return the whole number that the tokens write out, 0 for none, None for anything else."""
+        """Return the integer that the tokens spell, 0 for no tokens, None for anything else."""
         text = "".join(token.text for token in tokens)
         return int(text) if text.removeprefix("-").isdecimal() else None if text else 0
 
@@ -241,7 +241,7 @@ class _Rewriter:
         return f"list_transform({found}, {name} -> ({self._render(bar + 1, end)}))" if bar < end else found
 
     def _projection(self, index: int) -> tuple[str, int] | None:
-        """Return ``n {.a, b: 1}`` as a map; None when it holds more than properties and pairs."""
+        """Return ``n {.a, b: 1}`` as a map; None when it contains anything but properties and key-value pairs."""
         end, name = self.closing[index + 1], self.tokens[index].text
         parts, start, place = [], index + 2, index + 2
         while place <= end:
@@ -258,7 +258,7 @@ class _Rewriter:
         return "{" + ", ".join(parts) + "}", end + 1
 
     def _label_test(self, index: int, before: Token) -> bool:
-        """Return whether ``n:Label`` stands at ``index`` as a condition."""
+        """Return whether the condition ``n:Label`` begins at ``index``."""
         token = self.tokens[index]
         return (
             token.kind in ("word", "quoted")
@@ -280,7 +280,7 @@ class _Rewriter:
         return f"substring({parts[0]}, ({parts[1]}) + 1, {length})"
 
     def _split(self, parts: list[str], _: int) -> str:
-        """The engine's split leaves out empty parts, so each part gets a mark for the time of the split."""
+        """Return the engine's split, which drops empty parts, with a mark added to each part during the split."""
         text, separator = parts
         marked = f"string_split('{_MARK}' + replace({text}, {separator}, ({separator}) + '{_MARK}'), {separator})"
         return f"list_transform({marked}, part -> replace(part, '{_MARK}', ''))"
@@ -292,6 +292,6 @@ class _Rewriter:
         if first.kind == "string" or self.tokens[index + 3].text == ".":
             return f"reverse({parts[0]})"
         raise QueryInvalid(
-            "the query cannot be run on the embedded engine: reverse of a variable may be a text or a list there; "
+            "the query cannot be run on the embedded engine: reverse of a variable may mean a text or a list; "
             "write list_reverse(list) for a list"
         )

@@ -1,8 +1,11 @@
-"""From Cypher text to tokens, so that a keyword is told from the same letters in a string, a comment or a quoted name.
+"""Tokens of Cypher, and the allow-list: which clauses, operators, functions and procedures a user's query may contain.
 
-The reader is stricter than the engines on purpose: where the two engines, or two versions of one, could see different tokens in
-the same text (an escape that stands for a quote, a control character, letters that only upper-case to a keyword), the text is
-refused instead of guessed at. What it accepts, every engine cuts into the same pieces.
+The tokenizer distinguishes a keyword from the same letters in a string, a comment or a quoted name. It is stricter than the
+engines on purpose: where the two engines, or two versions of one, could see different tokens in the same text (an escape for a
+quote, a control character, letters whose upper case is an ASCII letter), the text is refused. Every engine splits accepted text
+into the same tokens.
+
+Everything that is not in the allow-list is refused, including statements that a later version of an engine adds.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from typing import Final, Literal, NamedTuple
 from ..errors import QueryInvalid, QueryRefused
 
 Kind = Literal["word", "quoted", "string", "number", "parameter", "symbol", "end"]
+Dialect = Literal["neo4j", "embedded"]
 
 MAX_CHARACTERS = 20_000
+"""Most characters of a query."""
 
 _SPACE = " \t\n\r\u00a0"
 _SKIP = re.compile(rf"[{_SPACE}]+|//[^\n\r]*|/\*[\s\S]*?\*/")
@@ -28,15 +33,16 @@ _SYMBOL = re.compile(r"=~|<>|<=|>=|!=|\.\.|::|\|\||[-()\[\]{},.;:|&!%+*/^=<>]")
 _ESCAPE = re.compile(r"\\u+([0-9A-Fa-f]{4})")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\r(?!\n)")
 _CLOSING = "\\'\"`*/\n\r"
+"""Characters that can end a string, a quoted name or a comment; they may not be written as escapes."""
 
 
 class Token(NamedTuple):
-    """One piece of a query.
+    """One token of a query.
 
     Attributes:
-        kind: what it is; ``end`` stands once, after the last.
-        text: its characters as they stand in the query, ``query[start:end]``.
-        start, end: where it stands.
+        kind: the token's kind; ``end`` occurs once, after the last token.
+        text: its characters, ``query[start:end]``.
+        start, end: its position in the query, in characters from 0.
     """
 
     kind: Kind
@@ -46,23 +52,23 @@ class Token(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that a word, a quoted name or a parameter stands for."""
+        """The name, without ``$`` and backticks, of a word, a quoted name or a parameter."""
         text = self.text.removeprefix("$") if self.kind == "parameter" else self.text
         return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
     @property
     def upper(self) -> str:
-        """A word in capitals, as keywords are compared; empty for everything else, so that a quoted name is never a keyword."""
+        """A word in upper case, for comparison with keywords; empty for other kinds, so that a quoted name is never a keyword."""
         return self.text.upper() if self.kind == "word" else ""
 
 
 def refused(query: str, position: int, what: str, allowed: str) -> QueryRefused:
-    """Return the error for ``what`` at character ``position`` (from 0) of ``query``, with what is allowed instead."""
+    """Return the error that refuses ``what`` at character ``position`` (from 0) of ``query``; ``allowed`` says what to write."""
     return QueryRefused(f"{what} at {_place(query, position)} is refused; {allowed}")
 
 
 def invalid(query: str, position: int, what: str, fault: str) -> QueryInvalid:
-    """Return the error for a syntax error: ``what`` at character ``position`` (from 0) of ``query``, and its ``fault``."""
+    """Return the error for a syntax error in ``what`` at character ``position`` (from 0) of ``query``."""
     return QueryInvalid(f"the query has a syntax error: {what} at {_place(query, position)} {fault}")
 
 
@@ -73,7 +79,7 @@ def _place(query: str, position: int) -> str:
 
 
 def matching(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of the closing bracket for each opening one, in tokens whose brackets are balanced."""
+    """Return the index of the closing bracket for each opening bracket; the tokens' brackets must be balanced."""
     opened: list[int] = []
     found = {}
     for index, token in enumerate(tokens):
@@ -85,10 +91,11 @@ def matching(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 def tokenize(query: str) -> list[Token]:
-    """Return the tokens of ``query`` without white space and comments, an ``end`` token last.
+    """Return the tokens of ``query`` without white space and comments, with an ``end`` token last.
 
     Raises:
-        QueryRefused: too long, a string, comment or quoted name without end, or characters that engines could read differently.
+        QueryRefused: the query is too long, contains characters that engines could read differently, or a string, comment or
+            quoted name is not closed.
     """
     if len(query) > MAX_CHARACTERS:
         raise QueryRefused(f"the query has {len(query):,} characters; keep it to {MAX_CHARACTERS:,} and give data as parameters")
@@ -125,38 +132,33 @@ def _read(query: str, start: int) -> Token:
     elif query.startswith("/*", start):
         raise refused(query, start, "a comment without its end", "close it with */")
     elif first.isdecimal() or (first == "." and query[start + 1 : start + 2].isdecimal() and query[start - 1 : start] != "."):
-        kind, found, what = "number", _NUMBER.match(query, start), "a digit that is not plain"
+        kind, found, what = "number", _NUMBER.match(query, start), "a digit other than 0 to 9"
     elif found := _WORD.match(query, start):
         kind, what = "word", ""
     else:
         kind, found, what = "symbol", _SYMBOL.match(query, start), f"the character {first!a}"
     if found is None:
-        raise refused(query, start, what, "strings, names in backticks, numbers, $parameters and Cypher's signs are allowed")
+        raise refused(query, start, what, "strings, names in backticks, numbers, $parameters and Cypher's symbols are allowed")
     text, end = found[0], found.end()
     if kind == "number" and not text.isascii():
         raise refused(query, start, f"the number {text!a}", "write numbers with the digits 0 to 9")
     if kind == "number" and _WORD.match(query, end):
-        raise refused(query, end, "a letter right after a number", "put a space between them")
+        raise refused(query, end, "a letter directly after a number", "put a space between them")
     if kind == "word" and not text.isascii() and any(letter.isascii() for letter in _folds(text)):
-        raise refused(query, start, f"the word {text!a}", "put names with unusual letters in backticks")
+        raise refused(query, start, f"the word {text!a}", "put names with non-ASCII letters in backticks")
     return Token(kind, text, start, end)
 
 
 def _folds(word: str) -> str:
-    """Return what the letters of ``word`` outside ASCII become in another case; an ASCII letter there could make a keyword.
+    """Return the other cases of the non-ASCII letters of ``word``; an ASCII letter among them could complete a keyword.
 
-    The German sharp s is let through: it becomes two letters, and the engines compare letter by letter.
+    The German sharp s is allowed: it becomes two letters, and the engines compare letter by letter.
     """
     unusual = (letter for letter in word if not letter.isascii() and letter not in "ßẞ")
     return "".join(fold for letter in unusual for fold in (letter.upper(), letter.lower(), letter.casefold()))
 
 
-# What a user's query may hold: clauses, operators, functions and procedures, as data.
-#
-# Everything that is not named here is refused, so a statement that an engine learns in its next version is refused until
-# somebody has looked at it and written it down.
-
-Dialect = Literal["neo4j", "embedded"]
+# The allow-list
 
 
 def _words(text: str) -> frozenset[str]:
@@ -164,7 +166,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 CLAUSES: Final = _words("MATCH OPTIONAL WHERE WITH UNWIND RETURN ORDER SKIP OFFSET LIMIT UNION CALL YIELD")
-"""Words that begin a clause, or part of one, of a reading query."""
+"""Words that begin a clause, or part of one, in a reading query."""
 
 ALLOWED: Final = (
     "a query reads with MATCH, OPTIONAL MATCH, WHERE, WITH, UNWIND, RETURN, ORDER BY, SKIP, LIMIT, UNION, CASE, "
@@ -179,22 +181,22 @@ HARD: Final = _words(
         TRANSACTION UNINSTALL UPDATE USE USING VACUUM
         """
 )
-"""Words that begin something other than reading; as a bare name one passes only where nothing but a name can stand."""
+"""Words that begin a statement other than reading; as a name such a word is accepted only where nothing but a name can occur."""
 
 OPERATORS: Final = _words("AND OR XOR IN CONTAINS WHEN THEN ELSE STARTS ENDS IS AS NOT")
-"""Words between two operands, or after one with another operand to come."""
+"""Words between two operands, or after one operand and before another."""
 
 ENDINGS: Final = _words("END ASC ASCENDING DESC DESCENDING NORMALIZED")
-"""Words after an operand that leave it complete."""
+"""Words after an operand that complete it."""
 
 PREFIXES: Final = _words("NOT DISTINCT CASE WHEN WHERE ELSE")
 """Words before an operand."""
 
 PATHS: Final = _words("ANY ALL SHORTEST WSHORTEST TRAIL ACYCLIC WALK GROUP GROUPS PATH PATHS")
-"""Words of path selectors, such as ``ALL SHORTEST``; all of them name ways of reading."""
+"""Words of path selectors, such as ``ALL SHORTEST``; all of them only read."""
 
 SUBQUERIES: Final = _words("EXISTS COUNT COLLECT")
-"""Words that a subquery in braces follows."""
+"""Words before a subquery in braces."""
 
 _SHARED: Final = _words(
     """
@@ -245,7 +247,7 @@ FUNCTIONS: Final[dict[Dialect, frozenset[str]]] = {
         """
     ),
 }
-"""Functions by dialect, in lower case: none of them reads a file, keeps state or talks to anything."""
+"""Functions by dialect, in lower case: none of them reads a file, keeps state or uses the network."""
 
 PROCEDURES: Final[dict[Dialect, frozenset[str]]] = {
     "neo4j": _words(
@@ -256,7 +258,7 @@ PROCEDURES: Final[dict[Dialect, frozenset[str]]] = {
     ),
     "embedded": _words("show_tables show_connection table_info"),
 }
-"""Procedures by dialect, in lower case: all of them tell what kinds of things the graph holds."""
+"""Procedures by dialect, in lower case: all of them only list labels, relationship types, properties or tables."""
 
 INSTEAD: Final[dict[Dialect, dict[str, str]]] = {
     "neo4j": {
@@ -272,4 +274,4 @@ INSTEAD: Final[dict[Dialect, dict[str, str]]] = {
         "tostring": "cast(x AS STRING)", "stdev": "sqrt(avg(x * x) - avg(x) * avg(x))",
     },
 }  # fmt: skip
-"""Functions of the other engine, and what to write on this one."""
+"""Functions of the other engine, and what to write instead on this one."""

@@ -1,8 +1,9 @@
-"""Allow-list validator: a query passes only when every clause, function and procedure in it is a known reading one.
+"""Allow-list validator of users' queries, and the checks of parameters and limits.
 
-It walks the tokens with a stack of open brackets and tracks whether the engine expects an operand, an operator or a clause next.
-A word where a clause or an operator belongs must be a known one; a word where an operand belongs is a name and may be any.
-Clauses can begin only at the top level and in the braces of a subquery.
+A query passes only when every clause, function and procedure in it is a known reading one. The validator goes through the tokens
+with a stack of open brackets and tracks whether the engine expects an operand, an operator or a clause next. A word in place of a
+clause or an operator must be a known one; a word in place of an operand is a name and can be any. Clauses can begin only at the
+top level and in the braces of a subquery.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..errors import InputError, QueryInvalid, QueryRefused
+from ..errors import InputError, QueryInvalid, QueryRefused, QueryTimeout
 from .costs import check_costs, check_range, check_regex
 from .tokens import (
     ALLOWED,
@@ -35,22 +36,33 @@ from .tokens import (
 )
 
 MAX_DEPTH = 40
+"""Most brackets inside each other."""
 MAX_TOKENS = 2_000
+"""Most tokens of a query."""
+MAX_BYTES = 16 << 20
+"""Most bytes of a query's parameters, and of the rows of its result."""
+MAX_SECONDS = 3600.0
+"""Longest time limit."""
+MAX_ROWS = 1_000_000
+"""Largest row limit."""
+
+_DEPTH = 20  # levels of nested lists and dictionaries in a parameter
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _ENDERS = {"+", "*", "%", ">"}
-"""Signs that mostly ask for an operand but can end a pattern, a label expression or a type."""
+"""Symbols that usually need an operand after them but can end a pattern, a label expression or a type."""
 
 
 @dataclass
 class Frame:
-    """An open bracket, or the statement itself.
+    """An open bracket, or the whole statement.
 
     Attributes:
-        opener: the bracket that began it; empty for the statement.
-        query: clauses may stand in it; procedure: it is the subquery of a ``CALL``.
+        opener: the opening bracket; empty for the statement.
+        query: whether clauses are allowed in it.
+        procedure: whether it is the subquery of a ``CALL``.
         state: what the engine expects next.
-        clause: the clause that it is in.
+        clause: the current clause.
         start: index of the bracket's token.
     """
 
@@ -63,24 +75,25 @@ class Frame:
 
 
 def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any] | None = None) -> None:
-    """Let ``cypher`` pass when all it can do is read the graph.
+    """Return when ``cypher`` can only read the graph; raise otherwise.
 
     Args:
         cypher: one query; a semicolon may end it.
         dialect: the engine that will run it.
-        parameters: its parameters, where they are known: those that are regular expressions or sizes are checked too.
+        parameters: its parameters, where they are known; those used as regular expressions or sizes are checked too.
 
     Raises:
-        QueryRefused: one sentence that says what was found, at which line and column, and what is allowed.
+        QueryRefused: the query is not allowed; the message has the finding, its line and column, and what is allowed.
+        QueryInvalid: a bracket is not closed or not opened.
     """
     Checker(cypher, dialect, parameters).run()
 
 
 class Checker:
-    """One walk over the tokens of one query.
+    """Validation of one query in one pass over its tokens.
 
     Attributes:
-        tokens: of the query.
+        tokens: the query's tokens.
         top: clause words of the statement itself, each with its token's index; complete after :meth:`run`.
     """
 
@@ -93,21 +106,21 @@ class Checker:
 
     @property
     def explains(self) -> bool:
-        """Whether the query begins with EXPLAIN: it is planned and not run."""
+        """Whether the query begins with EXPLAIN, so that it is planned and not run."""
         return self.tokens[0].upper == "EXPLAIN" and len(self.tokens) > 2
 
     @property
     def here(self) -> Token:
-        """The token to look at."""
+        """The current token."""
         return self.tokens[self.position]
 
     def ahead(self, distance: int = 1) -> Token:
-        """Return the token ``distance`` after the one to look at."""
+        """Return the token ``distance`` after the current one."""
         return self.tokens[min(self.position + distance, len(self.tokens) - 1)]
 
     @property
     def before(self) -> str:
-        """Text of the token before the one to look at; empty at the start."""
+        """Text of the token before the current one; empty at the start."""
         return self.tokens[self.position - 1].text if self.position else ""
 
     def refuse(self, token: Token, what: str, allowed: str = ALLOWED) -> QueryRefused:
@@ -115,16 +128,16 @@ class Checker:
         return refused(self.query, token.start, what, allowed)
 
     def take(self, count: int, state: Literal["clause", "operand", "operator"]) -> None:
-        """Go ``count`` tokens on, after which the innermost frame expects ``state``."""
+        """Advance by ``count`` tokens and set what the innermost frame expects next to ``state``."""
         self.position += count
         self.frames[-1].state = state
 
     def describe(self, token: Token) -> str:
-        """Return what to call ``token`` in an error."""
+        """Return how to name ``token`` in an error message."""
         return token.upper if token.upper in HARD else f"the {token.kind} {token.text[:40]!a}"
 
     def enter(self, frame: Frame, count: int) -> None:
-        """Enter ``frame``, whose bracket is the last of the next ``count`` tokens."""
+        """Push ``frame``, whose bracket is the last of the next ``count`` tokens."""
         if len(self.frames) > MAX_DEPTH:
             raise self.refuse(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
         self.position += count
@@ -132,7 +145,7 @@ class Checker:
         self.frames.append(frame)
 
     def dotted(self) -> tuple[str, int]:
-        """Return the name, with its points, that stands here and the number of its tokens."""
+        """Return the dotted name at the current token and its number of tokens."""
         names, count = [self.here.name], 1
         while self.ahead(count).text == "." and self.ahead(count + 1).kind in ("word", "quoted"):
             names.append(self.ahead(count + 1).name)
@@ -140,11 +153,16 @@ class Checker:
         return ".".join(names), count
 
     def run(self) -> None:
-        """Walk over all tokens; raise :class:`QueryRefused` at the first that may not stand where it does."""
+        """Go through all tokens.
+
+        Raises:
+            QueryRefused: a token is not allowed where it occurs.
+            QueryInvalid: a bracket is not closed or not opened.
+        """
         if self.here.kind == "end":
             raise QueryRefused("the query is empty; write one such as MATCH (c:Concept) RETURN c.text LIMIT 10")
         if len(self.tokens) > MAX_TOKENS:
-            raise QueryRefused(f"the query has {len(self.tokens):,} words and signs; keep it to {MAX_TOKENS:,}")
+            raise QueryRefused(f"the query has {len(self.tokens):,} words and symbols; keep it to {MAX_TOKENS:,}")
         if self.explains:
             self.position += 1
         while self.position < len(self.tokens) - 1:
@@ -165,7 +183,7 @@ class Checker:
             check_costs(self.query, self.tokens, self.parameters)
 
     def _unclosed(self, frame: Frame, where: str) -> QueryInvalid:
-        """Return the error for a bracket that is still open ``where``."""
+        """Return the error for a bracket that is still open; ``where`` names what comes instead of the closing one."""
         return invalid(self.query, self.tokens[frame.start].start, f"the bracket {frame.opener}", f"is not closed before {where}")
 
     def _symbol(self, token: Token, frame: Frame) -> None:
@@ -184,7 +202,7 @@ class Checker:
             if frame.opener != _CLOSERS[sign]:
                 if frame.opener:
                     raise self._unclosed(frame, f"the {sign} that follows it")
-                raise invalid(self.query, token.start, f"the bracket {sign}", "closes none that is open")
+                raise invalid(self.query, token.start, f"the bracket {sign}", "has no opening bracket")
             self.frames.pop()
             self.take(1, "clause" if frame.procedure else "operator")
         elif sign == ".":
@@ -197,19 +215,19 @@ class Checker:
             self.take(1, "operand")
 
     def _dot(self, token: Token, frame: Frame) -> None:
-        """A property of what stands before, or one named in a map projection."""
+        """Accept a property of the value before the dot, or one in a map projection."""
         name, after = self.ahead(), self.ahead(2)
         if self.before and self.tokens[self.position - 1].kind == "number":
-            raise self.refuse(token, "a point after a number", "write 1.0")
+            raise self.refuse(token, "a dot after a number", "write 1.0")
         if frame.state == "operand" and frame.opener != "{":
-            raise self.refuse(token, "a point without a name before it", "write variable.property")
+            raise self.refuse(token, "a dot without a name before it", "write variable.property")
         if (name.text == "*" and frame.opener == "{") or (name.kind in ("word", "quoted") and after.text != "("):
             self.take(2, "operator")
         else:
-            raise self.refuse(name, self.describe(name), "a point is followed by the name of a property")
+            raise self.refuse(name, self.describe(name), "a dot is followed by the name of a property")
 
     def _keyword(self, token: Token, frame: Frame) -> bool:
-        """Take ``token`` as the keyword that it is where it stands; False when it is a name."""
+        """Accept ``token`` as a keyword; return False when it is a name in this position."""
         word = token.upper
         if frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":":
             self.take(2, "operand")  # the key of a map
@@ -229,16 +247,16 @@ class Checker:
         return self._operator(token, frame)
 
     def _when(self) -> bool:
-        """Return whether the IS that stands here begins a test of its own, as in ``CASE x WHEN IS NULL``."""
+        """Return whether the current IS begins a test of its own, as in ``CASE x WHEN IS NULL``."""
         return self.before.upper() == "WHEN" and (self.ahead().upper in ("NULL", "NOT", "TYPED") or self.ahead().text == "::")
 
     def _named(self) -> bool:
-        """Return whether the AS that stands here gives the type before it, which ends with ``>``, a name."""
+        """Return whether the current AS gives an alias to the type before it, which ends with ``>``."""
         after = self.ahead(2)
         return self.ahead().kind in ("word", "quoted") and (after.text in ("", ",", ";") or after.upper in CLAUSES)
 
     def _prefix(self, token: Token, frame: Frame) -> bool:
-        """A keyword before an operand, or the word before the braces of a subquery."""
+        """Accept a keyword before an operand, or the word before the braces of a subquery."""
         word, following = token.upper, self.ahead()
         if self.before == ":" and (frame.opener != "{" or frame.query):
             return False  # a label
@@ -298,7 +316,7 @@ class Checker:
         return True
 
     def _call(self, frame: Frame) -> None:
-        """``CALL`` of a procedure on the list, or of a subquery in braces."""
+        """Accept ``CALL`` of an allowed procedure, or of a subquery in braces."""
         distance = 1
         if self.ahead().text == "(":
             while self.ahead(distance).text in ("(", ",", "*") or self.ahead(distance).kind in ("word", "quoted"):
@@ -318,7 +336,7 @@ class Checker:
         self.take(parts, "operator")
 
     def _name(self, token: Token, frame: Frame) -> None:
-        """A variable, a property of one, a label, or a function with its arguments."""
+        """Accept a variable, a property of one, a label, or a function with its arguments."""
         name, count = self.dotted()
         if self.ahead(count).text == "(":
             if name.lower() not in FUNCTIONS[self.dialect]:
@@ -339,7 +357,7 @@ class Checker:
         self.take(count, "operator")
 
     def _plain(self, token: Token) -> None:
-        """Refuse a bare name that is a word such as CREATE unless what follows shows that nothing but a name can stand there."""
+        """Refuse a bare name such as CREATE unless the next token shows that only a name can occur here."""
         following = self.ahead()
         joined = following.kind == "word" and following.upper in CLAUSES | OPERATORS | ENDINGS
         ended = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
@@ -347,9 +365,9 @@ class Checker:
             raise self.refuse(token, token.upper)
 
     def columns(self) -> list[str] | None:
-        """Return the names that Neo4j gives the columns: aliases, else the expressions as they are written.
+        """Return the names that Neo4j gives the columns: aliases, or else the text of the expressions.
 
-        None where the text does not tell them: ``RETURN *``, or a ``CALL`` without RETURN.
+        None where the query's text does not determine them: ``RETURN *``, or a ``CALL`` without RETURN.
         """
         returns = [place for place, (word, _) in enumerate(self.top) if word == "RETURN"]
         if not returns:
@@ -371,7 +389,7 @@ class Checker:
         return names
 
     def limited(self, rows: int) -> str:
-        """Return the query with ``LIMIT rows`` at its end, where that changes nothing but the number of its rows."""
+        """Return the query with ``LIMIT rows`` at its end, where that only limits the number of rows."""
         words = [word for word, _ in self.top]
         if self.explains or "UNION" in words or "RETURN" not in words[words.index("CALL") if "CALL" in words else 0 :]:
             return self.query
@@ -389,34 +407,29 @@ class Checker:
         return f"{self.query[:end]}\nLIMIT {rows}"
 
 
-# What comes with a query: parameters as plain values, a row limit and a time limit, checked before any engine sees them.
-
-MAX_BYTES = 16 << 20
-"""Most bytes of parameters that a query takes, and of rows that it brings back."""
-MAX_SECONDS = 3600.0
-MAX_ROWS = 1_000_000
-
-_DEPTH = 20
+def timed_out(timeout: float) -> QueryTimeout:
+    """Return the error for a query that was stopped at its time limit of ``timeout`` seconds."""
+    return QueryTimeout(f"the query took longer than {timeout:g} seconds and was stopped; narrow it down or allow it more time")
 
 
 def check_limits(limit: int, timeout: float) -> None:
-    """Raise :class:`InputError` unless ``limit`` is from 0 to a million rows and ``timeout`` above 0 and at most an hour."""
+    """Raise :class:`InputError` unless ``limit`` is 0 to 1,000,000 rows and ``timeout`` above 0 and at most 3,600 seconds."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= MAX_ROWS:
-        raise InputError(f"a row limit of {limit!r} cannot be used; give a whole number from 0 to {MAX_ROWS:,}")
+        raise InputError(f"a row limit of {limit!r} is invalid; give a whole number from 0 to {MAX_ROWS:,}")
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_SECONDS:
-        raise InputError(f"a time limit of {timeout!r} seconds cannot be used; give a number above 0 and up to {MAX_SECONDS:g}")
+        raise InputError(f"a time limit of {timeout!r} seconds is invalid; give a number above 0 and up to {MAX_SECONDS:g}")
 
 
 def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return ``parameters`` as plain values: None, booleans, 64-bit integers, finite floats, text, lists, dictionaries.
 
     Raises:
-        InputError: a value is of another kind, nested too deeply, or all of them together are too large.
+        InputError: a value is of another type or nested too deeply, or all of them together are too large.
     """
     if parameters is None:
         return {}
     if not isinstance(parameters, Mapping):
-        raise InputError("a query's parameters come as a dictionary from names to values")
+        raise InputError("a query's parameters must be a dictionary from names to values")
     budget = [MAX_BYTES]
     return {_key(name, "a parameter's name"): _value(value, str(name), _DEPTH, budget) for name, value in parameters.items()}
 
@@ -450,18 +463,18 @@ def _key(text: Any, what: str) -> str:
 
 
 def uniform(values: dict[str, Any]) -> dict[str, Any]:
-    """Return checked ``values`` as the embedded engine needs them, which types every list and would mix up what differs.
+    """Return checked ``values`` as the embedded engine needs them: it gives every list one type and confuses mixed ones.
 
-    Dictionaries in one list get the same keys in the same order, None where one had none.
+    Dictionaries in one list get the same keys in the same order, with None for missing ones.
 
     Raises:
-        InputError: a list holds values of different kinds.
+        InputError: a list holds values of different types.
     """
     return {name: _fill(value, _shape(value, name)) for name, value in values.items()}
 
 
 def _shape(value: Any, name: str) -> Any:
-    """Return the type of ``value``: None when open, a word, a list of the one type of its items, or a dictionary of types."""
+    """Return the type of ``value``: None when unknown, a word, a list with its items' type, or a dictionary of types."""
     if isinstance(value, list):
         shape: Any = None
         for item in value:
@@ -482,7 +495,7 @@ def _merged(one: Any, other: Any, name: str) -> Any:
     if isinstance(one, dict) and isinstance(other, dict):
         return {key: _merged(one.get(key), other.get(key), name) for key in one.keys() | other.keys()}
     kinds = sorted({"list": "lists", "dict": "dictionaries"}.get(type(kind).__name__, kind) for kind in (one, other))
-    raise InputError(f"${name} mixes {' and '.join(kinds)} in one list; the embedded engine takes lists of one kind")
+    raise InputError(f"${name} mixes {' and '.join(kinds)} in one list; the embedded engine takes lists of one type")
 
 
 def _fill(value: Any, shape: Any) -> Any:

@@ -1,9 +1,9 @@
-"""The second and third wall of the embedded engine: the process in which users' queries run, and which may die.
+"""The worker process that runs users' queries over the embedded engine and that can be killed.
 
-It is started as a script and imports nothing of tacit, so that it is up in a fraction of a second. It opens the database for
-reading, asks it once, and then gives up what a query has no use for: it can open no further file or socket, write no byte to a
-file, and grow by no more than the memory it was granted. Requests and answers are lines of JSON on its standard input and output.
-It ends when its input does, when nobody asked for a while, and by an alarm when a query does not heed its time limit.
+It is started as a script and imports nothing of tacit, so that it starts in a fraction of a second. It opens the database
+read-only, runs a warm-up query, and then drops what a query does not need: it can open no further file or socket, write no byte
+to a file, and grow only by the memory limit. Requests and answers are lines of JSON on its standard input and output. It exits at
+the end of its input, after the idle timeout, and by an alarm when a query exceeds its time limit.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ import uuid
 from typing import Any
 
 if sys.platform.startswith("linux"):
-    import fcntl  # here, because nothing can be imported once no file can be opened
+    import fcntl  # at the top, because nothing can be imported once no file can be opened
 
 GRACE = 1.0
-"""Seconds after its time limit in which a query may end by itself."""
+"""Seconds after its time limit in which a query may still end by itself; then the alarm ends the process."""
 
 _NICE = 10
-"""How far a query stands back when others want the processor too: it may take long, who waits for a score may not."""
+"""Niceness of the process: a query may take long and should not slow down scoring."""
 _THREADS = max(1, min(2, (os.cpu_count() or 1) // 2))
-"""Threads of a query: at most half of the processors."""
+"""Threads of a query: at most half of the processors, and at most 2."""
 
 _INTERNAL = ("_LABEL", "_ID", "_SRC", "_DST", "relation")
-"""What a node or relationship holds beside its properties; ``relation`` is the exact name of its type."""
+"""Keys of a node or relationship that are not properties of it; ``relation`` is the exact name of its type."""
 
 
 def plain(value: Any) -> Any:
-    """Return an engine's value as JSON can hold it: nodes, relationships and paths as dictionaries, dates as ISO text."""
+    """Return an engine's value as JSON-compatible: nodes, relationships and paths as dictionaries, dates as ISO text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
@@ -69,14 +69,14 @@ def _dictionary(value: dict[Any, Any]) -> Any:
 
 
 class Session:
-    """The open database and what a query may use of this process."""
+    """The open database, in a process with restricted resources."""
 
     def __init__(self, file: str, pool: int, heap: int) -> None:
         import ladybug
 
         self.database = ladybug.Database(file, read_only=True, buffer_pool_size=pool, max_num_threads=_THREADS)
         self.connection = ladybug.Connection(self.database)
-        for _ in ("warm-up", "after which nothing more is opened"):
+        for _ in ("load what queries need", "check that nothing more is opened"):
             self.connection.execute("CALL show_tables() RETURN name ORDER BY name LIMIT 1").close()  # type: ignore[union-attr]
         plain(uuid.uuid4())
         self._confine(heap)
@@ -86,7 +86,7 @@ class Session:
             import resource
         except ImportError:  # Windows
             return
-        size = _address_space()  # before no file can be opened any more
+        size = _address_space()  # while files can still be opened
         if size:
             _limit(resource.RLIMIT_AS, size + heap)
         _limit(resource.RLIMIT_CORE, 0)
@@ -99,7 +99,7 @@ class Session:
         try:
             statement = self.connection._prepare(request["cypher"], request["parameters"])
             return self._fetch(self.connection.execute(statement, request["parameters"]), request["limit"], request["bytes"])
-        except (RuntimeError, TypeError, ValueError) as error:  # also while fetching: a text may be cut within a letter
+        except (RuntimeError, TypeError, ValueError) as error:  # also while fetching, for a text cut within a character
             return _failure(_kind(str(error)), str(error))
 
     def _fetch(self, result: Any, limit: int, most: int) -> str:
@@ -127,7 +127,7 @@ def _failure(kind: str, message: str = "") -> str:
 
 
 def _kind(message: str) -> str:
-    """Return what kind of failure the engine's message tells of."""
+    """Return the kind of failure that the engine's message is about."""
     if message.startswith("Interrupted"):
         return "timeout"
     if "Buffer manager" in message or "bad_alloc" in message or "Unable to allocate" in message:
@@ -147,7 +147,7 @@ def _limit(kind: int, most: int) -> None:
 
 
 def _address_space() -> int:
-    """Return the bytes of address space in use; 0 where the system does not say."""
+    """Return the address space in use, in bytes; 0 where the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -156,7 +156,7 @@ def _address_space() -> int:
 
 
 def _lines(source: int, idle: float) -> Any:
-    """Yield the lines that come in; end with the input, or after ``idle`` seconds without any."""
+    """Yield the lines of the input; end with the input, or after ``idle`` seconds without a line."""
     kept = b""
     while True:
         if os.name == "posix" and not select.select([source], [], [], idle)[0]:
@@ -169,13 +169,13 @@ def _lines(source: int, idle: float) -> Any:
 
 
 def _end_with(source: int, query: bool) -> None:
-    """While a ``query`` runs let the system end this process, by SIGIO, as soon as nobody holds the other end of its input."""
+    """While a ``query`` runs, let SIGIO end this process as soon as no process holds the other end of its input."""
     if not sys.platform.startswith("linux"):
         return
     flags = fcntl.fcntl(source, fcntl.F_GETFL)
     fcntl.fcntl(source, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(source, fcntl.F_SETFL, flags | os.O_ASYNC if query else flags & ~os.O_ASYNC)
-    if query and select.select([source], [], [], 0)[0]:  # it was let go just before, as nobody asks twice before an answer
+    if query and select.select([source], [], [], 0)[0]:  # the other end was just closed: a client sends no second request
         os._exit(0)
 
 
@@ -191,7 +191,7 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def tell(answer: str) -> None:
+    def send(answer: str) -> None:
         data = (answer + "\n").encode("utf-8", "replace")
         while data:
             data = data[os.write(target, data) :]
@@ -199,9 +199,9 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
     try:
         session = Session(file, pool, heap)
     except Exception as error:
-        tell(_failure("open", str(error)))
+        send(_failure("open", str(error)))
         return
-    tell("{}")
+    send("{}")
     for line in _lines(source, idle):
         request = json.loads(line)
         _end_with(source, True)
@@ -214,7 +214,7 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
         _end_with(source, False)
-        tell(answer)
+        send(answer)
         if not whole or answer.startswith('{"failed": "memory"'):
             break
     os._exit(0)
