@@ -1,9 +1,9 @@
-"""Every Cypher query that tacit runs, one documented file each, and the way to get at them.
+"""Every Cypher query that tacit runs, one documented file each, and functions to read them.
 
-A query stands in ``<name>.cypher`` when both engines understand it, else in ``neo4j/<name>.cypher`` and
-``embedded/<name>.cypher``. Its first comment sentence is its documentation. Values are always parameters. Two things cannot be
-parameters in Cypher: names, written `` `RELATION` `` or `` `LABEL` `` (``'LABEL'`` where the engine wants a string) and filled in
-by :meth:`Query.naming` with well-formed names only, and the bound of a path, written ``..6`` and tightened by
+A query is in ``<name>.cypher`` when both engines support it, otherwise in ``neo4j/<name>.cypher`` and
+``embedded/<name>.cypher``. The first sentence of its comment is its documentation. Values are always parameters. Two things
+cannot be parameters in Cypher: names, written `` `RELATION` `` or `` `LABEL` `` (``'LABEL'`` where the engine needs a string) and
+replaced by :meth:`Query.naming` with well-formed names only, and the upper bound of a path, written ``..6`` and replaced by
 :meth:`Query.within`.
 """
 
@@ -28,7 +28,7 @@ class Query:
     """One query.
 
     Attributes:
-        name: its file's path below this folder, without the suffix, e.g. ``neo4j/hop_distances``.
+        name: its file's path in this package, without the suffix, e.g. ``neo4j/hop_distances``.
         text: the Cypher text without its comments.
         summary: the first sentence of its comment.
         parameters: the names of its ``$parameters``, sorted.
@@ -40,26 +40,26 @@ class Query:
     parameters: tuple[str, ...]
 
     def naming(self, **names: str) -> Query:
-        """Return the query with `` `KEY` `` and ``'KEY'`` replaced by each name given as ``KEY=name``, quoted alike.
+        """Return the query with `` `KEY` `` and ``'KEY'`` replaced by each name given as ``KEY=name``, with the same quotes.
 
         Raises:
-            ValueError: a name is not letters, digits and underscores, or the query has no such place.
+            ValueError: a name is not letters, digits and underscores, or the query does not contain the key.
         """
         text = self.text
         for place, name in names.items():
             if not _NAME.fullmatch(name) or f"`{place}`" not in text.replace("'", "`"):
-                raise ValueError(f"{name!r} cannot stand for {place} in the query {self.name}")
+                raise ValueError(f"{name!r} cannot replace {place} in the query {self.name}")
             text = text.replace(f"`{place}`", f"`{name}`").replace(f"'{place}'", f"'{name}'")
         return Query(self.name, text, self.summary, self.parameters)
 
     def within(self, hops: int) -> Query:
-        """Return the query with its path bound ``..6`` tightened to ``hops``."""
+        """Return the query with its path bound ``..6`` replaced by ``hops``."""
         return Query(self.name, self.text.replace("..6", f"..{int(hops)}"), self.summary, self.parameters)
 
 
 @cache
 def query(name: str, dialect: Dialect | None = None) -> Query:
-    """Return the query ``name``: the one in the folder of ``dialect`` if it is there, else the one that both engines share.
+    """Return the query ``name``: the one for ``dialect`` if there is one, otherwise the one that both engines share.
 
     Raises:
         LookupError: there is no such query.
@@ -69,16 +69,16 @@ def query(name: str, dialect: Dialect | None = None) -> Query:
         file = files(__name__).joinpath(*f"{candidate}.cypher".split("/"))
         if file.is_file():
             return _parsed(candidate, file.read_text(encoding="utf-8"))
-    raise LookupError(f"there is no query named {name!r}")
+    raise LookupError(f"unknown query {name!r}")
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all queries, those of the dialects as ``neo4j/<name>`` and ``embedded/<name>``, sorted."""
+    """Return the names of all queries, sorted; those of one engine are ``neo4j/<name>`` and ``embedded/<name>``."""
     return tuple(sorted(_walk(files(__name__), "")))
 
 
 def cookbook() -> dict[str, Query]:
-    """Return the exploratory queries by their names without the folder, sorted."""
+    """Return the queries of the cookbook by their names without the folder, sorted."""
     return {name.removeprefix("explore/"): query(name) for name in names() if name.startswith("explore/")}
 
 

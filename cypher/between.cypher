@@ -1,4 +1,4 @@
-// Every assertion that leads from one of the first concepts to one of the second.
+// Every assertion from one of the first concepts to one of the second.
 MATCH (a:Concept)-[r]->(b:Concept)
 WHERE a.uri IN $heads AND b.uri IN $tails AND a.uri <> b.uri
 RETURN a.uri AS head, type(r) AS relation, b.uri AS tail,

@@ -1,4 +1,4 @@
-// Every pair of assertions that leads from a source over a middle concept on to a target.
+// Every pair of assertions from a source through a middle concept to a target.
 MATCH (a:Concept)-[r]->(m:Concept)-[q]->(b:Concept)
 WHERE a.uri IN $sources AND b.uri IN $targets AND a.uri <> m.uri AND m.uri <> b.uri AND a.uri <> b.uri
 RETURN a.uri AS source, m.uri AS middle, b.uri AS target,

@@ -1,4 +1,4 @@
-// Every pair of assertions that leads from a source and from a target to a middle concept.
+// Every pair of assertions from a source and from a target to a middle concept.
 MATCH (a:Concept)-[r]->(m:Concept)<-[q]-(b:Concept)
 WHERE a.uri IN $sources AND b.uri IN $targets AND a.uri <> m.uri AND m.uri <> b.uri AND a.uri <> b.uri
 RETURN a.uri AS source, m.uri AS middle, b.uri AS target,

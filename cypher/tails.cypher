@@ -1,4 +1,4 @@
-// The assertions about an event, by one relation or (none given) by all.
+// The assertions about an event, by one relation, or by all when it is empty.
 MATCH (a:Event {uri: $head})-[r]->(b:Event)
 WHERE $relation = '' OR type(r) = $relation
 RETURN a.uri AS head, type(r) AS relation, b.uri AS tail,

@@ -1,3 +1,3 @@
-// Write the manifest node anew.
+// Replace the properties of the manifest node.
 MERGE (m:Manifest {key: 'tacit'})
 SET m.loads = $loads, m.assertions = $assertions, m.checksum = $checksum

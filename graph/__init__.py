@@ -1,6 +1,6 @@
-"""Graphs of commonsense: the data model, the protocol that every backend answers, and ways to open one.
+"""Knowledge graphs: the data model, the protocol that every store and index implements, errors, and ``open_graph``.
 
-Everything is brought in when first used, so importing this costs nothing.
+Names are imported on first use, so importing this package is fast.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .open import Graph, open_graph
     from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
 
-_ROOMS = {
+_MODULES = {
     "errors": (
         "FetchError", "GraphBusy", "GraphError", "GraphNotFound", "GraphUnavailable", "InputError", "LoadError", "MissingExtra",
         "ModelError", "PluginError", "QueryInvalid", "QueryRefused", "QueryTimeout", "ServiceError",
@@ -58,7 +58,7 @@ _ROOMS = {
     "open": ("Graph", "open_graph"),
     "protocol": ("MAX_HOPS", "KnowledgeGraph", "WritableGraph"),
 }  # fmt: skip
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "MAX_HOPS",
@@ -98,9 +98,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

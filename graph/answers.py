@@ -1,4 +1,4 @@
-"""What every backend's answers share: checked arguments and name resolution over a vocabulary."""
+"""What every implementation of the protocol shares: checks of arguments, name resolution, best paths, counts in bulk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .protocol import MAX_HOPS, Count, CountsInBulk, KnowledgeGraph, Sets
 
 
 def check_hops(hops: int, least: int = 1, most: int = MAX_HOPS) -> int:
-    """Return ``hops`` when it lies in ``least..most``, else raise :class:`InputError`."""
+    """Return ``hops`` when it is in ``least..most``, else raise :class:`InputError`."""
     if not least <= hops <= most:
         raise InputError(f"{hops} hops is out of range; give a number from {least} to {most}")
     return hops
@@ -31,12 +31,12 @@ def check_limit(limit: int | None) -> int | None:
 
 
 def check_relations(relations: Collection[str] | None) -> list[str] | None:
-    """Return ``relations`` sorted and well-formed, None when all are meant."""
+    """Return the well-formed relation names, distinct and sorted; None for all relations."""
     return None if relations is None else sorted({check_relation(name) for name in relations})
 
 
 def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]) -> list[str | None]:
-    """Return the first known form of each text (see :func:`tacit.graph.names.forms`), asking ``known`` once for all of them."""
+    """Return the first known form of each text (:func:`tacit.graph.names.forms`), calling ``known`` once for all of them."""
     candidates = [forms(text, language) for text in texts]
     vocabulary = set(known(set(chain.from_iterable(candidates))))
     return [next((uri for uri in uris if uri in vocabulary), None) for uris in candidates]
@@ -53,15 +53,17 @@ def concept_uris(
     known: Callable[[Collection[str]], Collection[str]],
     refuse: Callable[[list[str]], NoReturn],
 ) -> list[str]:
-    """Return ``texts`` as concept URIs: a URI as it is, whether the graph knows it or not, a text as the concept that it names.
+    """Return ``texts`` as concept URIs: URIs unchanged, even unknown ones, and texts resolved to concepts.
 
     Args:
-        known: returns those of the URIs given that are concepts.
-        refuse: called with the texts that name no concept; raises :class:`UnknownName`.
+        texts: texts or URIs.
+        language: of the texts.
+        known: returns those of the given URIs that are concepts.
+        refuse: called with the texts that are not concepts; raises :class:`UnknownName`.
 
     Raises:
-        InputError: ``texts`` is one text instead of a list.
-        UnknownName: a text names no concept.
+        InputError: ``texts`` is a string instead of a list.
+        UnknownName: a text is not a concept.
     """
     if isinstance(texts, str):
         raise InputError(f"give a list of texts or URIs, e.g. [{texts!r}], not one text")
@@ -76,20 +78,22 @@ def concept_uris(
 
 
 def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = (), other: str = "another language") -> NoReturn:
-    """Raise :class:`UnknownName` for ``texts``, which name no concept in ``url``; ``near`` are names like the first.
+    """Raise :class:`UnknownName` for ``texts``, which are not concepts of the graph at ``url``.
 
-    ``other`` is how to ask in another language.
+    Args:
+        texts: at least one text.
+        url: the graph's URL.
+        near: concepts with a similar spelling to the first text.
+        other: how to give another language.
     """
     names = ", ".join(repr(text) for text in texts)
     advice = f"did you mean {' or '.join(near)}?" if near else f"try another word, {other}, or a concept URI such as /c/en/dog"
-    raise UnknownName(f"{names} {'names' if len(texts) == 1 else 'name'} no concept in {url}; {advice}")
+    verb = "is not a concept" if len(texts) == 1 else "are not concepts"
+    raise UnknownName(f"{names} {verb} of {url}; {advice}")
 
 
-# The best chains of a shortest-path graph, in order, at a cost bounded by how many are wanted.
-#
-# A chain is as strong as its weakest step. Two nodes six hops apart may have millions of shortest chains; this module opens
-# only beginnings of chains that end up among the best. It knows nothing of stores: a store says which nodes come next, with the
-# strength of the strongest completion through each.
+# Best paths: the nodes of the strongest shortest paths, in order. A path is as strong as its weakest step. Two nodes six hops
+# apart may have millions of shortest paths; a best-first search expands only beginnings of paths that end up among the best.
 
 
 class _Ordered(Protocol):
@@ -102,15 +106,16 @@ Successors = Callable[[Node, int, float], Iterable[tuple[float, Node]]]
 
 
 def best_chains(source: Node, hops: int, strongest: float, successors: Successors[Node], limit: int) -> list[tuple[Node, ...]]:
-    """Return the first ``limit`` chains of ``hops`` steps from ``source``: strongest first, then nodes in their own order.
+    """Return the first ``limit`` paths of ``hops`` steps from ``source``: strongest first, then by nodes.
 
     Args:
+        source: the first node.
         hops: steps from source to target, >= 0.
-        strongest: a strength that no chain passes.
-        successors: ``successors(node, remaining, bound)`` gives ``(strength, next)`` for each node that comes after ``node``
-            on a shortest path with ``remaining`` steps to go; ``strength`` is that of the strongest completion through ``next``,
-            ``bound`` at most. It may keep to the best ``limit``, by strength and then ``next``.
-        limit: how many chains, >= 0.
+        strongest: an upper bound of the strength of all paths.
+        successors: ``successors(node, remaining, bound)`` gives ``(strength, next)`` for each node after ``node`` on a shortest
+            path with ``remaining`` steps to go; ``strength`` is that of the strongest completion through ``next``, at most
+            ``bound``. It may return only the best ``limit``, by strength and then ``next``.
+        limit: number of paths, >= 0.
     """
     if limit < 1:
         return []
@@ -133,35 +138,37 @@ def best_chains(source: Node, hops: int, strongest: float, successors: Successor
 def chains_of_links(
     links: Mapping[Node, Mapping[Node, float]], source: Node, target: Node, hops: int, limit: int
 ) -> list[tuple[Node, ...]]:
-    """Return the first ``limit`` chains from ``source`` to ``target``, as :func:`best_chains`, over links held in memory.
+    """Return the first ``limit`` paths from ``source`` to ``target``, as :func:`best_chains`, from steps in memory.
 
-    ``links[a][b]`` is the strength of the step from ``a`` to ``b``, for every step of every shortest path between the two
-    (steps that lead elsewhere do no harm).
+    ``links[a][b]`` is the strength of the step from ``a`` to ``b``, for every step of every shortest path between the two; other
+    steps are ignored.
     """
     reach: dict[tuple[Node, int], float] = {(target, 0): float("inf")}
 
-    def settle(node: Node, remaining: int) -> float:
+    def reachable(node: Node, remaining: int) -> float:
         known = reach.get((node, remaining))
         if known is None:
             after = links.get(node, {}) if remaining else {}
-            best = max((min(strength, settle(other, remaining - 1)) for other, strength in after.items()), default=-1.0)
+            best = max((min(strength, reachable(other, remaining - 1)) for other, strength in after.items()), default=-1.0)
             known = reach[node, remaining] = best
         return known
 
     def successors(node: Node, remaining: int, bound: float) -> list[tuple[float, Node]]:
-        steps = ((min(bound, strength, settle(other, remaining - 1)), other) for other, strength in links.get(node, {}).items())
+        steps = (
+            (min(bound, strength, reachable(other, remaining - 1)), other) for other, strength in links.get(node, {}).items()
+        )
         return heapq.nsmallest(limit, (step for step in steps if step[0] >= 0), key=lambda step: (-step[0], step[1]))
 
-    return best_chains(source, hops, float("inf"), successors, limit) if settle(source, hops) >= 0 else []
+    return best_chains(source, hops, float("inf"), successors, limit) if reachable(source, hops) >= 0 else []
 
 
-# Counting the triples between sets of concepts, and naming what was counted: as fast as the backend at hand can.
+# Counts in bulk.
 
 
 def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
     """Return ``(pairs, triples)`` for each ``(sources, targets)``, shape ``(len(sets), 2)``.
 
-    Each row is what :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples` gives.
+    Each row is the result of :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`.
 
     Raises:
         InputError: ``hops`` is neither 1 nor 2.
@@ -180,15 +187,18 @@ def counted_chains(
     count: Count = "pairs",
     limit: int | None = None,
 ) -> list[Path]:
-    """Return what :meth:`~tacit.graph.protocol.KnowledgeGraph.count_triples` counts between two sets, one chain each.
+    """Return the connections that :meth:`~tacit.graph.protocol.KnowledgeGraph.count_triples` counts, one path for each.
 
     Args:
-        count: ``pairs``: the best chain of each connected pair; ``triples``: the best of the chains that differ in provenance,
-            or in the end they are walked from, alone.
-        limit: how many chains at most; None gives all.
+        graph: any graph.
+        sources, targets: URIs of the concepts of the two sets.
+        hops: 1 or 2.
+        count: ``pairs``: the best path of each connected pair; ``triples``: the best of the paths that differ only in provenance
+            or direction.
+        limit: most paths; None for all.
 
     Returns:
-        The chains in ``Path.order``.
+        The paths in ``Path.order``.
 
     Raises:
         InputError: ``hops`` is neither 1 nor 2.

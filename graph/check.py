@@ -1,7 +1,7 @@
-"""Whether a graph and all that was built from it is sound: what ``tacit check`` reports.
+"""Verification of a graph and of what was built from it, for ``tacit check``.
 
-Everything is read whole: the database file against its checksums, every assertion against the manifest, the index and the table
-of events against their headers.
+All data is read: the database file against its checksums, every assertion against the manifest, the index and the table of events
+against their headers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .storage import HEADER, read_checked, unseal
 Progress = Callable[[int], None]
 
 _BATCH = 50_000
+"""Assertions that are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +27,10 @@ class Part:
     """One part of a graph after its check.
 
     Attributes:
-        name: ``file``, ``assertions``, ``index`` or ``table of events``; place: its path or URL.
-        problem: one sentence that says what is damaged and what to do, None when it is sound.
-        note: what could not be checked, and why; empty when all was.
+        name: ``file``, ``assertions``, ``index`` or ``table of events``.
+        place: its path or URL.
+        problem: what is damaged and what to do; None when it is sound.
+        note: what could not be checked, and why; empty when everything was.
     """
 
     name: str
@@ -39,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found: the graph's URL, its digest and number of assertions (None where they cannot be read), its parts."""
+    """Result of a check: the graph's URL, its digest and number of assertions (None where they cannot be read), its parts."""
 
     url: str
     digest: str | None
@@ -56,13 +58,14 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
     """Check the graph at ``url``.
 
     Args:
+        url: a folder's path or a server's URL.
         progress: called with the number of assertions read since its last call.
-        credentials: ``user``, ``password`` and ``database``, as :func:`tacit.graph.open_graph` takes them.
+        credentials: ``user``, ``password`` and ``database``, as for :func:`tacit.graph.open_graph`.
 
     Raises:
         GraphNotFound: there is no graph.
         GraphUnavailable: the server does not answer.
-        InputError: ``url`` is of no known kind.
+        InputError: the scheme of ``url`` is not supported.
     """
     from .open import open_graph
 
@@ -76,11 +79,11 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
             manifest = store.manifest()
             assertions = _assertions(store, manifest, progress)
             if parts and parts[0].note and not (assertions.problem or assertions.note):
-                parts[0] = _recorded(Path(url), parts[0])
+                parts[0] = _write_checksums(Path(url), parts[0])
             parts += [assertions, *_built(store, manifest.digest)]
             return Checked(store.url, manifest.digest, manifest.assertions, tuple(parts))
     except GraphError as error:
-        if isinstance(error, GraphUnavailable) or not parts:  # no graph there, or no server
+        if isinstance(error, GraphUnavailable) or not parts:  # there is no graph, or no server
             raise
         return Checked(url, None, None, (*parts, Part("assertions", url, str(error))))
 
@@ -100,8 +103,8 @@ def _file(folder: Path) -> Iterator[Part]:
         yield Part("file", str(database), note=note)
 
 
-def _recorded(folder: Path, part: Part) -> Part:
-    """Write the checksums of a file that has none, now that what it holds is known to match its manifest."""
+def _write_checksums(folder: Path, part: Part) -> Part:
+    """Write the checksums of a file without them, after its assertions matched its manifest."""
     from .embedded.load import write_checksums
 
     try:
@@ -109,7 +112,7 @@ def _recorded(folder: Path, part: Part) -> Part:
     except GraphError:
         return part
     return Part(
-        part.name, part.place, note="the file had no checksums; they are written now, as its assertions match its manifest"
+        part.name, part.place, note="the file had no checksums; they were written, since its assertions match its manifest"
     )
 
 
@@ -117,7 +120,7 @@ def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | 
     """Compare the number and the checksum of all assertions with the manifest."""
     from itertools import islice
 
-    from .index.build import refuse_mismatch
+    from .index.build import check_manifest
 
     contents, number = Contents(), 0
     try:
@@ -129,7 +132,7 @@ def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | 
                 progress(len(batch))
         if store.manifest() != manifest:
             return Part("assertions", store.url, note="the graph changed while it was read; check it again")
-        refuse_mismatch(store.url, manifest, number, contents.checksum)
+        check_manifest(store.url, manifest, number, contents.checksum)
     except GraphUnavailable:
         raise
     except GraphError as error:
@@ -141,7 +144,7 @@ def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | 
 
 
 def _built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:
-    """Check the index and the table of events that belong to the graph as it is now."""
+    """Check the index and the table of events of the graph's current digest."""
     from .index import index_homes
     from .index.layout import FORMAT, open_arrays
 

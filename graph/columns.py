@@ -1,4 +1,4 @@
-"""Assertions as Arrow columns: the form in which they stream from a store into an index or a file."""
+"""Assertions as Arrow columns, the form in which they stream from a store into an index or a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def record_batch(rows: Iterable[Assertion]) -> pa.RecordBatch:
 
 
 def record_batches(table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
-    """Yield ``table`` with the columns of :data:`SCHEMA`, absent texts empty, ``size`` rows at a time."""
+    """Yield ``table`` with the columns of :data:`SCHEMA`, ``size`` rows at a time, with empty texts for nulls."""
     columns = []
     for field in SCHEMA:
         column = table.column(field.name).cast(field.type)

@@ -1,7 +1,7 @@
-"""What a database needs to answer the protocol: the answers put together from the rows of Cypher queries.
+"""The part of the stores that the engines share: the protocol's answers from the rows of Cypher queries.
 
-:class:`Store` asks the queries of :mod:`tacit.cypher` through one method, ``_rows``, that each engine gives it. Engines differ in
-how they find shortest paths, stream everything and write; all else is here once.
+:class:`Store` runs the queries of :mod:`tacit.cypher` through one method, ``_rows``, that each engine implements. Engines also
+implement distances, streaming and loading, in which they differ; everything else is here.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from .protocol import MAX_HOPS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# How two sets of concepts are connected, out of the rows of Cypher queries: chains of one and two assertions, and best paths.
-
 Links = dict[str, dict[str, float]]
 
-# The shapes of a chain of two: the query's suffix, whether the first and the second assertion point onwards, and whether the
-# query is asked with the ends swapped (a chain against all arrows is one along them, seen from its other end).
+SCAN_ROWS = 100_000
+"""Rows of a batch when all assertions are streamed."""
+
+# The directions in a path of two assertions: the query's suffix, whether the first and the second assertion point forwards, and
+# whether the query is run with source and target swapped (a path against all arrows is one along them, from its other end).
 _SHAPES = (
     ("along", True, True, False),
     ("along", True, True, True),
@@ -42,7 +43,7 @@ _SHAPES = (
 
 
 class Connections(ABC):
-    """The part of a store that answers ``triples_between``, ``count_triples`` and ``paths``."""
+    """The part of a store that implements ``triples_between``, ``count_triples`` and ``paths``."""
 
     @abstractmethod
     def _ask(self, name: str, /, **parameters: Any) -> list[Sequence[Any]]:
@@ -58,7 +59,7 @@ class Connections(ABC):
 
     @abstractmethod
     def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
-        """Return ``(concept, neighbour, strongest weight)`` rows by any of ``relations``, by all when there are none."""
+        """Return ``(concept, neighbour, largest weight)`` rows by any of ``relations``, or by all when the list is empty."""
 
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
@@ -79,7 +80,7 @@ class Connections(ABC):
         return sorted(found, key=lambda path: path.order)
 
     def _chains(self, sources: list[str], targets: list[str]) -> Iterator[Path]:
-        """Yield the chains of two assertions, in no fixed order."""
+        """Yield the paths of two assertions, in no fixed order."""
         for name, forth, on, swapped in _SHAPES:
             ends = (targets, sources) if swapped else (sources, targets)
             for row in self._ask(f"chains_{name}", sources=ends[0], targets=ends[1]):
@@ -129,7 +130,7 @@ class Connections(ABC):
         return [Path(chain, tuple(best[a, b] for a, b in pairwise(chain))) for chain in chains]
 
     def _links(self, source: str, target: str, max_hops: int) -> tuple[Links, int]:
-        """Return the steps of all shortest paths (with others that lead nowhere) and their number of hops, 0 when none."""
+        """Return the steps of all shortest paths (and of some other paths) and their number of hops, 0 when there is none."""
         links: Links = defaultdict(dict)
         near, far = {source}, {target}
         levels = ({source}, {target})
@@ -151,7 +152,7 @@ class Connections(ABC):
         return {}, 0
 
     def _strongest(self, steps: list[tuple[str, str]]) -> dict[tuple[str, str], Assertion]:
-        """Return the first assertion in the fixed order between each two nodes, whatever its direction."""
+        """Return the first assertion in ``Assertion.order`` between each two nodes, in either direction."""
         best: dict[tuple[str, str], Assertion] = {}
         ones, others = sorted({a for a, _ in steps}), sorted({b for _, b in steps})
         for heads, tails in ((ones, others), (others, ones)) if steps else ():
@@ -163,7 +164,7 @@ class Connections(ABC):
 
 
 def assertion_of(row: Sequence[Any]) -> Assertion:
-    """Return the assertion in the twelve columns of a query's row; a text that is absent is empty."""
+    """Return the assertion in the twelve columns of a query's row, with empty texts for nulls."""
     return Assertion._make((*row[:4], *(text or "" for text in row[4:10]), *row[10:]))
 
 
@@ -171,29 +172,26 @@ def _directed(start: str, end: str, onwards: bool, relation: str) -> tuple[str, 
     return (start, relation, end) if onwards else (end, relation, start)
 
 
-SCAN_ROWS = 100_000
-
-
 class Store(Connections):
-    """A graph in a database that speaks Cypher; a context manager that closes itself."""
+    """A graph in a database that runs Cypher; a context manager."""
 
     dialect: ClassVar[Dialect]
     _queries_at_once: int | None = None
 
-    # --- what an engine gives
+    # implemented by each engine
 
     @property
     @abstractmethod
     def url(self) -> str:
-        """Where the graph is, without a password."""
+        """The graph's path or URL, without a password."""
 
     @abstractmethod
-    def _rows(self, asked: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
-        """Return all rows of a query that reads."""
+    def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        """Return all rows of a reading query."""
 
     @abstractmethod
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
-        """Return ``(source, target, hops)`` rows of the pairs within ``max_hops``, a pair in either order or both."""
+        """Return ``(source, target, hops)`` rows of the pairs within ``max_hops``, in either order or both."""
 
     @abstractmethod
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
@@ -207,12 +205,12 @@ class Store(Connections):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections; closing twice is harmless."""
+        """Close files and connections; closing twice is harmless."""
 
     def limit_queries(self, at_once: int) -> None:
         """See :meth:`tacit.graph.protocol.LimitsQueries.limit_queries`."""
         if at_once < 1:
-            raise InputError(f"at_once = {at_once} is not possible; it must be >= 1")
+            raise InputError(f"at_once must be >= 1, not {at_once}")
         self._queries_at_once = at_once
 
     def __enter__(self) -> Self:
@@ -227,7 +225,7 @@ class Store(Connections):
     def _ask(self, name: str, /, **parameters: Any) -> list[Sequence[Any]]:
         return self._rows(query(name, self.dialect), parameters)
 
-    # --- the protocol
+    # the protocol
 
     def manifest(self) -> Manifest:
         """Return what was loaded."""
@@ -279,7 +277,7 @@ class Store(Connections):
         return [Neighbour(uri, hop, weight) for uri, weight in ranked[:limit]]
 
     def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
-        """Return ``(concept, neighbour, strongest weight)`` rows."""
+        """Return ``(concept, neighbour, largest weight)`` rows."""
         return self._ask("expand", uris=uris, relations=relations) if uris else []
 
     def hop_distances(
@@ -319,17 +317,15 @@ class Store(Connections):
 
 
 def refuse_closed(closed: bool, url: str) -> None:
-    """Raise :class:`InputError` when ``closed``: a graph was asked after its ``with`` block."""
+    """Raise :class:`InputError` when ``closed``: a graph was used after its ``with`` block."""
     if closed:
         raise InputError(f"{url} is closed; open it again")
 
 
-# The query that shows whether a statement stands in a graph: one text, for the embedded engine and Neo4j alike.
-
-
 def claim_query() -> Query:
-    """Return the query; its parameters are the URIs ``head`` and ``tail`` and the name ``relation``.
+    """Return the query that shows whether a claim is in a graph, the same for both engines.
 
-    Its rows, one a source that says so, hold ``head_text``, ``relation``, ``tail_text``, ``weight``, ``source``, ``dataset``.
+    Its parameters are the URIs ``head`` and ``tail`` and the name ``relation``. Its rows, one per source, have the columns
+    ``head_text``, ``relation``, ``tail_text``, ``weight``, ``source`` and ``dataset``.
     """
     return query("explore/claim")

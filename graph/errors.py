@@ -1,22 +1,22 @@
-"""Every error that tacit raises on purpose, as one tree; each message is one sentence that says what is wrong and what to do.
+"""The errors that tacit raises on purpose, as one tree; each message is one sentence with what is wrong and what to do.
 
 TacitError
-├── InputError           what the caller gave cannot be used (exit status 2)
-│   ├── UnknownName      a text that names no concept or event of the graph
-│   ├── QueryRefused     a Cypher text that may do more than read the graph
-│   └── QueryInvalid     a Cypher text that the engine cannot understand
-├── GraphError           the store, or what it holds
-│   ├── GraphNotFound    nothing there (exit status 2)
-│   ├── GraphBusy        another process writes to it
-│   ├── GraphUnavailable the server does not answer, or no longer
-│   └── QueryTimeout     a query passed its time limit and was stopped
-├── DamagedInput         a file that was to be scored or judged ends early: it was cut, or its checksum is wrong
-├── LoadError            a file that cannot be read as what it is said to be
-├── FetchError           a download that did not succeed
+├── InputError           an argument, a file's content or a query is invalid (exit status 2)
+│   ├── UnknownName      a text that is not a concept or event of the graph
+│   ├── QueryRefused     a Cypher query that may do more than read the graph
+│   └── QueryInvalid     a Cypher query that the engine cannot parse, bind or evaluate
+├── GraphError           a failure of the store, or damaged data in it
+│   ├── GraphNotFound    there is no graph (exit status 2)
+│   ├── GraphBusy        another process is writing to it
+│   ├── GraphUnavailable the server does not answer, or the connection was lost
+│   └── QueryTimeout     a query exceeded its time limit and was stopped
+├── DamagedInput         an input file ends early: it was truncated, or its checksum is wrong
+├── LoadError            a file is not in the expected format
+├── FetchError           a failed download
 ├── ModelError           a pipeline or model that cannot be opened or used
 ├── PluginError          a metric or tuple scorer of another distribution that cannot be used
-├── ServiceError         a service that failed, or something at its address that is none
-│   └── ServiceUnavailable  no answer, or one that it is too busy, for longer than the client would wait
+├── ServiceError         a service failed, or what answers at its address is not a tacit service
+│   └── ServiceUnavailable  no answer, or too busy, for longer than the client's time limit
 └── MissingExtra         an optional dependency is not installed
 """
 
@@ -33,25 +33,25 @@ class TacitError(Exception):
 
 
 class InputError(TacitError):
-    """What the caller gave (an argument, a file's content, a query) cannot be used."""
+    """An argument, a file's content or a query is invalid."""
 
     exit_status = 2
 
 
 class UnknownName(InputError):
-    """A text names no concept, or no event, of the graph."""
+    """A text is not a concept, or not an event, of the graph."""
 
 
 class QueryRefused(InputError):
-    """A Cypher text holds something other than reading the graph."""
+    """A Cypher query does something other than read the graph."""
 
 
 class QueryInvalid(InputError):
-    """A Cypher text that the engine cannot parse, bind or evaluate."""
+    """A Cypher query that the engine cannot parse, bind or evaluate."""
 
 
 class GraphError(TacitError):
-    """The store failed, or holds something that tacit cannot work with."""
+    """The store failed, or its data is damaged."""
 
 
 class GraphNotFound(GraphError):
@@ -65,25 +65,25 @@ class GraphBusy(GraphError):
 
 
 class GraphUnavailable(GraphError):
-    """The database server does not answer, refuses the credentials, or went away."""
+    """The database server does not answer, refuses the credentials, or the connection was lost."""
 
 
 class QueryTimeout(GraphError):
-    """A query passed its time limit and was stopped."""
+    """A query exceeded its time limit and was stopped."""
 
 
 class DamagedInput(TacitError):
-    """A file ends early, cut or with a wrong checksum; what was read before may have been used."""
+    """An input file ends early, truncated or with a wrong checksum; what was read before may have been used."""
 
 
 class LoadError(TacitError):
-    """A file cannot be read as the format that it is said to be in."""
+    """A file is not in the expected format."""
 
     exit_status = 2
 
 
 class FetchError(TacitError):
-    """A download did not succeed or did not match its published checksum."""
+    """A download failed or does not match its published checksum."""
 
 
 class ModelError(TacitError):
@@ -95,26 +95,29 @@ class PluginError(TacitError):
 
 
 class ServiceError(TacitError):
-    """A service failed on a request, or what answers at its address is no service."""
+    """A service failed on a request, or what answers at its address is not a tacit service."""
 
 
 class ServiceUnavailable(ServiceError):
-    """A service does not answer, or stays too busy for longer than the client would wait."""
+    """A service does not answer, or stays too busy, for longer than the client's time limit."""
 
 
 CPU_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
-_INCLUDED = {"neural": {"minilm", "gguf"}}  # an extra, and those that bring all of it
+"""Command that installs torch without CUDA."""
+_INCLUDED = {"neural": {"minilm", "gguf"}}
+"""An extra, and the extras that include it."""
 
 
 class MissingExtra(TacitError):
-    """Optional dependencies are not installed; the sentence names one command that installs all that was asked for.
+    """Optional dependencies are not installed; the message has one command that installs all of them.
 
     Attributes:
-        packages: what is not installed; extras: the optional dependencies of tacit-kg that bring it.
+        packages: the packages that are not installed.
+        extras: the optional dependencies of tacit-kg that contain them.
     """
 
     def __init__(self, packages: str | Sequence[str], extras: str | Sequence[str]) -> None:
-        """Say that ``packages`` are missing, which ``extras`` bring."""
+        """Make the message for missing ``packages``, which ``extras`` contain."""
         self.packages = (packages,) if isinstance(packages, str) else tuple(dict.fromkeys(packages))
         wanted = {extras} if isinstance(extras, str) else set(extras)
         self.extras = tuple(sorted(extra for extra in wanted if not _INCLUDED.get(extra, set()) & wanted))
@@ -123,12 +126,12 @@ class MissingExtra(TacitError):
         super().__init__(f"{missing}; run: pip install 'tacit-kg[{','.join(self.extras)}]'{hint}")
 
     def _brings_cuda(self) -> bool:
-        """Whether pip would bring torch with CUDA along, several gigabytes that a machine without a GPU has no use for."""
+        """Return whether pip would install torch with CUDA, several gigabytes that are useless without a GPU."""
         return sys.platform == "linux" and "torch" in self.packages
 
     @classmethod
     def together(cls, errors: Sequence[MissingExtra]) -> MissingExtra:
-        """Return what several errors say as one."""
+        """Return several errors as one."""
         return cls([name for error in errors for name in error.packages], [name for error in errors for name in error.extras])
 
 

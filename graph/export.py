@@ -1,6 +1,6 @@
-"""A whole graph as files: for ``neo4j-admin database import``, the fastest way to fill a server, and as JSON lines.
+"""Export of a whole graph: as CSV files for ``neo4j-admin database import``, the fastest way to fill a server, and as JSON lines.
 
-Both stream: memory grows by eight bytes a node.
+Both stream the graph; memory grows by eight bytes per node.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _BATCH = 50_000
 def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     """Write ``graph`` into ``directory`` for ``neo4j-admin database import`` and return the number of assertions.
 
-    Beside the CSV files there are ``import.txt`` with the exact command line and ``constraints.cypher`` with the constraints to
-    make when the server has been started on what was imported.
+    Besides the CSV files there are ``import.txt`` with the exact command line, and ``constraints.cypher`` with the constraints to
+    create once the server runs with the imported data.
 
     Raises:
-        GraphError: the graph changed while it was read; export it again.
+        GraphError: the graph changed while it was exported.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
 
 
 def import_arguments(directory: Path) -> list[str]:
-    """Return the arguments that ``neo4j-admin`` needs to import what :func:`export_csv_import` wrote into ``directory``."""
+    """Return the arguments for ``neo4j-admin`` to import the files of :func:`export_csv_import` in ``directory``."""
     home = Path(directory).absolute()
     nodes = [f"--nodes={home / name}" for name in (*NODES.values(), MANIFEST)]
     relationships = [f"--relationships={home / name}" for name in ASSERTIONS.values()]
@@ -93,9 +93,9 @@ def import_arguments(directory: Path) -> list[str]:
 
 
 def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
-    """Write every assertion of ``graph`` as one JSON object a line, empty fields left out, and return how many there are.
+    """Write every assertion of ``graph`` as one JSON object per line, without empty fields; return the number of assertions.
 
-    The file takes its name when it is whole.
+    ``path`` is replaced atomically.
     """
     import orjson
 
@@ -119,7 +119,7 @@ def _cells(row: Assertion) -> Sequence[Any]:
 
 
 def _line(cells: Iterable[Any]) -> str:
-    """One CSV line: texts quoted, quotes in them doubled, numbers bare; what is absent or empty is no property."""
+    """Return one CSV line: texts quoted, with quotes doubled, numbers unquoted; empty cells become no property."""
     return ",".join(map(_cell, cells)) + "\n"
 
 
@@ -148,5 +148,5 @@ def _instructions(directory: Path) -> str:
     constraints = shlex.join(["cypher-shell", "--file", str(Path(directory).absolute() / CONSTRAINTS)])
     return (
         f"Stop the server (an import replaces the whole database), then run:\n\n{command}\n\n"
-        f"Start the server again and make the constraints:\n\n{constraints}\n"
+        f"Start the server again and create the constraints:\n\n{constraints}\n"
     )

@@ -1,6 +1,6 @@
-"""A response to score, in its context: the one type that loaders read, metrics score, and the service and its client exchange.
+"""An item: a history with a response to score, used by loaders, metrics, the service and its client.
 
-An :class:`Item` is checked when it is made, so code that is given one does not check it again.
+An :class:`Item` is checked when it is created, and not again by code that receives one.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ LONGEST_TEXT = 200_000
 
 @dataclass(frozen=True, slots=True, init=False)
 class Item:
-    """One response in its context.
+    """A history with a response, and references where a metric needs them.
 
     Attributes:
         history: the turns before the response, oldest first.
         response: the text to score.
-        references: responses that people gave at this place, for metrics that compare with them; often none.
-        id: names the item in the output. Of a file: the record's own ``id``, else its number; for turns and messages with
-            ``/<number of the turn, from 1>`` after it, so that the first item of a dialogue is ``<id>/2``.
+        references: human responses to the same history, for metrics that compare with them; often empty.
+        id: identifies the item in the output. For a file: the record's ``id``, or its number; for turns and messages followed by
+            ``/<number of the turn, from 1>``, so that the first item of a dialogue is ``<id>/2``.
     """
 
     history: tuple[str, ...]
@@ -33,11 +33,11 @@ class Item:
     id: Any = None
 
     def __init__(self, history: Sequence[str], response: str, references: Sequence[str] = (), id: Any = None) -> None:
-        """Check the texts and keep them.
+        """Check and store the texts.
 
         Raises:
-            InputError: the history or the references are one text or no sequence; a turn, the response or a reference is no
-                text, cannot be written as UTF-8, or is longer than 200,000 characters.
+            InputError: the history or the references are a string or not a sequence; a turn, the response or a reference is not
+                a string, cannot be encoded as UTF-8, or has more than 200,000 characters.
         """
         keep = object.__setattr__
         keep(self, "history", _check_texts(history, "the history", "turn {} of the history", "a list of turns, oldest first"))
@@ -49,13 +49,13 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemError:
-    """A place in a file where an item should be and none is.
+    """A record of a file that is not a valid item.
 
     Attributes:
-        line: number of its record from 1: of the line, of the element of a JSON list, or of the row of a Parquet file.
-        reason: why there is none.
+        line: number of the record, from 1: the line, the element of a JSON list, or the row of a Parquet file.
+        reason: what is wrong with it.
         id: its ``id``, None when it has none.
-        damage: the file ends early here, since it was cut or its checksum is wrong.
+        damage: whether the file ends early here, because it was truncated or its checksum is wrong.
     """
 
     line: int
@@ -65,7 +65,7 @@ class ItemError:
 
 
 def _check_texts(texts: Any, what: str, one: str, wanted: str) -> tuple[str, ...]:
-    """Return a sequence of texts as a tuple; ``what``, ``one`` of them and what is ``wanted`` are for the error."""
+    """Return a sequence of texts as a tuple; ``what``, ``one`` and ``wanted`` are for error messages."""
     if isinstance(texts, str):
         raise InputError(f"{what} {'is' if what == 'the history' else 'are'} one text; give {wanted}")
     if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Sequence):
@@ -76,7 +76,7 @@ def _check_texts(texts: Any, what: str, one: str, wanted: str) -> tuple[str, ...
 
 
 def _check_text(text: Any, what: str) -> None:
-    """Raise :class:`InputError` when ``text`` is no text that can be analysed."""
+    """Raise :class:`InputError` unless ``text`` is a valid text."""
     if not isinstance(text, str):
         raise InputError(f"{what} is of type {type(text).__name__}; give a text")
     if len(text) > LONGEST_TEXT:
@@ -84,4 +84,4 @@ def _check_text(text: Any, what: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{what} holds half a surrogate pair, which is no valid text; decode its source again") from None
+        raise InputError(f"{what} holds half a surrogate pair, which is not valid text; decode its source again") from None

@@ -1,7 +1,7 @@
-"""What every load does before a store is touched: check rows, leave out what is there already, and sum up what is new.
+"""What loads into every store share: checks of rows, detection of duplicates, the manifest, and the GC threshold.
 
-Assertions are known by their 64-bit identities, nodes by 64-bit hashes, both in sorted arrays: 8 bytes each, so that millions
-are known in little memory.
+Assertions are identified by 64-bit fingerprints, nodes by 64-bit hashes, both in sorted arrays with 8 bytes each, so that
+millions of them take little memory.
 """
 
 from __future__ import annotations
@@ -25,16 +25,23 @@ from .names import MAX_URI, check_relation, is_too_long, label_of
 
 Numbers = NDArray[np.int64]
 
-_SHORT = MAX_URI // 4  # characters that never make too many bytes
+_SHORT = MAX_URI // 4  # most characters that are within MAX_URI bytes for certain
 _LARGEST_RANK = 2**63 - 1
+_GC_THRESHOLD = 1_000_000
+"""New objects between two collections of the youngest generation during bulk work."""
+
+_lock = threading.Lock()
+_active: list[tuple[int, int, int]] = []
+"""For each active block of :func:`rare_cycle_search`, in any thread: the thresholds before the first of them."""
 
 
 class Numbered(NamedTuple):
-    """Assertions that are different from each other and from all before them.
+    """A batch of assertions that are distinct from each other and from all before them.
 
     Attributes:
-        rows: the assertions; ids, contents: their fingerprints, in the same order.
-        duplicates: how many rows were left out since the batch before.
+        rows: the assertions.
+        ids, contents: their fingerprints, in the same order.
+        duplicates: number of rows that were left out since the previous batch.
     """
 
     rows: list[Assertion]
@@ -44,13 +51,13 @@ class Numbered(NamedTuple):
 
 
 class Known:
-    """A growing set of 64-bit numbers: a few sorted arrays, each at least twice as long as the next."""
+    """A growing set of 64-bit integers: a few sorted arrays, each at least twice as long as the next."""
 
     def __init__(self) -> None:
         self._runs: list[Numbers] = []
 
     def add(self, numbers: Numbers) -> None:
-        """Add ``numbers``, in any order, none of them known."""
+        """Add ``numbers``, in any order; none of them may be in the set."""
         run = np.sort(numbers)
         while self._runs and len(self._runs[-1]) < 2 * len(run):
             run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
@@ -58,7 +65,7 @@ class Known:
             self._runs.append(run)
 
     def take(self, numbers: Numbers) -> NDArray[np.bool_]:
-        """Return which of ``numbers`` are new (of equal ones the first), and know them from now on."""
+        """Return which of ``numbers`` are new (of equal ones the first), and add them."""
         new = np.zeros(len(numbers), dtype=np.bool_)
         new[np.unique(numbers, return_index=True)[1]] = True
         for run in self._runs:
@@ -74,10 +81,16 @@ class Known:
 def new_assertions(
     rows: Iterable[Assertion], known: Known, size: int, progress: Callable[[int], None] | None = None
 ) -> Iterator[Numbered]:
-    """Yield the rows that are not known yet, from ``size`` rows at a time; ``progress`` is told how many were read.
+    """Yield the rows that are not in ``known``, from ``size`` rows at a time.
+
+    Args:
+        rows: any stream of assertions.
+        known: identities of the assertions in the graph; those of new rows are added.
+        size: rows per batch.
+        progress: called with the number of rows read since its last call.
 
     Raises:
-        InputError: a row is not an assertion that a graph can hold.
+        InputError: a row is not a valid assertion.
     """
     stream, relations = iter(rows), set[str]()
     while batch := [row if _plain(row, relations) else checked(row) for row in islice(stream, size)]:
@@ -92,7 +105,7 @@ def new_assertions(
 
 
 def _plain(row: Assertion, relations: set[str]) -> bool:
-    """Whether ``row`` is certainly well-formed: the common case, told at a glance."""
+    """Return whether ``row`` is certainly valid; a fast test for most rows."""
     return (
         row[1] in relations
         and row[0][:3] == row[2][:3] == "/c/"
@@ -107,8 +120,8 @@ def checked(row: Assertion) -> Assertion:
     """Return ``row`` with its numbers as plain ``float`` and ``int``.
 
     Raises:
-        InputError: a weight that is no number from 0 up, a rank or score that is none, nodes of two labels, a URI that is too
-            long, or a malformed relation name.
+        InputError: the weight is not a finite number >= 0, the rank or score is invalid, head and tail have different labels, a
+            URI is too long, or the relation's name is malformed.
     """
     check_relation(row.relation)
     if label_of(row.head) != label_of(row.tail) or not row.head or not row.tail:
@@ -116,16 +129,16 @@ def checked(row: Assertion) -> Assertion:
     for uri in (row.head, row.tail):
         if is_too_long(uri):
             raise InputError(
-                f"{uri[:60]!r}… cannot be stored: a URI may have {MAX_URI:,} bytes, and this has {len(uri.encode()):,}"
+                f"{uri[:60]!r}… cannot be stored: it has {len(uri.encode()):,} bytes, and a URI can have {MAX_URI:,} at most"
             )
     if not (math.isfinite(row.weight) and row.weight >= 0):
         raise InputError(
-            f"a weight of {row.weight} cannot be stored; weights are finite and not negative ({row.head} {row.relation})"
+            f"a weight of {row.weight} cannot be stored; weights must be finite and >= 0 ({row.head} {row.relation})"
         )
     if row.score is not None and not math.isfinite(row.score):
-        raise InputError(f"a score of {row.score} cannot be stored; scores are finite ({row.head} {row.relation})")
+        raise InputError(f"a score of {row.score} cannot be stored; scores must be finite ({row.head} {row.relation})")
     if row.rank is not None and not 0 <= row.rank <= _LARGEST_RANK:
-        raise InputError(f"a rank of {row.rank} cannot be stored; ranks count from 0 ({row.head} {row.relation})")
+        raise InputError(f"a rank of {row.rank} cannot be stored; ranks must be >= 0 ({row.head} {row.relation})")
     if type(row.weight) is not float or row.rank is not None or row.score is not None:
         row = row._replace(
             weight=float(row.weight),
@@ -135,9 +148,6 @@ def checked(row: Assertion) -> Assertion:
     return row
 
 
-# The manifest as a graph keeps it: from the dataclass to the properties of one node and back, and what a load adds to it.
-
-
 def properties(manifest: Manifest) -> dict[str, Any]:
     """Return the manifest as ``loads`` (JSON), ``assertions`` and ``checksum`` (32 hex digits)."""
     loads = json.dumps([asdict(entry) for entry in manifest.loads], ensure_ascii=False, sort_keys=True)
@@ -145,10 +155,10 @@ def properties(manifest: Manifest) -> dict[str, Any]:
 
 
 def from_row(row: Sequence[Any]) -> Manifest:
-    """Return the manifest that ``(loads, assertions, checksum)`` tell.
+    """Return the manifest with these ``(loads, assertions, checksum)``, as written by :func:`properties`.
 
     Raises:
-        GraphError: they cannot be read.
+        GraphError: they cannot be parsed.
     """
     try:
         loads, assertions, checksum = row
@@ -160,7 +170,7 @@ def from_row(row: Sequence[Any]) -> Manifest:
 
 
 def with_entry(manifest: Manifest, entry: LoadEntry) -> Manifest:
-    """Return ``manifest`` with ``entry`` at the end, or in the place of the same load's former entry."""
+    """Return ``manifest`` with ``entry`` appended, or in place of the earlier entry of the same load."""
 
     def key(load: LoadEntry) -> tuple[Any, ...]:
         return load.loader, load.sha256, json.dumps(load.options, sort_keys=True)
@@ -172,36 +182,28 @@ def with_entry(manifest: Manifest, entry: LoadEntry) -> Manifest:
 
 
 def with_assertions(manifest: Manifest, contents: Sequence[int]) -> Manifest:
-    """Return ``manifest`` after more assertions, given by the contents of their fingerprints."""
+    """Return ``manifest`` after more assertions with these content fingerprints."""
     checksum = (manifest.checksum + sum(contents)) % 2**128
     return replace(manifest, assertions=manifest.assertions + len(contents), checksum=checksum)
 
 
-# Searching for reference cycles less often while much is made at once: millions of rows of a load, parses of a batch.
-#
-# Rows and parses hold texts and numbers, seldom each other, so the search that Python makes after every few hundred new objects
-# finds nothing and walks through all that is open besides, models too: a sixth of the time of a load, a twentieth of that of
-# scoring. It is made rarely, not never, since whoever hands in the rows may leave cycles behind.
-
-_NEW_OBJECTS = 1_000_000
-
-_lock = threading.Lock()
-_inside: list[tuple[int, int, int]] = []
-"""What held before the first of the blocks that are being run, once for each of them, whichever thread it is in."""
-
-
 @contextmanager
 def rare_cycle_search() -> Iterator[None]:
-    """Search once in a million new objects inside the ``with`` block; as often as before once every such block is left."""
+    """Raise the GC threshold during bulk work; restore it when the last of concurrent blocks ends.
+
+    Rows of a load and parses of a batch hold texts and numbers, rarely each other, so the collector's searches for reference
+    cycles find almost nothing, while they go through all other live objects, models included: a sixth of the time of a load, a
+    twentieth of that of scoring. Collections still happen, since the source of the rows may create cycles.
+    """
     with _lock:
-        before = _inside[0] if _inside else gc.get_threshold()
-        _inside.append(before)
+        before = _active[0] if _active else gc.get_threshold()
+        _active.append(before)
         if before[0]:
-            gc.set_threshold(max(before[0], _NEW_OBJECTS), *before[1:])
+            gc.set_threshold(max(before[0], _GC_THRESHOLD), *before[1:])
     try:
         yield
     finally:
         with _lock:
-            _inside.pop()
-            if not _inside:
+            _active.pop()
+            if not _active:
                 gc.set_threshold(*before)

@@ -1,7 +1,7 @@
-"""The data model: assertions, and the answers that every backend gives.
+"""The data model: assertions, and the results of queries.
 
 Nodes are URIs (see :mod:`tacit.graph.names`); an :class:`Assertion` is one edge with its provenance. Rows are named tuples
-because millions of them stream through a load.
+because millions of them are streamed during a load.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from typing import Any, NamedTuple
 
 from .names import text_of
 
+_CACHED_RESTS = 100_000
+
 
 class Assertion(NamedTuple):
-    """One statement of a knowledge source: ``head --relation--> tail``, with its provenance.
+    """One edge of the graph, ``head --relation--> tail``, with its provenance.
 
     Attributes:
         head, tail: node URIs, both concepts or both events.
         relation: the dataset's own relation name (``UsedFor``, ``xIntent`` …).
-        weight: strength as the dataset gives it, >= 0; 1.0 where it gives none.
-        source: which loader or model wrote it: ``conceptnet``, ``atomic2020``, ``rdf``, ``comet:<model>``.
+        weight: strength as given by the dataset, >= 0; 1.0 where it gives none.
+        source: the loader or model that wrote it: ``conceptnet``, ``atomic2020``, ``rdf``, ``comet:<model>``.
         dataset: the dataset within the source, e.g. ``/d/conceptnet/4/en``, ``train.tsv``.
-        license: licence as the dataset names it, e.g. ``cc:by-sa/4.0``.
-        contributors: who said it, as the source names them, joined by `` | ``; empty when unknown.
-        head_sense, tail_sense: what ConceptNet writes after the term, e.g. ``n/wn/animal``; empty when none.
-        rank, score: place in the beam (from 0) and log-probability of a generated tail; None for people's assertions.
+        license: the licence as the dataset names it, e.g. ``cc:by-sa/4.0``.
+        contributors: the contributors as the source names them, joined by `` | ``; empty when unknown.
+        head_sense, tail_sense: what ConceptNet writes after the term, e.g. ``n/wn/animal``; empty when there is none.
+        rank, score: rank in the beam (from 0) and log-probability of a generated tail; None for human assertions.
     """
 
     head: str
@@ -48,10 +50,10 @@ class Assertion(NamedTuple):
         return (-self.weight, self.head, self.relation, self.tail, self.source, self.dataset, self.head_sense, self.tail_sense)
 
     def fingerprint(self) -> tuple[int, int]:
-        """Return ``(identity, content)``: a signed 64-bit hash of what makes it the same assertion, a 128-bit hash of all of it.
+        """Return ``(identity, content)``: a signed 64-bit hash of the identifying fields, and a 128-bit hash of all fields.
 
-        Two assertions are the same when head, relation, tail, source, dataset and senses are; loading one twice keeps the first.
-        The sum of all contents modulo 2**128 is a graph's checksum, whatever the order in which it was loaded.
+        Two assertions are equal when head, relation, tail, source, dataset and senses are; of equal ones the first is kept. The
+        sum of all contents modulo 2**128 is a graph's checksum, which does not depend on the order of loading.
         """
         key = (self.head, self.relation, self.tail, self.source, self.dataset, self.head_sense, self.tail_sense)
         hasher = hashlib.blake2b("\t".join(key).encode(), digest_size=16)
@@ -65,8 +67,8 @@ class Neighbour(NamedTuple):
 
     Attributes:
         uri: the node.
-        hop: its shortest distance, >= 1.
-        weight: strength of the strongest shortest chain to it; a chain is as strong as its weakest assertion.
+        hop: its distance, >= 1.
+        weight: strength of the strongest shortest path to it; a path is as strong as its weakest assertion.
     """
 
     uri: str
@@ -81,11 +83,11 @@ class Neighbour(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A chain of assertions, walked in either direction.
+    """A chain of assertions between two nodes, whatever their directions.
 
     Attributes:
         nodes: the URIs along it, source first; one more than assertions.
-        assertions: ``assertions[i]`` joins ``nodes[i]`` and ``nodes[i + 1]``, in one direction or the other.
+        assertions: ``assertions[i]`` joins ``nodes[i]`` and ``nodes[i + 1]``, in either direction.
     """
 
     nodes: tuple[str, ...]
@@ -98,7 +100,7 @@ class Path:
 
     @property
     def strength(self) -> float:
-        """Weight of the weakest assertion; infinity for a path of no hop."""
+        """Weight of the weakest assertion; infinity for a path of no hops."""
         return min((a.weight for a in self.assertions), default=float("inf"))
 
     @property
@@ -107,7 +109,7 @@ class Path:
         return (self.hops, -self.strength, self.nodes, tuple(a.order for a in self.assertions))
 
     def text(self) -> str:
-        """One line for people, e.g. ``dog -Desires-> bone <-UsedFor- teeth``; the arrow shows each assertion's direction."""
+        """Return the path as one line, e.g. ``dog -Desires-> bone <-UsedFor- teeth``; arrows show the assertions' directions."""
         parts = [text_of(self.nodes[0])]
         for start, assertion, end in zip(self.nodes, self.assertions, self.nodes[1:], strict=False):
             arrow = f"-{assertion.relation}->" if assertion.head == start else f"<-{assertion.relation}-"
@@ -116,11 +118,11 @@ class Path:
 
 
 class TripleCounts(NamedTuple):
-    """How two sets of concepts are connected.
+    """Number of connections between two sets of concepts.
 
     Attributes:
-        pairs: (source, target) pairs, source unlike target, with at least one connection.
-        triples: distinct connections: (head, relation, tail) for one hop; pairs of them sharing a middle for two.
+        pairs: (source, target) pairs of different concepts with at least one connection.
+        triples: distinct connections: (head, relation, tail) for one hop; pairs of them with a common middle concept for two.
     """
 
     pairs: int
@@ -129,12 +131,12 @@ class TripleCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """Rows of an exploratory query.
+    """Rows of a Cypher query.
 
     Attributes:
         columns: names in the order of the query's RETURN.
-        rows: one tuple a row, values as plain Python (nodes and relationships as dicts of their properties).
-        truncated: more rows existed than the limit let through.
+        rows: one tuple per row, with plain Python values (nodes and relationships as dictionaries of their properties).
+        truncated: whether there were more rows than the limit.
     """
 
     columns: tuple[str, ...]
@@ -142,19 +144,22 @@ class QueryResult:
     truncated: bool = False
 
     def records(self) -> list[dict[str, Any]]:
-        """Rows as dictionaries."""
+        """Return the rows as dictionaries."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadEntry:
-    """What one load read, as the manifest keeps it.
+    """One load in the manifest.
 
     Attributes:
-        loader: ``conceptnet``, ``atomic2020``, ``rdf``; version: of the loader's rules.
-        file: base name; sha256: of the file's bytes as they are on disk, hex.
-        options: the filters it ran under.
-        read, kept: rows in the file, rows handed to the graph; dropped: rows left out, by reason.
+        loader: ``conceptnet``, ``atomic2020``, ``rdf``.
+        version: of the loader's rules.
+        file: base name of the file.
+        sha256: of the file's bytes on disk, hexadecimal.
+        options: the load's filters.
+        read, kept: number of rows in the file, and of rows passed to the graph.
+        dropped: number of rows left out, by reason.
     """
 
     loader: str
@@ -169,12 +174,12 @@ class LoadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a graph holds and where it came from; kept in the graph itself as one node.
+    """What a graph contains and where it came from; kept in the graph itself as one node.
 
     Attributes:
-        loads: one entry a file and set of options, in the order of loading; the same load again replaces its entry.
+        loads: one entry per file and set of options, in the order of loading; repeating a load replaces its entry.
         assertions: number of assertions in the graph.
-        checksum: sum modulo 2**128 of the content fingerprints of all of them.
+        checksum: sum modulo 2**128 of the content fingerprints of all assertions.
     """
 
     loads: tuple[LoadEntry, ...] = ()
@@ -183,19 +188,19 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """16 hex digits that stand for the content, the same on every backend and for every order of loading."""
+        """16 hexadecimal digits that identify the content, the same in every store and for every order of loading."""
         return hashlib.sha256(f"tacit-graph:1:{self.assertions}:{self.checksum:032x}".encode()).hexdigest()[:16]
 
 
 class LoadCounts(NamedTuple):
-    """What a load changed: assertions that are new, and those that the graph (or the same load) had already."""
+    """Result of a load: the numbers of new assertions, and of duplicates of others in the graph or in the same load."""
 
     new: int
     duplicate: int
 
 
 class GraphCounts(NamedTuple):
-    """Sizes of a graph; ``relations`` maps each relation name to its number of assertions, largest first."""
+    """Sizes of a graph; ``relations`` maps each relation name to its number of assertions, in descending order."""
 
     concepts: int
     events: int
@@ -204,7 +209,7 @@ class GraphCounts(NamedTuple):
 
 
 class Contents:
-    """The checksum of many assertions, added up as they stream by; faster than :meth:`Assertion.fingerprint` of each."""
+    """The checksum of a stream of assertions; faster than :meth:`Assertion.fingerprint` of each."""
 
     def __init__(self) -> None:
         self.checksum = 0
@@ -215,22 +220,17 @@ class Contents:
         total, rests, hasher = self.checksum, self._rests, hashlib.blake2b
         for head, relation, tail, weight, source, dataset, license_, contributors, head_sense, tail_sense, rank, score in rows:
             rest = weight, license_, contributors, rank, score
-            plain = (
-                type(weight) is float and weight > 0 and score is None
-            )  # equal numbers may be written differently: 0.0 and -0.0
+            plain = type(weight) is float and weight > 0 and score is None  # equal keys may differ in text: 0.0 and -0.0
             written = rests.get(rest) if plain else None
             if written is None:
                 written = repr(rest).encode()
-                if plain and len(rests) < _KEPT_RESTS:
+                if plain and len(rests) < _CACHED_RESTS:
                     rests[rest] = written
             key = f"{head}\t{relation}\t{tail}\t{source}\t{dataset}\t{head_sense}\t{tail_sense}"
             total += int.from_bytes(hasher(key.encode() + written, digest_size=16).digest(), "little")
         self.checksum = total % 2**128
 
 
-_KEPT_RESTS = 100_000
-
-
 def checksum(assertions: Iterable[Assertion]) -> int:
-    """Return the order-free checksum of ``assertions``, as :class:`Manifest` keeps it."""
+    """Return the order-independent checksum of ``assertions``, as in :class:`Manifest`."""
     return sum(assertion.fingerprint()[1] for assertion in assertions) % 2**128

@@ -1,7 +1,7 @@
-"""How texts become names in the graph and back: concept and event URIs, ATOMIC phrase normalisation, relation names.
+"""Names in the graph: concept and event URIs, normalisation of ATOMIC phrases, relation names, and forms of a text to look up.
 
-A URI determines its label, text and language, so nothing else has to travel with it:
-``/c/en/hot_dog`` is the concept "hot dog", ``/e/PersonX_eats_[]`` the event "PersonX eats ___".
+A URI determines its label, text and language: ``/c/en/hot_dog`` is the concept "hot dog", ``/e/PersonX_eats_[]`` the event
+"PersonX eats ___".
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from .errors import InputError
 
 Label = Literal["Concept", "Event"]
 
-#: The longest URI that a graph holds, in bytes of UTF-8: Neo4j cannot index much longer ones, and both engines hold the same.
 MAX_URI = 4096
+"""Most bytes of a URI in UTF-8: Neo4j cannot index much longer ones, and both engines have the same limit."""
 URI_TOO_LONG = f"URI longer than {MAX_URI:,} bytes"
 
 _RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -31,22 +31,22 @@ def normalise_term(text: str) -> str:
 
 
 def concept_uri(text: str, language: str = "en") -> str:
-    """Return the URI of the concept that ``text`` names, e.g. ``Hot dog`` -> ``/c/en/hot_dog``.
+    """Return the URI of the concept with this text, e.g. ``Hot dog`` -> ``/c/en/hot_dog``.
 
     Raises:
-        InputError: ``text`` is blank or holds a slash-only term.
+        InputError: ``text`` is blank or consists of slashes.
     """
     term = normalise_term(text.replace("/", " "))
     if not term:
-        raise InputError(f"{text!r} names no concept; give a word or a phrase")
+        raise InputError(f"{text!r} is not a concept; give a word or a phrase")
     return f"/c/{language}/{term}"
 
 
 def normalise_event(text: str) -> str:
-    """Return an ATOMIC phrase in tacit's one canonical spelling.
+    """Return an ATOMIC phrase in its canonical spelling.
 
     Lower case except ``PersonX``, ``PersonY``, ``PersonZ`` (also from "Person Y", "PersonYs house" and a bare x, y or z), blanks
-    as ``___``, single spaces, no period or space at the end. Empty when nothing is left. Normalising twice changes nothing.
+    as ``___``, single spaces, no final period or space; the result may be empty. The function is idempotent.
     """
     text = _BLANK.sub(" [] ", unicodedata.normalize("NFC", text.lower())).replace("_", " ")
     text = _PERSON.sub(lambda match: f"Person{match[1].upper()}" + ("'s" if match[2] else ""), text)
@@ -55,19 +55,19 @@ def normalise_event(text: str) -> str:
 
 
 def event_uri(text: str) -> str:
-    """Return the URI of the event that ``text`` names, after :func:`normalise_event`.
+    """Return the URI of the event with this text, after :func:`normalise_event`.
 
     Raises:
-        InputError: nothing is left of ``text`` after normalisation.
+        InputError: ``text`` is empty after normalisation.
     """
     normal = normalise_event(text)
     if not normal:
-        raise InputError(f"{text!r} names no event; give a phrase such as 'PersonX eats dinner'")
+        raise InputError(f"{text!r} is not an event; give a phrase such as 'PersonX eats dinner'")
     return "/e/" + normal.replace("___", "[]").replace(" ", "_")
 
 
 def is_too_long(uri: str) -> bool:
-    """Whether ``uri`` has more than ``MAX_URI`` bytes, which no graph holds."""
+    """Return whether ``uri`` has more than ``MAX_URI`` bytes, so that it cannot be stored."""
     return len(uri) > MAX_URI // 4 and len(uri.encode(errors="surrogatepass")) > MAX_URI
 
 
@@ -77,7 +77,7 @@ def label_of(uri: str) -> Label:
 
 
 def text_of(uri: str) -> str:
-    """Return the text that ``uri`` stands for."""
+    """Return the text of the node ``uri``."""
     if uri.startswith("/e/"):
         return uri[3:].replace("_", " ").replace("[]", "___")
     return uri.split("/", 3)[-1].replace("_", " ")
@@ -92,18 +92,16 @@ def check_relation(name: str) -> str:
     """Return ``name`` when it is a well-formed relation name (letters, digits, underscores; at most 64).
 
     Raises:
-        InputError: it is not, so it must never reach a query's text.
+        InputError: it is not; such a name must never become part of a query.
     """
     if not _RELATION.fullmatch(name):
-        raise InputError(f"{name!r} is not a relation name; relations are letters, digits and underscores, e.g. UsedFor")
+        raise InputError(f"{name!r} is not a relation name; relations consist of letters, digits and underscores, e.g. UsedFor")
     return name
 
 
-# The forms under which a text may stand in the graph: as written, without its article, then lemmatised.
-#
-# Lemmas come from detachment rules and irregular forms, as in WordNet's *morphy* (Fellbaum 1998): every rule proposes a
-# candidate and the graph's own vocabulary decides, so a wrong guess costs a look-up and nothing else. No language model is
-# needed.
+# Forms of a text: as written, without its article, then lemmatised. Lemmas come from detachment rules and irregular forms, as in
+# WordNet's *morphy* (Fellbaum 1998): the rules propose candidates and the graph's vocabulary decides, so a wrong candidate costs
+# only a look-up. No language model is needed.
 
 _ARTICLES = ("a_", "an_", "the_")
 
@@ -142,7 +140,7 @@ _IRREGULAR = {
 
 
 def lemmas(word: str) -> list[str]:
-    """Return the lemmas that ``word`` (lower case, one word) may have, most likely first; never ``word`` itself."""
+    """Return the possible lemmas of ``word`` (lower case, one word), most likely first, without ``word`` itself."""
     candidates = [_IRREGULAR[word]] if word in _IRREGULAR else []
     for suffix, replacement in _DETACHMENTS:
         stem = word.removesuffix(suffix)
@@ -155,11 +153,11 @@ def lemmas(word: str) -> list[str]:
 
 
 def forms(text: str, language: str = "en") -> list[str]:
-    """Return the concept URIs under which ``text`` may be known, in the order in which they should be tried.
+    """Return the concept URIs to look up for ``text``, in order of preference.
 
-    Surface form, without article, then each again with its last word and then its first word lemmatised (``dogs`` -> ``dog``,
-    ``hot dogs`` -> ``hot dog``, ``riding a bike`` -> ``ride a bike``). English only past the surface form. A concept URI is
-    its own only form; a text with no term in it has none.
+    As written, without article, then each again with its last word and then its first word lemmatised (``dogs`` -> ``dog``,
+    ``hot dogs`` -> ``hot dog``, ``riding a bike`` -> ``ride a bike``). Other languages than English only as written. A concept
+    URI is its own only form; a text without a term has none.
     """
     if text.startswith("/c/"):
         return [text]

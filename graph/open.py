@@ -1,7 +1,7 @@
-"""Opening a graph, whatever holds it: a folder, a Neo4j server by its URL, or a py2neo ``Graph``.
+"""Opening a graph: a folder, a Neo4j server by its URL, or a py2neo ``Graph``.
 
-:func:`open_graph` returns one object for everything: :class:`Graph` sends concept queries to the index, which it builds when it
-is missing or out of date, and sends Cypher, events and loading to the store.
+:func:`open_graph` returns a :class:`Graph`, which sends concept queries to the index, built when it is missing or out of date,
+and Cypher, events and loads to the store.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .neo4j import Neo4jGraph
 
 SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
+"""URL schemes of Neo4j servers."""
 
 Engine = Literal["auto", "index", "store"]
 Progress = Callable[[int], None]
@@ -76,42 +77,42 @@ def open_graph(
 ) -> WritableGraph:
     """Open the graph at ``url``.
 
-    Concept queries are answered from the graph's index. It is built by the first such query where it is missing or out of date,
-    and kept for next time: in the graph's folder, else in the user's cache folder.
+    Concept queries are answered from the graph's index. The first such query builds it where it is missing or out of date, in the
+    graph's folder, or in the user's cache folder when that is not possible.
 
     Args:
-        url: a folder's path (the embedded engine); ``neo4j://…``, ``neo4j+s://…``, ``bolt://…`` and their kin, as
-            ``scheme://user:password@host:port/database`` with as much of it as wanted; or a py2neo ``Graph``.
-        engine: ``auto``: the index, or the store with a warning where no index can be kept; ``index``: the index or an error;
-            ``store``: the store alone, which is much slower and builds nothing.
-        user, password, database: for a server; the environment's NEO4J_USERNAME (or NEO4J_USER), NEO4J_PASSWORD and
-            NEO4J_DATABASE where neither they nor the URL say.
-        create: make an empty embedded graph where there is none.
-        progress: while the index is built: True shows a bar on stderr when that takes more than two seconds and stderr is a
-            terminal; False shows nothing; a function is called with the number of assertions read since its last call.
+        url: a folder's path (the embedded engine); a server's URL with one of :data:`SCHEMES`, as
+            ``scheme://user:password@host:port/database`` with optional parts; or a py2neo ``Graph``.
+        engine: ``auto``: the index, or the store with a warning where no index can be written; ``index``: the index or an error;
+            ``store``: the store only, which is much slower and builds nothing.
+        user, password, database: for a server; by default from the URL, then from the environment's NEO4J_USERNAME (or
+            NEO4J_USER), NEO4J_PASSWORD and NEO4J_DATABASE.
+        create: create an empty embedded graph where there is none.
+        progress: while the index is built: True shows a progress bar on stderr when that takes more than two seconds and stderr
+            is a terminal; False shows nothing; a function is called with the number of assertions read since its last call.
 
     Raises:
         GraphNotFound: there is no graph at the path.
         GraphUnavailable: the server does not answer or refuses the credentials.
-        GraphError: what is there cannot be opened.
-        InputError: ``url`` is of no known kind, or ``engine`` is none of the three.
-        MissingExtra: it needs a package that is not installed.
+        GraphError: the graph cannot be opened.
+        InputError: the scheme of ``url`` is not supported, or ``engine`` is unknown.
+        MissingExtra: a package that is needed is not installed.
     """
     if engine not in ENGINES:
-        raise InputError(f"there is no engine {engine!r}; choose from {', '.join(ENGINES)}")
+        raise InputError(f"unknown engine {engine!r}; choose from {', '.join(ENGINES)}")
     store = _open_store(url, user, password, database, create)
     return store if engine == "store" else Graph(store, engine=engine, progress=progress)
 
 
 def index_of(graph: KnowledgeGraph | None) -> ConceptIndex | None:
-    """Return the index that answers for ``graph``, opened or built when it is a :class:`Graph`; None when a store answers."""
+    """Return the index that answers for ``graph``, opened or built when it is a :class:`Graph`; None when there is no index."""
     if isinstance(graph, Graph):
         return graph.index
     return graph if isinstance(graph, ConceptIndex) else None
 
 
 def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
-    """Return the store behind ``graph``: what loads, streams and runs Cypher; ``graph`` itself when it is one.
+    """Return the store behind ``graph``, which loads, streams and runs Cypher; ``graph`` itself when it is a store.
 
     Raises:
         GraphError: ``graph`` is an index that was opened without its store.
@@ -122,11 +123,11 @@ def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
 
 
 class Graph:
-    """A graph opened by :func:`open_graph`; safe to share between threads, a context manager that closes itself.
+    """A graph opened by :func:`open_graph`; thread-safe, a context manager.
 
-    Answers as :class:`tacit.graph.KnowledgeGraph`: concept queries from the index, everything else from the store. The index
-    shows the graph as it was when the index was opened, or when :meth:`load` was last called on this object; what other
-    processes load is seen after the graph is opened again.
+    It implements :class:`tacit.graph.KnowledgeGraph` with concept queries from the index and everything else from the store. The
+    index has the graph's content as of when it was opened, or of the last :meth:`load` on this object; loads of other processes
+    are visible once the graph is opened again.
 
     Attributes:
         store: the embedded engine or the server.
@@ -135,35 +136,38 @@ class Graph:
     def __init__(
         self, store: WritableGraph, *, engine: Literal["auto", "index"] = "auto", progress: Progress | bool = True
     ) -> None:
-        """Answer for ``store``, which is closed with this object; the arguments are those of :func:`open_graph`."""
+        """Use ``store``, which is closed with this object; the arguments are those of :func:`open_graph`."""
         self.store = store
         self._engine = engine
         self._progress = progress
         self._lock = threading.Lock()
         self._index: IndexGraph | None = None
-        self._answering: KnowledgeGraph | None = None  # who answers concept queries; None until one is asked
+        self._answering: KnowledgeGraph | None = None  # the index or the store, for concept queries; None before the first one
         self._closed = False
 
     @property
     def url(self) -> str:
-        """Where it is: a path, or a URL without its password."""
+        """The graph's path, or its URL without a password."""
         return self.store.url
 
     @property
     def index(self) -> IndexGraph | None:
-        """The index, opened or built when first asked for; None when the store answers in its place.
+        """The index, opened or built on first use; None when the store answers concept queries.
 
         Raises:
-            GraphError: the store is damaged, or the index cannot be kept and the engine is ``index``.
+            GraphError: the store is damaged, or no index can be written and the engine is ``index``.
         """
         self._concepts()
         return self._index
 
     def open_index(self, progress: Progress | bool | None = None) -> IndexGraph:
-        """Open the index now, built first when it is missing or out of date; ``progress`` as :func:`open_graph` has it.
+        """Open the index now, and build it first when it is missing or out of date.
+
+        Args:
+            progress: as for :func:`open_graph`; None for the value given there.
 
         Raises:
-            NoPlaceForIndex: it can be kept nowhere.
+            NoPlaceForIndex: it has to be built and no folder is writable.
             GraphError: the store is damaged, or changed while it was read.
         """
         from .index import open_index
@@ -240,14 +244,14 @@ class Graph:
         """See :meth:`tacit.graph.KnowledgeGraph.paths`."""
         return self._concepts().paths(source, target, max_hops, limit, language=language)
 
-    # what the store answers
+    # queries that the store answers
 
     def manifest(self) -> Manifest:
-        """See :meth:`tacit.graph.KnowledgeGraph.manifest`; of what the index holds, once it is open."""
+        """See :meth:`tacit.graph.KnowledgeGraph.manifest`; that of the index once it is open."""
         return self.store.manifest() if self._index is None else self._index.manifest()
 
     def counts(self) -> GraphCounts:
-        """See :meth:`tacit.graph.KnowledgeGraph.counts`; of what the index holds, once it is open."""
+        """See :meth:`tacit.graph.KnowledgeGraph.counts`; those of the index once it is open."""
         return self.store.counts() if self._index is None else self._index.counts()
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
@@ -280,7 +284,7 @@ class Graph:
         progress: Progress | None = None,
         name: str = "",
     ) -> LoadCounts:
-        """Add ``rows`` to the store, as :meth:`tacit.graph.WritableGraph.load`; the next concept query sees them."""
+        """Add ``rows`` to the store, as :meth:`tacit.graph.WritableGraph.load`; later concept queries use a new index."""
         refuse_closed(self._closed, self.url)
         try:
             return self.store.load(rows, entry, progress, name)
@@ -324,10 +328,10 @@ def _open_store(
         from .embedded import open_embedded
 
         if not text:
-            raise InputError("an empty path names no graph; give a folder or a URL such as neo4j://localhost")
+            raise InputError("the path of the graph is empty; give a folder or a URL such as neo4j://localhost")
         return open_embedded(FilePath(text), create=create)
     if scheme.lower() not in SCHEMES:
-        raise InputError(f"{scheme}:// is not how a graph is reached; give a folder's path or one of {', '.join(SCHEMES)}")
+        raise InputError(f"the scheme {scheme}:// is not supported; give a folder's path or one of {', '.join(SCHEMES)}")
     from .neo4j import open_neo4j
 
     address, url_user, url_password, url_database = _parts(text)
@@ -345,9 +349,9 @@ def _parts(url: str) -> tuple[str, str | None, str | None, str | None]:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise InputError("the server's URL cannot be read; write it as neo4j://user:password@host:7687/database") from None
+        raise InputError("the server's URL is not valid; write it as neo4j://user:password@host:7687/database") from None
     if parts.query or parts.fragment:
-        raise InputError("a server's URL has no part after ? or #; in a password write them as %3F and %23")
+        raise InputError("a server's URL cannot have a part after ? or #; in a password write them as %3F and %23")
     host = parts.hostname or "localhost"
     address = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port or 7687}"
     environment = os.environ.get
@@ -357,14 +361,11 @@ def _parts(url: str) -> tuple[str, str | None, str | None, str | None]:
     return address, user or None, password or None, database or None
 
 
-# The bridge from py2neo: a ``py2neo.Graph`` that a program holds becomes a graph of tacit.
-#
-# py2neo is no longer maintained, so nothing runs through it: its connection's address, credentials and database are taken over
-# by the official driver, with the retries and read-only transactions that the rest of tacit relies on.
-
-
 def open_py2neo(graph: Any) -> Neo4jGraph:
-    """Open what ``graph``, a py2neo ``Graph``, is connected to.
+    """Open the database that ``graph``, a py2neo ``Graph``, is connected to.
+
+    py2neo is no longer maintained, so it runs no queries: its connection's address, credentials and database are passed to the
+    official driver, with the same retries and read-only transactions as for any server.
 
     Raises:
         MissingExtra: py2neo is not installed.
@@ -376,10 +377,10 @@ def open_py2neo(graph: Any) -> Neo4jGraph:
     except ImportError as error:
         raise MissingExtra("py2neo", "py2neo") from error
     if not isinstance(graph, Graph):
-        raise InputError(f"a {type(graph).__name__} is no graph; give a folder's path, a server's URL or a py2neo Graph")
+        raise InputError(f"a {type(graph).__name__} is not a graph; give a folder's path, a server's URL or a py2neo Graph")
     profile = graph.service.profile
     if profile.protocol != "bolt":
-        raise InputError("this py2neo Graph is connected by HTTP; connect it by a bolt:// or neo4j:// URL")
+        raise InputError("this py2neo Graph is connected by HTTP; connect it with a bolt:// or neo4j:// URL")
     from .neo4j import open_neo4j
 
     host = f"[{profile.host}]" if ":" in profile.host else profile.host
@@ -387,6 +388,6 @@ def open_py2neo(graph: Any) -> Neo4jGraph:
 
 
 def _scheme(profile: Any) -> str:
-    """The URL scheme that reaches the same server the same way: routed or not, encrypted or not, verified or not."""
+    """Return the URL scheme of the connection: with or without routing, encryption and verification of certificates."""
     scheme = "neo4j" if profile.routing else "bolt"
     return scheme + ("" if not profile.secure else "+s" if profile.verify else "+ssc")

@@ -1,26 +1,26 @@
-"""What graphs answer, in one place: the :class:`KnowledgeGraph` protocol, and what some of them can do beyond it.
+"""The :class:`KnowledgeGraph` protocol, which every graph implements, and the protocols of optional capabilities.
 
 ==========================  =====================================================  ===================================
-protocol                    what                                                   who
+protocol                    capability                                             implemented by
 ==========================  =====================================================  ===================================
-:class:`KnowledgeGraph`     every query                                            every graph
+:class:`KnowledgeGraph`     all queries                                            every graph
 :class:`WritableGraph`      load assertions                                        the embedded engine, Neo4j, ``Graph``
 :class:`LimitsQueries`      limit how many Cypher queries run at once              the embedded engine, Neo4j, ``Graph``
 :class:`StreamsRecords`     stream all assertions as Arrow record batches          the embedded engine, Neo4j
 :class:`CountsInBulk`       count triples between many pairs of sets in one call   the index, ``Graph``
-:class:`ConceptIndex`       queries on the numbers of concepts, names spelt alike  the index
+:class:`ConceptIndex`       queries by concept number, similar spellings           the index
 ==========================  =====================================================  ===================================
 
 ``Graph``, which :func:`tacit.graph.open_graph` returns, has the embedded engine or Neo4j as its ``store`` and the index as its
-``index``; :func:`tacit.graph.open.index_of` and :func:`~tacit.graph.open.store_of` give them for any graph. Code that works
-better with one of these asks ``isinstance(graph, CountsInBulk)`` and the like, and never for an attribute by its name.
+``index``; :func:`tacit.graph.open.index_of` and :func:`~tacit.graph.open.store_of` return them for any graph. Code that can use
+one of these capabilities tests ``isinstance(graph, CountsInBulk)`` and the like, never whether an attribute exists.
 
-Concept queries (``resolve`` to ``paths``) see the concept graph, undirected, without self-loops; ``tails`` and ``heads`` see
-events. Wherever a concept is asked for, a URI (``/c/en/dog``) or a text (``dog``, ``the dogs``) will do: a text stands for the
-concept that ``resolve`` gives for it in ``language``. A URI that the graph does not know has an empty answer; a text that names
-nothing there raises :class:`~tacit.graph.errors.UnknownName`. An event may be any phrase; unknown ones have no tails.
+Concept queries (``resolve`` to ``paths``) use the graph of concepts, undirected and without self-loops; ``tails`` and ``heads``
+use events. A concept is given as a URI (``/c/en/dog``) or as a text (``dog``, ``the dogs``), which means the concept that
+``resolve`` returns for it in ``language``. The result for an unknown URI is empty; a text that is not a concept raises
+:class:`~tacit.graph.errors.UnknownName`. An event can be any phrase; unknown ones have no tails.
 
-Answers come in a fixed order (weight descending, then URI), the same from every backend.
+Results are in a fixed order (weight descending, then URI), the same for every implementation.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MAX_HOPS = 6
+"""Largest distance that is computed."""
 
 Count = Literal["pairs", "triples"]
 """What is counted between two sets of concepts: the pairs that are connected, or the distinct triples that connect them."""
@@ -45,30 +46,30 @@ Count = Literal["pairs", "triples"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 
 Sets = tuple[Sequence[str], Sequence[str]]
-"""Sources and targets."""
+"""Sources and targets, as URIs."""
 
 NodeIds = NDArray[np.int32]
-"""An index's numbers of concepts, -1 for none."""
+"""Numbers of concepts in an index, -1 for unknown ones."""
 
 
 @runtime_checkable
 class KnowledgeGraph(Protocol):
-    """A graph of commonsense assertions that can be asked; a context manager that closes itself."""
+    """A graph of commonsense assertions; a context manager."""
 
     @property
     def url(self) -> str:
-        """Where it is: a path, or a URL without its password."""
+        """The graph's path, or its URL without a password."""
 
     def manifest(self) -> Manifest:
-        """What was loaded; ``manifest().digest`` is the graph's digest in signatures."""
+        """Return what was loaded; ``manifest().digest`` is the graph's digest in signatures."""
 
     def counts(self) -> GraphCounts:
-        """Numbers of concepts, events, assertions, and assertions by relation."""
+        """Return the numbers of concepts, events, assertions, and assertions by relation."""
 
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
-        """Return, for each text, the URI of the first of its forms that is a concept here, or None.
+        """Return, for each text, the URI of the first of its forms that is a concept of the graph, or None.
 
-        Forms, in order: as written (lower case), without a leading article, and those again lemmatised
+        Forms, in order: as written (in lower case), without a leading article, and each of those lemmatised
         (:func:`tacit.graph.names.forms`). A concept URI resolves to itself.
         """
 
@@ -81,36 +82,36 @@ class KnowledgeGraph(Protocol):
         *,
         language: str = "en",
     ) -> list[Neighbour]:
-        """Return concepts whose *shortest* distance from ``concept`` is exactly ``hop``, best ``limit`` first.
+        """Return the best ``limit`` concepts at a distance of exactly ``hop`` from ``concept``, best first.
 
-        Walks only ``relations`` when given, ignoring direction.
+        Only ``relations`` are followed when they are given, in either direction.
 
         Raises:
-            UnknownName: the text names no concept.
+            UnknownName: the text is not a concept.
             InputError: ``hop`` is not in 1..6, ``limit`` is negative, or a relation's name is malformed.
         """
 
     def hop_distances(
         self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
     ) -> NDArray[np.int8]:
-        """Return shortest-path lengths, shape ``(len(sources), len(targets))``: 0 same concept, -1 none within ``max_hops``.
+        """Return distances, shape ``(len(sources), len(targets))``: 0 for the same concept, -1 for more than ``max_hops``.
 
-        A URI that the graph does not know is at -1 from everything, itself included.
+        Distances from and to an unknown URI are -1, even to itself.
 
         Raises:
-            UnknownName: a text names no concept.
-            InputError: ``max_hops`` is not in 0..6, or ``sources`` or ``targets`` is one text instead of a list.
+            UnknownName: a text is not a concept.
+            InputError: ``max_hops`` is not in 0..6, or ``sources`` or ``targets`` is a string instead of a list.
         """
 
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        """Return every chain of exactly ``hops`` assertions from a source to a target, in either direction, in ``Path.order``.
+        """Return every path of exactly ``hops`` assertions from a source to a target, in either direction, in ``Path.order``.
 
-        Source, middle and target differ; parallel assertions give a chain each; a pair at distance 1 also has its two-hop chains.
+        Source, middle and target differ. Parallel assertions give a path each. Pairs at distance 1 have two-hop paths too.
 
         Raises:
-            UnknownName: a text names no concept.
+            UnknownName: a text is not a concept.
             InputError: ``hops`` is neither 1 nor 2.
         """
 
@@ -119,32 +120,33 @@ class KnowledgeGraph(Protocol):
     ) -> TripleCounts:
         """Return the numbers of connected pairs and of distinct triples (``hops=2``: pairs of triples) between two sets.
 
-        As :meth:`triples_between`, counted by (head, relation, tail) whatever the provenance, without building the chains.
+        Counts the paths of :meth:`triples_between` by (head, relation, tail), whatever their provenance, without building them.
 
         Raises:
-            UnknownName: a text names no concept.
+            UnknownName: a text is not a concept.
             InputError: ``hops`` is neither 1 nor 2.
         """
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        """Return shortest paths, best first: strongest (weakest assertion's weight), then nodes in URI order.
+        """Return shortest paths, best first: by strength (the weakest assertion's weight), then nodes in URI order.
 
-        One path a sequence of nodes; between two nodes the strongest assertion stands for all. Same node: one path of no hop.
+        There is one path per sequence of nodes, with the strongest assertion between each two; one path of no hops when source
+        and target are the same node.
 
         Raises:
-            UnknownName: a text names no concept.
+            UnknownName: a text is not a concept.
             InputError: ``max_hops`` is not in 0..6, or ``limit`` is negative.
         """
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Return assertions about the event ``head`` (text or URI, normalised), weight descending then tail URI then relation.
+        """Return assertions whose head is the event ``head`` (text or URI), by weight descending, tail URI and relation.
 
         Raises:
-            InputError: nothing is left of the text after normalisation, ``relation`` is malformed, or ``limit`` is negative.
+            InputError: the text is empty after normalisation, ``relation`` is malformed, or ``limit`` is negative.
         """
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        """Return URIs of events that have tails and whose text holds the normalised ``text``: exact, shorter, then by URI.
+        """Return URIs of events with tails whose text contains the normalised ``text``: equal, then shorter, then by URI.
 
         Raises:
             InputError: ``limit`` is negative.
@@ -156,16 +158,16 @@ class KnowledgeGraph(Protocol):
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
-        """Run one read-only Cypher query within ``timeout`` seconds, keeping at most ``limit`` rows.
+        """Run one read-only Cypher query within ``timeout`` seconds; return at most ``limit`` rows.
 
         Raises:
-            QueryRefused: it would do more than read the graph.
-            QueryInvalid: the engine cannot understand it.
-            QueryTimeout: it passed its time limit.
+            QueryRefused: it does something other than read the graph.
+            QueryInvalid: the engine cannot parse or evaluate it.
+            QueryTimeout: it exceeded its time limit.
         """
 
     def close(self) -> None:
-        """Let go of files and connections; closing twice is harmless."""
+        """Close files and connections; closing twice is harmless."""
 
     def __enter__(self) -> Self: ...
 
@@ -183,17 +185,20 @@ class WritableGraph(KnowledgeGraph, Protocol):
         progress: Callable[[int], None] | None = None,
         name: str = "",
     ) -> LoadCounts:
-        """Add ``rows``; what is there already stays as it is, so a load that died can be run again.
+        """Add ``rows``; assertions that are in the graph already stay unchanged, so an interrupted load can be run again.
 
-        ``entry`` is called after the last row and joins the manifest (an entry of the same loader, sha256 and options replaces
-        its former self); an error that it raises ends the load. ``progress`` is called with the number of rows since its last
-        call. ``name`` is what :meth:`unfinished` calls the load if it dies; without one a server keeps no trace of it.
+        Args:
+            rows: the assertions.
+            entry: called after the last row; the result is added to the manifest, in place of an entry with the same loader,
+                sha256 and options. An exception ends the load.
+            progress: called with the number of rows since its last call.
+            name: name of the load in :meth:`unfinished`; a server keeps no record of an interrupted load without a name.
         """
 
     def unfinished(self) -> list[str]:
-        """Return the names of loads that were begun and not finished: on a server, those that run at the moment among them.
+        """Return the names of loads that have begun and not finished; on a server these include loads that are running.
 
-        A load that died left nothing in an embedded graph and may have left a part of its rows on a server. The name is ``a
+        An interrupted load leaves nothing in an embedded graph, and may leave a part of its rows on a server. The name is ``a
         load`` where none was given.
         """
 
@@ -203,9 +208,9 @@ class LimitsQueries(Protocol):
     """A graph that runs several queries of :meth:`KnowledgeGraph.run` at once, up to a limit."""
 
     def limit_queries(self, at_once: int) -> None:
-        """Let at most ``at_once`` queries run at once from now on; further ones wait, within their time limits.
+        """Let at most ``at_once`` queries run at once from now on; further queries wait, within their time limits.
 
-        On a server, a query counts until the server has ended it, however long after its time limit that is.
+        On a server, a query counts until the server has ended it, even after its time limit.
 
         Raises:
             InputError: ``at_once`` is less than 1.
@@ -214,18 +219,18 @@ class LimitsQueries(Protocol):
 
 @runtime_checkable
 class StreamsRecords(Protocol):
-    """A graph that streams its assertions as Arrow record batches, which is faster than one object an assertion."""
+    """A graph that streams its assertions as Arrow record batches, which is faster than one object per assertion."""
 
     def scan(self, batch_size: int = ...) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches whose columns are the fields of :class:`Assertion`, in no fixed order.
 
-        Texts are never null; about ``batch_size`` rows a batch, constant memory.
+        Texts are never null. Batches have about ``batch_size`` rows, so memory use is constant.
         """
 
 
 @runtime_checkable
 class CountsInBulk(Protocol):
-    """A graph that counts triples faster than one pair of sets after the other, and without building every chain."""
+    """A graph that counts triples of many pairs of sets in one call, without building the paths."""
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
         """Return :meth:`KnowledgeGraph.count_triples` of each ``(sources, targets)``, shape ``(len(sets), 2)``: pairs, triples.
@@ -237,48 +242,48 @@ class CountsInBulk(Protocol):
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """Yield what is counted, one chain each, in ``Path.order``; see :func:`tacit.graph.answers.counted_chains`."""
+        """Yield one path for each counted connection, in ``Path.order``; see :func:`tacit.graph.answers.counted_chains`."""
 
 
 @runtime_checkable
 class ConceptIndex(KnowledgeGraph, CountsInBulk, Protocol):
-    """A graph whose concepts have numbers, 0 and up, without gaps; arrays of vectors are aligned with them."""
+    """A graph whose concepts are numbered from 0 without gaps; arrays of vectors are aligned with the numbers."""
 
     directory: FilePath
-    """The folder that the index lies in."""
+    """The folder of the index."""
 
     def ids(self, concepts: Sequence[str], *, language: str = "en") -> NodeIds:
-        """Return the number of each concept, shape ``(len(concepts),)``, -1 where a URI is unknown.
+        """Return the number of each concept, shape ``(len(concepts),)``, -1 for unknown URIs.
 
         Raises:
-            UnknownName: a text names no concept.
-            InputError: ``concepts`` is one text instead of a list.
+            UnknownName: a text is not a concept.
+            InputError: ``concepts`` is a string instead of a list.
         """
 
     def uri(self, node: int) -> str:
         """Return the URI of the concept with this number."""
 
     def uris(self) -> list[str]:
-        """Return the URI of every concept, in the order of their numbers."""
+        """Return the URI of every concept, by number."""
 
     def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
         """Return the first ``limit`` concepts, in URI order, whose text (or URI, for a ``/c/…``) begins with ``prefix``."""
 
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
-        """Return at most ``limit`` texts of concepts that are spelt like ``text`` and begin with the same letters."""
+        """Return at most ``limit`` texts of concepts with a similar spelling to ``text`` and the same first letters."""
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """Return :meth:`KnowledgeGraph.hop_distances` of numbers."""
+        """Return :meth:`KnowledgeGraph.hop_distances` of concepts given by number."""
 
     def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """Return the distance from each source to the target at the same place, shape ``(len(sources),)``.
+        """Return the distance from ``sources[i]`` to ``targets[i]``, shape ``(len(sources),)``.
 
         Raises:
-            InputError: the two lengths differ, or ``max_hops`` is not in 0..6.
+            InputError: the lengths differ, or ``max_hops`` is not in 0..6.
         """
 
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """Return :meth:`hop_pairs` of numbers."""
+        """Return :meth:`hop_pairs` of concepts given by number."""
 
     def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
         """Return the numbers of :meth:`KnowledgeGraph.neighbours` of each node, shape ``(len(nodes), limit)``, padded with -1.

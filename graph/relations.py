@@ -1,8 +1,8 @@
 """The relation table: every relation of ConceptNet 5.7 and ATOMIC-2020 with its meaning, where A is the head and B the tail.
 
-Relations are the datasets' own names. A name that both datasets use (``AtLocation``, ``Causes`` …) is one relation here,
-because it is one relationship type in the graph. ConceptNet's negations and the rare leftovers of Open Mind Common Sense are
-listed too, since official files hold them. A graph may hold relations beyond this table (``dbpedia_…``, RDF predicates).
+Relations have the datasets' own names. A name that both datasets use (``AtLocation``, ``Causes`` …) is one relation, because it
+is one relationship type in the graph. ConceptNet's negations and the rare relations left from Open Mind Common Sense are
+included, since the official files contain them. A graph may contain other relations (``dbpedia_…``, RDF predicates).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ ATOMIC_RELATIONS: tuple[str, ...] = tuple(_read(_ATOMIC))
 
 
 def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
-    """Check that each of ``names`` is a relation of one of the datasets, or one of ``known``; ``dbpedia_…`` is always one.
+    """Check that each of ``names`` is a relation of the table, one of ``known``, or begins with ``dbpedia``.
 
     Raises:
         InputError: one is not.
@@ -120,5 +120,5 @@ def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
             from difflib import get_close_matches
 
             same = get_close_matches(name, [*RELATIONS, *sorted(known)], 1)
-        hint = f"did you mean {same[0]}" if same else "tacit info shows a graph's relations"
-        raise InputError(f"{name} is no relation that is known here; {hint}")
+        hint = f"did you mean {same[0]}?" if same else "tacit info GRAPH lists a graph's relations"
+        raise InputError(f"unknown relation {name}; {hint}")

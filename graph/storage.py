@@ -1,8 +1,11 @@
-"""Checksums of files, so that damage is found before it is read as data.
+"""Checksums of files, and folders of files that are created atomically.
 
-CRC-32 over blocks of one megabyte, about 10 GB/s: files are verified whole whenever they are opened up to :data:`WHOLE` bytes in
-all, larger ones by a sample of their blocks, and whole by ``tacit check``. They find damage (flipped bits, cut or swapped
-files), not forgery.
+Checksums are CRC-32 over blocks of one megabyte, about 10 GB/s: files of up to :data:`WHOLE` bytes in total are verified in full
+whenever they are opened, larger ones by a sample of their blocks, and in full by ``tacit check``. Checksums detect damage
+(flipped bits, truncated or swapped files), not forgery.
+
+A folder is built in a hidden temporary folder in the same parent folder, under a lock that the system releases when the process
+dies. One rename moves it into place. Temporary folders without a lock are deleted by the next process that builds one.
 """
 
 from __future__ import annotations
@@ -18,28 +21,35 @@ from typing import Any
 
 from .errors import GraphError, GraphNotFound
 
-BLOCK = 1 << 20
-WHOLE = 512 << 20
-SAMPLE = 64
-"""Blocks that are verified of files that are not verified whole: the first, the last, and others spread evenly."""
+try:
+    import fcntl
+except ImportError:  # Windows: no locks, so temporary folders of killed processes are not deleted
+    fcntl = None  # type: ignore[assignment]
 
+BLOCK = 1 << 20
+"""Bytes per checksum."""
+WHOLE = 512 << 20
+"""Most bytes of files that are verified in full whenever they are opened."""
+SAMPLE = 64
+"""Blocks that are verified of larger files: the first, the last, and others at equal intervals."""
 HEADER = "header.json"
+_PREFIX = ".building-"
 
 Record = dict[str, Any]
-"""What is known of one file: ``size`` in bytes and ``crc32``, one number a block."""
+"""Size and checksums of one file: ``size`` in bytes, and ``crc32``, one number per block."""
 
 
 def record_of(path: Path) -> Record:
-    """Return the record of the file at ``path``."""
+    """Return the size and checksums of the file at ``path``."""
     with path.open("rb") as file:
         sums = [_crc32(block) for block in iter(lambda: file.read(BLOCK), b"")]
     return {"size": path.stat().st_size, "crc32": sums}
 
 
 def damage_of(path: Path, record: Mapping[str, Any], *, whole: bool) -> str | None:
-    """Return what is wrong with the file at ``path`` in a few words, None when it is as its ``record`` says.
+    """Return a short description of the damage to the file at ``path``, None when it matches its ``record``.
 
-    ``whole``: verify all blocks, not a sample of them.
+    ``whole`` verifies all blocks instead of a sample.
     """
     try:
         with path.open("rb") as file:
@@ -67,20 +77,20 @@ def _crc32(data: bytes) -> int:
     return int(isal_zlib.crc32(data))
 
 
-# JSON files that hold their own checksum
+# JSON files with a checksum
 
 
 def write_checked(path: Path, content: Mapping[str, Any]) -> None:
-    """Write ``content`` to ``path`` as one line of JSON, and its checksum as a second line."""
+    """Write ``content`` to ``path`` as one line of JSON, with its checksum as the second line."""
     line = json.dumps(content, ensure_ascii=False)
     path.write_text(f"{line}\n{_crc32(line.encode()):08x}\n", encoding="utf-8")
 
 
 def read_checked(path: Path) -> dict[str, Any]:
-    """Return what :func:`write_checked` wrote to ``path``; of a file without a checksum, its JSON object with ``unchecked``.
+    """Return the content that :func:`write_checked` wrote to ``path``; with a key ``unchecked`` if the file has no checksum.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
         ValueError: it is damaged.
     """
     line, _, rest = path.read_bytes().partition(b"\n")
@@ -94,11 +104,11 @@ def read_checked(path: Path) -> dict[str, Any]:
     return content
 
 
-# folders of files under one header
+# folders with a header
 
 
 def seal(folder: Path, kind: str, format: int, digest: str, facts: Mapping[str, Any]) -> None:
-    """Write the header of ``folder``, whose files are all there: their records, and ``facts`` beside them."""
+    """Write the header of ``folder`` once its other files are complete: their checksums, and ``facts``."""
     files = {path.name: record_of(path) for path in sorted(folder.iterdir()) if path.is_file()}
     write_checked(folder / HEADER, {"kind": kind, "format": format, "digest": digest, "files": files, **facts})
 
@@ -107,13 +117,15 @@ def unseal(folder: Path, kind: str, format: int, *, digest: str | None = None, w
     """Return the header of ``folder`` after its files are verified.
 
     Args:
-        kind: what the folder has to be, e.g. ``index``; format: in which format.
-        digest: of the graph that it has to belong to; None takes any.
-        whole: verify all of every file (True), a sample of every file (False), or (None) whole up to :data:`WHOLE` bytes.
+        folder: the folder.
+        kind: expected kind of the folder, e.g. ``index``.
+        format: expected version of its format.
+        digest: digest of the graph that it must belong to; None accepts any.
+        whole: verify every file in full (True) or by a sample (False); None verifies up to :data:`WHOLE` bytes in full.
 
     Raises:
         GraphNotFound: there is no such folder, or no header in it.
-        GraphError: it is of another format or graph, or damaged.
+        GraphError: it is damaged, of another format, or of another graph.
     """
     again = f"delete {folder}, and it is built again when the graph is next used"
     try:
@@ -138,34 +150,22 @@ def unseal(folder: Path, kind: str, format: int, *, digest: str | None = None, w
 
 
 def verified_whole(header: Mapping[str, Any]) -> bool:
-    """Return whether the files under ``header`` are small enough to be verified whole whenever they are opened."""
+    """Return whether the files under ``header`` are small enough to be verified in full whenever they are opened."""
     return sum(int(record["size"]) for record in header["files"].values()) <= WHOLE
 
 
-# Folders that appear whole or not at all, however many processes build them and whenever one of them is killed.
-#
-# A builder works in a hidden folder beside the final place and holds a lock on it, which the system drops when the process
-# dies. One rename puts it in place; hidden folders that nobody holds any more are swept away by the next builder.
-
-try:
-    import fcntl
-except ImportError:  # Windows: no lock, and so no sweeping
-    fcntl = None  # type: ignore[assignment]
-
-_MARK = ".building-"
-
-
+# folders that are created atomically
 @contextmanager
 def whole_folder(directory: Path, kind: str, format: int, digest: str) -> Iterator[Path]:
-    """Give a temporary folder that takes the place of ``directory`` when the block ends well, and is deleted otherwise.
+    """Yield a temporary folder that replaces ``directory`` when the block ends without an exception, and is deleted otherwise.
 
-    The block has to :func:`~tacit.graph.storage.seal` it. A sound folder of the same kind, format and digest that another
-    process put there meanwhile stays, since it holds the same.
+    The block must call :func:`~tacit.graph.storage.seal` on it. A sound folder of the same kind, format and digest that another
+    process created meanwhile stays, since its content is the same.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     sweep(directory.parent)
-    folder = Path(tempfile.mkdtemp(prefix=_MARK, dir=directory.parent))
-    lock = _hold(folder)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory.parent))
+    lock = _try_lock(folder)
     try:
         yield folder
         folder.chmod(0o755)
@@ -177,19 +177,19 @@ def whole_folder(directory: Path, kind: str, format: int, digest: str) -> Iterat
 
 
 def sweep(parent: Path) -> None:
-    """Delete what killed builders left in ``parent``."""
-    for folder in parent.glob(f"{_MARK}*"):
+    """Delete the temporary folders of killed processes in ``parent``."""
+    for folder in parent.glob(f"{_PREFIX}*"):
         if fcntl is None:
             return
         with suppress(OSError):
-            lock = _hold(folder)
+            lock = _try_lock(folder)
             if lock is not None:
                 shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
 
 
-def _hold(folder: Path) -> int | None:
-    """Return a descriptor that holds the lock on ``folder``, None when another process holds it or there are no locks."""
+def _try_lock(folder: Path) -> int | None:
+    """Return a descriptor that holds the lock on ``folder``, None when another process holds it or locks are not supported."""
     if fcntl is None:
         return None
     descriptor = os.open(folder, os.O_RDONLY)
@@ -202,9 +202,9 @@ def _hold(folder: Path) -> int | None:
 
 
 def _replace(folder: Path, directory: Path, sound: Callable[[], bool]) -> None:
-    """Move ``folder`` to ``directory`` unless what lies there is ``sound``.
+    """Move ``folder`` to ``directory`` unless the folder there is ``sound``.
 
-    What lies there is moved aside first, since only empty folders give way.
+    The folder there is moved away first, since a rename replaces only empty folders.
     """
     for _ in range(100):
         try:
@@ -214,7 +214,7 @@ def _replace(folder: Path, directory: Path, sound: Callable[[], bool]) -> None:
                 raise
             if sound():
                 return
-            aside = Path(tempfile.mkdtemp(prefix=_MARK, dir=directory.parent))
+            aside = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory.parent))
             with suppress(OSError):
                 directory.replace(aside / "old")
             shutil.rmtree(aside, ignore_errors=True)

@@ -156,7 +156,7 @@ def test_neo4j_is_not_running(type_: Type, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_concept_is_unknown(type_: Type) -> None:
     said(
         type_("tacit paths my-graph dog flibbertigibbet"), 2,
-        "tacit: 'flibbertigibbet' names no concept in my-graph; try another word, --language, or a concept URI such as /c/en/dog",
+        "tacit: 'flibbertigibbet' is not a concept of my-graph; try another word, --language, or a concept URI such as /c/en/dog",
     )  # fmt: skip
 
 

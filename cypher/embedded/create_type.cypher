@@ -1,3 +1,3 @@
-// The function that Neo4j has for the name of an assertion's relation.
-// The name is kept as a property because tables are named without regard to case: HasSubevent and HasSubEvent share one.
+// Neo4j's function for the name of an assertion's relation.
+// The name is kept as a property because table names ignore case: HasSubevent and HasSubEvent share a table.
 CREATE MACRO type(r) AS r.relation

@@ -1,4 +1,4 @@
-// Every assertion whose head lies in a window of the node table that holds the label.
+// Every assertion whose head is in a window of the label's node table.
 MATCH (a:`LABEL`)-[r]->(b:`LABEL`)
 WHERE id(a) >= internal_id($label, $start) AND id(a) < internal_id($label, $stop)
 RETURN a.uri AS head, type(r) AS relation, b.uri AS tail,

@@ -1,2 +1,2 @@
-// There is one manifest.
+// The constraint that there is one manifest.
 CREATE CONSTRAINT tacit_manifest IF NOT EXISTS FOR (m:Manifest) REQUIRE m.key IS UNIQUE

@@ -1,2 +1,2 @@
-// No two nodes of a label have one URI.
+// The constraint that URIs are unique among the nodes of a label.
 CREATE CONSTRAINT `NAME` IF NOT EXISTS FOR (n:`LABEL`) REQUIRE n.uri IS UNIQUE

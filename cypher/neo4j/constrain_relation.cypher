@@ -1,2 +1,2 @@
-// No two assertions of a relation have one identity.
+// The constraint that identities are unique among the assertions of a relation.
 CREATE CONSTRAINT `NAME` IF NOT EXISTS FOR ()-[r:`RELATION`]-() REQUIRE r.id IS UNIQUE

@@ -1,4 +1,4 @@
-// Make assertions of one relation between nodes of one label.
+// Create assertions of one relation between nodes of one label.
 UNWIND $rows AS row
 MATCH (a:`LABEL` {uri: row.head}), (b:`LABEL` {uri: row.tail})
 USING INDEX a:`LABEL`(uri)

@@ -1,4 +1,4 @@
-"""The one place that speaks to LadybugDB: opening a database file, asking a query, and errors in tacit's words."""
+"""Access to LadybugDB: opening a database file, running queries, the tables of a graph, and the engine's errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from ..names import check_relation
 from ..relations import RELATIONS
 
 READ_MEMORY = 1 << 30
+"""Bytes of the buffer pool of a graph that is open for reading."""
 LOAD_MEMORY = 384 << 20
+"""Bytes of the buffer pool during a load."""
+NODE_TABLES = ("Concept", "Event", "Manifest")
+
+_THREADS = 2
+_RESERVED = {name.lower() for name in NODE_TABLES}
 
 
 class OutOfMemory(GraphError):
@@ -23,12 +29,16 @@ class OutOfMemory(GraphError):
 
 
 class Engine:
-    """An open database file; safe to use from several threads, one query at a time."""
+    """An open database file; thread-safe, with one query at a time."""
 
     def __init__(self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY, shown: Path | None = None) -> None:
-        """Open ``file``, which comes into being when ``writable``; ``memory`` bytes at most are cached.
+        """Open ``file``, and create it when ``writable``.
 
-        ``shown`` is what errors name instead of ``file`` (and its folder), where that is a draft.
+        Args:
+            file: the database.
+            writable: whether it can be written to.
+            memory: bytes of the buffer pool.
+            shown: path for error messages when ``file`` is a temporary one.
 
         Raises:
             GraphError: the engine cannot open it.
@@ -68,7 +78,7 @@ class Engine:
     def append(self, query: Query, rows: Any) -> None:
         """Run a query that copies ``rows``, a :class:`pyarrow.Table`, into a table.
 
-        It has a connection of its own, because a connection keeps the tables that it was given until it is closed.
+        It uses a connection of its own, because a connection keeps the tables passed to it until it is closed.
         """
         with self._lock, ladybug.Connection(self._database) as connection:
             self._execute(query, {"rows": rows}, connection).close()
@@ -85,39 +95,31 @@ class Engine:
             result = (connection or self._connection).execute(query.text, dict(parameters or {}))
         except RuntimeError as error:
             if self._database.is_closed:
-                raise GraphUnavailable(f"{self.file.parent} was closed while it was asked; open it again") from error
+                raise GraphUnavailable(f"{self.file.parent} was closed during a query; open it again") from error
             kind = OutOfMemory if "Buffer manager exception" in str(error) else GraphError
             raise kind(f"the query {query.name} failed in {self.shown} ({self._reason(error)})") from error
         assert isinstance(result, ladybug.QueryResult)
         return result
 
     def _reason(self, error: Exception) -> str:
-        """The engine's own words, which name no draft."""
+        """Return the engine's message, with the path to show in place of a temporary one."""
         return _first_line(error).replace(str(self.file), str(self.shown))
 
     def close(self) -> None:
-        """Write what is pending and let go of the file."""
+        """Write pending changes and close the file."""
         with self._lock:
             self._connection.close()
             self._database.close()
-
-
-_THREADS = 2
 
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n", 1)[0]
 
 
-# The tables of an embedded graph: one a node label, one a relation, made before rows come so that every query finds them.
-
-NODE_TABLES = ("Concept", "Event", "Manifest")
-
-
 def create(engine: Engine) -> None:
-    """Make the tables of an empty graph: nodes, the manifest, every relation of the official datasets.
+    """Create the tables of an empty graph: nodes, the manifest, and one for each relation of the official datasets.
 
-    Tables of relations that a graph does not hold cost nothing, and let a query about them give no row instead of an error.
+    Empty tables cost nothing, and a query about a relation without assertions gives no rows instead of an error.
     """
     engine.command("BEGIN TRANSACTION")
     for name in ("create_concepts", "create_events", "create_manifest", "create_type"):
@@ -128,7 +130,7 @@ def create(engine: Engine) -> None:
 
 
 def relation_tables(engine: Engine) -> dict[str, str]:
-    """Return the names of the relation tables by their keys."""
+    """Return the names of the relation tables, by :func:`key_of`."""
     return {name.lower(): name for _, name, kind in engine.rows(query("tables", "embedded")) if kind == "REL"}
 
 
@@ -138,16 +140,13 @@ def node_table_numbers(engine: Engine) -> dict[str, int]:
 
 
 def table_of(relation: str) -> str:
-    """Return the name for a relation's table, unless there is one by the same :func:`key_of` already.
+    """Return the name of a relation's table, unless there already is one with the same :func:`key_of`.
 
-    A relation called like a node table gets a longer name; each row's ``relation`` property keeps the exact one.
+    A relation with the name of a node table gets a longer one; the ``relation`` property of each row has the exact name.
     """
     return f"{check_relation(relation)}_relation" if relation.lower() in _RESERVED else relation
 
 
 def key_of(relation: str) -> str:
-    """Return what a relation shares with all that are in its table: the engine names tables without regard to case."""
+    """Return the key that all relations of one table share: the engine ignores case in table names."""
     return table_of(relation).lower()
-
-
-_RESERVED = {name.lower() for name in NODE_TABLES}

@@ -19,22 +19,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FEW = 100
+"""Most concepts for which the query ``expand_few`` is faster than ``expand``."""
 _SOURCES = 64
+"""Sources of one query for distances."""
 
 
 def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
-    """Open the graph in the folder ``path``; with ``create`` an empty one comes into being where there is none.
+    """Open the graph in the folder ``path``.
 
-    One that came into being is removed again when the ``with`` block that it is used in ends in an error before anything was
-    loaded.
+    With ``create``, an empty graph is created where there is none. It is removed again when its ``with`` block ends with an
+    exception before anything was loaded.
 
     Raises:
         GraphNotFound: there is no graph.
-        GraphBusy: it has to be made, and another process is doing so.
-        GraphError: what is there cannot be opened.
+        GraphBusy: it has to be created, and another process is creating it.
+        GraphError: the file cannot be opened.
     """
     if path.exists() and not path.is_dir():
-        raise GraphNotFound(f"{path} is a file, and a graph is a folder; give another path")
+        raise GraphNotFound(f"{path} is a file, and a graph is a folder; give the path of a folder")
     if not (path / load.DATABASE).exists():
         if not create:
             inner = next((found.parent for found in sorted(path.glob(f"*/{load.DATABASE}"))), None)
@@ -45,12 +47,12 @@ def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
 
 
 class EmbeddedGraph(Store):
-    """A graph in a folder: ``graph.lbug`` (the database) and whatever is built from it."""
+    """A graph in a folder: ``graph.lbug`` (the database) and the index built from it."""
 
     dialect: ClassVar[Dialect] = "embedded"
 
     def __init__(self, path: Path, made: tuple[Path, ...] | None = None) -> None:
-        """Open the graph; ``made`` are the folders that were made for it, None when it was there before."""
+        """Open the graph; ``made`` are the folders that were created for it, None when it existed before."""
         self.path = path
         self._made = made
         self._engine: Engine | None = self._opened()
@@ -70,8 +72,8 @@ class EmbeddedGraph(Store):
         """The folder's path."""
         return str(self.path)
 
-    def _rows(self, asked: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
-        return self._open().rows(asked, parameters)
+    def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        return self._open().rows(query, parameters)
 
     def _open(self) -> Engine:
         refuse_closed(self._engine is None, self.url)
@@ -84,23 +86,23 @@ class EmbeddedGraph(Store):
         return self._ask("expand_few", uris=uris, relations=relations) if uris else []
 
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
-        asked = query("hop_distances", "embedded").within(max_hops)
+        distances = query("hop_distances", "embedded").within(max_hops)
         if len(targets) < len(sources):
             sources, targets = targets, sources
         for start in range(0, len(sources), _SOURCES):
-            yield from self._rows(asked, {"sources": sources[start : start + _SOURCES], "targets": targets})
+            yield from self._rows(distances, {"sources": sources[start : start + _SOURCES], "targets": targets})
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
-        """Stream every assertion; as :meth:`Store.scan`. Windows of the node tables grow and shrink to meet ``batch_size``."""
+        """Stream every assertion; as :meth:`Store.scan`. Adapts the window of head nodes per query to ``batch_size``."""
         engine = self._open()
         numbers = schema.node_table_numbers(engine)
         for label in ("Concept", "Event"):
-            asked = query("scan", "embedded").naming(LABEL=label)
+            scan = query("scan", "embedded").naming(LABEL=label)
             ((nodes,),) = self._ask(f"count_{label.lower()}s")
             first, window = 0, 4096
             while first < nodes:
                 last = first + window
-                table = engine.table(asked, {"label": numbers[label], "start": first, "stop": last})
+                table = engine.table(scan, {"label": numbers[label], "start": first, "stop": last})
                 yield from record_batches(table, batch_size)
                 first = last
                 if table.num_rows < batch_size // 2:
@@ -111,7 +113,7 @@ class EmbeddedGraph(Store):
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
-        """Run one read-only Cypher query in a process of its own; as :meth:`Store.run`."""
+        """Run one read-only Cypher query in a worker process; as :meth:`Store.run`."""
         from ..query import run_embedded
 
         refuse_closed(self._engine is None, self.url)
@@ -124,12 +126,12 @@ class EmbeddedGraph(Store):
         progress: Callable[[int], None] | None = None,
         name: str = "",
     ) -> LoadCounts:
-        """Add ``rows``, all or nothing; see :meth:`tacit.graph.protocol.WritableGraph.load`.
+        """Add ``rows`` atomically; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
         Raises:
             GraphBusy: another process is loading into this graph.
-            GraphError: the engine failed; the graph is as it was.
-            InputError: a row is not an assertion that a graph can hold.
+            GraphError: the engine failed; the graph is unchanged.
+            InputError: a row is not a valid assertion.
         """
         refuse_closed(self._engine is None, self.url)
         counts = load.load(self.path, rows, entry, progress, name)
@@ -138,12 +140,12 @@ class EmbeddedGraph(Store):
         return counts
 
     def unfinished(self) -> list[str]:
-        """Return the name of a load that was killed; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
-        name = load.died(self.path)
+        """Return the name of a load that was killed, if any; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
+        name = load.killed_load(self.path)
         return [] if name is None else [name]
 
     def close(self) -> None:
-        """Let go of the file; closing twice is harmless."""
+        """Close the file; closing twice is harmless."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None

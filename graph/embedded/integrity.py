@@ -1,8 +1,8 @@
-"""Whether a database file is the one that was written: its checksums lie beside it in ``graph.lbug.sums``.
+"""Integrity of a database file: its checksums are in ``graph.lbug.sums`` in the same folder.
 
-A load writes them before its file takes the place of the old one, and the old file's stay beside them until it has, so that a
-crash in between leaves a file that is vouched for. A file without checksums (of an older version, or copied without them) is
-opened in a process with a memory limit first, because damaged lengths in it may ask for any amount of memory.
+A load writes the checksums of the new file before it replaces the old one, and keeps those of the old file until then, so that
+there are checksums for whichever file a crash leaves. A file without checksums (of an older version, or copied without them) is
+first opened in a process with a memory limit, because damaged lengths in it could request any amount of memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..storage import WHOLE, Record, damage_of, read_checked, record_of, write_c
 FORMAT = 1
 SUMS = ".sums"
 DRAFT = ".loading"
-"""Ends the names of files that take the place of others; a load removes those that are left of a load before."""
+"""Suffix of temporary files that replace others; a load removes those left by a killed load."""
 
 _ATTEMPTS = 3
 _PROBE_SECONDS = 60.0
-_PROBE_MEMORY = 2 << 30
+_PROBE_MEMORY = 2 << 30  # bytes
 _PROBE = """
 import sys
 file, memory, reserved = sys.argv[1], int(sys.argv[2]), 1 << 43
@@ -38,8 +38,8 @@ ladybug.Connection(database).execute("MATCH (m:Manifest) RETURN m.assertions").g
 """
 
 
-def announce(file: Path, database: Path) -> None:
-    """Write the checksums of ``file``, which is ``database`` or is about to take its place, beside those that are there."""
+def write_sums(file: Path, database: Path) -> None:
+    """Write the checksums of ``file``, which is or will replace ``database``, and keep the previous ones after them."""
     try:
         before = _records(database)
     except (OSError, ValueError):
@@ -47,8 +47,8 @@ def announce(file: Path, database: Path) -> None:
     _write(database, [record_of(file), *before[:1]])
 
 
-def settle(database: Path) -> None:
-    """Forget the checksums of the file that was replaced."""
+def drop_old_sums(database: Path) -> None:
+    """Remove the checksums of the file that was replaced."""
     _write(database, _records(database)[:1])
 
 
@@ -69,13 +69,14 @@ def _records(database: Path) -> list[Record]:
 
 
 def verify(database: Path, *, whole: bool | None = None) -> bool:
-    """Check ``database`` against its checksums; return False where it has none.
+    """Check ``database`` against its checksums; return False when there are none.
 
     Args:
-        whole: verify all of it (True) or a sample (False); None verifies files whole up to :data:`~tacit.graph.storage.WHOLE`.
+        database: the database file.
+        whole: verify all blocks (True) or a sample (False); None verifies all for files up to :data:`~tacit.graph.storage.WHOLE`.
 
     Raises:
-        GraphError: it is damaged, or its checksums are.
+        GraphError: the file or its checksums are damaged.
     """
     damage = None
     for _ in range(_ATTEMPTS):  # a load may replace both files meanwhile
@@ -85,7 +86,7 @@ def verify(database: Path, *, whole: bool | None = None) -> bool:
             return False
         except (OSError, ValueError, KeyError) as error:
             raise GraphError(
-                f"{database}{SUMS} is damaged ({error}), so nothing shows whether the graph is; load the graph again into a new "
+                f"{database}{SUMS} is damaged ({error}), so the graph cannot be verified; load the graph again into a new "
                 "folder, or delete that file to open the graph as it is and run tacit check"
             ) from None
         for record in records:
@@ -100,7 +101,7 @@ def verify(database: Path, *, whole: bool | None = None) -> bool:
 
 
 def probe(database: Path) -> None:
-    """Open a database without checksums in a process of its own that may use two gigabytes and a minute.
+    """Open a database without checksums in a separate process, limited to two gigabytes and a minute.
 
     Raises:
         GraphError: it cannot be opened within these limits.

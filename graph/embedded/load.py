@@ -1,8 +1,9 @@
-"""Loading into an embedded graph, so that a load which dies leaves the graph as it was.
+"""Loading into an embedded graph, atomically: a load that fails or is killed leaves the graph unchanged.
 
-New rows wait in a spool, then go into a copy of the database file, which takes the file's place by one rename when all is
-written. Only one process loads at a time; readers keep the file that they opened. Drafts go when a load ends, however it ends; a
-process that is killed leaves them, which :func:`died` tells, and the next load removes them.
+New rows are first written to a spool of Arrow files, one per table, because the engine copies a whole table many times faster
+than pieces of it. Then they go into a copy of the database file, which replaces the file by one rename. Only one process loads at
+a time; readers keep the file that they opened. Temporary files are removed when a load ends; a killed process leaves them, so
+that :func:`killed_load` can detect it, and the next load removes them.
 """
 
 from __future__ import annotations
@@ -34,24 +35,52 @@ DATABASE = "graph.lbug"
 _LOCK = "graph.lock"
 _DRAFT = f"{DATABASE}{integrity.DRAFT}"
 _BATCH = 50_000
+"""Rows that are read at a time."""
 _DOUBLINGS = 2
-_COPY = 250_000  # rows at a time; more save the engine no time and cost it memory
+"""How often a load that runs out of memory is repeated with twice as much."""
+_COPY = 250_000
+"""Rows that are copied at a time; more are not faster and take more memory."""
+_DISK_FULL = "No space left on device"
+_NO_SPACE = 1 << 20
+"""Bytes; a failure with less free space than this is reported as a full disk."""
+
+_REPEATING = pa.dictionary(pa.int32(), pa.string())  # texts that are stored once per batch
+
+EDGES = pa.schema(
+    [
+        ("from", pa.string()),
+        ("to", pa.string()),
+        ("relation", _REPEATING),
+        ("weight", pa.float64()),
+        *((name, _REPEATING) for name in ("source", "dataset", "license", "contributors", "head_sense", "tail_sense")),
+        ("rank", pa.int64()),
+        ("score", pa.float64()),
+        ("id", pa.int64()),
+    ]
+)
+NODES = {
+    "Concept": pa.schema([("uri", pa.string()), ("text", pa.string()), ("language", _REPEATING)]),
+    "Event": pa.schema([("uri", pa.string()), ("text", pa.string())]),
+}
+
+Key = tuple[str, Label]
+_LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
 def create(folder: Path) -> tuple[Path, ...]:
-    """Make an empty graph in ``folder`` unless there is one, and return the folders that had to be made, innermost first.
+    """Create an empty graph in ``folder`` unless there is one, and return the folders that had to be created, innermost first.
 
     Raises:
-        GraphBusy: another process writes there.
-        GraphError: nothing can be written there.
+        GraphBusy: another process is writing there.
+        GraphError: the folder cannot be written to.
     """
     made = tuple(place for place in (folder, *folder.parents) if not place.exists())
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise GraphError(f"{folder} cannot be made ({error.strerror}); give a folder that can be written to") from error
+        raise GraphError(f"{folder} cannot be created ({error.strerror}); give a writable folder") from error
     try:
-        with _alone(folder), writing(folder):
+        with _exclusive(folder), writing(folder):
             if not (folder / DATABASE).exists():
                 engine = Engine(folder / _DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
                 try:
@@ -59,7 +88,7 @@ def create(folder: Path) -> tuple[Path, ...]:
                     engine.rows(query("write_manifest"), properties(Manifest()))
                 finally:
                     engine.close()
-                _put_in_place(folder)
+                _replace_database(folder)
     except BaseException:
         discard(folder, made)
         raise
@@ -67,9 +96,9 @@ def create(folder: Path) -> tuple[Path, ...]:
 
 
 def discard(folder: Path, made: Iterable[Path] = ()) -> None:
-    """Remove the graph in ``folder`` if nothing was ever loaded into it, and then the folders ``made`` for it that are empty."""
+    """Remove the graph in ``folder`` if nothing was ever loaded into it, and then those folders of ``made`` that are empty."""
     try:
-        with _alone(folder):
+        with _exclusive(folder):
             if (folder / DATABASE).exists():
                 engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
                 try:
@@ -83,12 +112,12 @@ def discard(folder: Path, made: Iterable[Path] = ()) -> None:
             (folder / _LOCK).unlink()
         for place in made:
             place.rmdir()
-    except (GraphError, OSError):  # somebody else works there
+    except (GraphError, OSError):  # another process uses it
         return
 
 
-def died(folder: Path) -> str | None:
-    """Return the name of the load into ``folder`` that was killed: its drafts are there, and no process holds the lock."""
+def killed_load(folder: Path) -> str | None:
+    """Return the name of a load into ``folder`` that was killed: there are temporary files, and no process holds the lock."""
     if next(folder.glob(f"{_DRAFT}*"), None) is None:
         return None
     name = ""
@@ -109,14 +138,14 @@ def load(
     progress: Callable[[int], None] | None = None,
     name: str = "",
 ) -> LoadCounts:
-    """Add ``rows`` to the graph in ``folder``, all or nothing; see :meth:`tacit.graph.protocol.WritableGraph.load`.
+    """Add ``rows`` to the graph in ``folder``, atomically; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
     Raises:
-        GraphBusy: another process writes there.
-        GraphError: the engine failed; the graph is as it was.
-        InputError: a row is not an assertion that a graph can hold.
+        GraphBusy: another process is writing there.
+        GraphError: the engine failed; the graph is unchanged.
+        InputError: a row is not a valid assertion.
     """
-    with _alone(folder, name):
+    with _exclusive(folder, name):
         integrity.verify(folder / DATABASE, whole=True)
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
@@ -125,7 +154,7 @@ def load(
         finally:
             engine.close()
         with Spool(folder / f"{_DRAFT}.spool", folder) as spool:
-            manifest, duplicates = _take_in(new_assertions(rows, known, _BATCH, progress), spool, nodes, before)
+            manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, nodes, before)
         new = manifest.assertions - before.assertions
         if entry:
             manifest = with_entry(manifest, entry())
@@ -138,7 +167,7 @@ def load(
 
 
 def _known(engine: Engine) -> tuple[Known, Known]:
-    """Return the identities of the assertions and the hashes of the nodes that are there."""
+    """Return the identities of the graph's assertions and the hashes of its nodes."""
     identities, nodes = Known(), Known()
     if schema.relation_tables(engine):
         identities.add(engine.table(query("scan_identities", "embedded")).column(0).to_numpy())
@@ -150,12 +179,12 @@ def _known(engine: Engine) -> tuple[Known, Known]:
 
 
 def _hashes(uris: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Python's own hashes: they never leave the process, and a node taken for known by mistake would fail the load loudly."""
+    """Return Python's hashes, which never leave the process; a collision would make the load fail, not lose a node."""
     return np.fromiter(map(hash, uris), dtype=np.int64)
 
 
-def _take_in(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest: Manifest) -> tuple[Manifest, int]:
-    """Put new rows and their new nodes into the spool; return the manifest with them and how many rows were not new."""
+def _spool_new(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest: Manifest) -> tuple[Manifest, int]:
+    """Write new rows and their new nodes to the spool; return the updated manifest and the number of duplicate rows."""
     duplicates = 0
     for batch in batches:
         manifest = with_assertions(manifest, batch.contents)
@@ -170,9 +199,9 @@ def _take_in(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest: 
 
 
 def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
-    """Put what the spool holds into a copy of the database and the copy into its place.
+    """Copy the spool into a copy of the database, and replace the database with it.
 
-    Rows with very long texts may need more memory than usual: then all is done again with twice as much.
+    Rows with very long texts may need more memory than usual; then the copy is repeated with twice as much.
     """
     for doubled in range(_DOUBLINGS + 1):
         try:
@@ -181,7 +210,7 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
         except OutOfMemory:
             if doubled == _DOUBLINGS:
                 raise
-    _put_in_place(folder)
+    _replace_database(folder)
 
 
 def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
@@ -202,15 +231,15 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
         engine.close()
 
 
-def _put_in_place(folder: Path) -> None:
+def _replace_database(folder: Path) -> None:
     draft = folder / _DRAFT
     if Path(f"{draft}.wal").exists():
-        raise GraphError(f"the engine did not finish writing {folder}; the graph is as it was, load again")
+        raise GraphError(f"the engine did not finish writing {folder}; the graph is unchanged, load again")
     with draft.open("rb") as file:
         os.fsync(file.fileno())
-    integrity.announce(draft, folder / DATABASE)
+    integrity.write_sums(draft, folder / DATABASE)
     draft.replace(folder / DATABASE)
-    integrity.settle(folder / DATABASE)
+    integrity.drop_old_sums(folder / DATABASE)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -219,7 +248,7 @@ def _put_in_place(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a load leaves behind."""
+    """Remove the temporary files of a load."""
     for left in folder.glob(f"{_DRAFT}*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
@@ -228,21 +257,21 @@ def _sweep(folder: Path) -> None:
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the checksums of a database that has none and was found to be sound.
+    """Write the checksums of a database that has none and was verified otherwise.
 
     Raises:
-        GraphBusy: another process writes there.
-        GraphError: nothing can be written there.
+        GraphBusy: another process is writing there.
+        GraphError: the folder cannot be written to.
     """
-    with _alone(folder):
-        integrity.announce(folder / DATABASE, folder / DATABASE)
+    with _exclusive(folder):
+        integrity.write_sums(folder / DATABASE, folder / DATABASE)
 
 
 @contextmanager
-def _alone(folder: Path, name: str = "") -> Iterator[None]:
-    """Hold the folder's lock, with the name of the load in it.
+def _exclusive(folder: Path, name: str = "") -> Iterator[None]:
+    """Hold the folder's lock, with the name of the load in the lock file.
 
-    Drafts are removed: those of a load that was killed before, and one's own at the end, however it comes.
+    Temporary files are removed at the start, if a load was killed before, and at the end.
     """
     with _locked(folder) as lock:
         _sweep(folder)
@@ -255,7 +284,7 @@ def _alone(folder: Path, name: str = "") -> Iterator[None]:
 
 
 def _write_name(lock: IO[str], name: str) -> None:
-    with suppress(OSError):  # a full disk
+    with suppress(OSError):  # the disk may be full
         lock.truncate(0)
         lock.write(name)
         lock.flush()
@@ -268,58 +297,28 @@ def _locked(folder: Path) -> Iterator[IO[str]]:
         try:
             lock = path.open("a", encoding="utf-8", errors="replace")
         except OSError as error:
-            raise GraphError(f"{folder} cannot be written to ({error.strerror}); check who may write there") from error
+            raise GraphError(f"{folder} cannot be written to ({error.strerror}); check its permissions") from error
         with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise GraphBusy(f"another process is loading into {folder}; try again when it is done") from None
-            if not _is(lock, path):  # removed between opening and locking it, with a graph that was discarded
+            if not _same_file(lock, path):  # deleted by discard between opening and locking
                 continue
             yield lock
             return
 
 
-def _is(file: IO[str], path: Path) -> bool:
+def _same_file(file: IO[str], path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
 
 
-# Where new rows wait on disk until all are known: the engine takes a table at once many times faster than in pieces.
-#
-# One Arrow file a table; texts that repeat are stored once a batch.
-
-_REPEATING = pa.dictionary(pa.int32(), pa.string())
-
-EDGES = pa.schema(
-    [
-        ("from", pa.string()),
-        ("to", pa.string()),
-        ("relation", _REPEATING),
-        ("weight", pa.float64()),
-        *((name, _REPEATING) for name in ("source", "dataset", "license", "contributors", "head_sense", "tail_sense")),
-        ("rank", pa.int64()),
-        ("score", pa.float64()),
-        ("id", pa.int64()),
-    ]
-)
-NODES = {
-    "Concept": pa.schema([("uri", pa.string()), ("text", pa.string()), ("language", _REPEATING)]),
-    "Event": pa.schema([("uri", pa.string()), ("text", pa.string())]),
-}
-
-_FULL = "No space left on device"
-_NOTHING = 1 << 20  # bytes; who fails with less than this has met a full disk
-
-Key = tuple[str, Label]
-_LABELS: tuple[Label, ...] = ("Concept", "Event")
-
-
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turn the failures of writing a graph in ``folder`` into one sentence that names it, also when the engine met a full disk.
+    """Report failures to write a graph in ``folder`` as errors that name it, including a full disk met by the engine.
 
     Raises:
         GraphError: something could not be written.
@@ -328,21 +327,24 @@ def writing(folder: Path) -> Iterator[None]:
         yield
     except (OSError, GraphError) as error:
         free = shutil.disk_usage(folder).free
-        if isinstance(error, GraphError) and _FULL not in str(error) and free > _NOTHING:  # the engine does not always say why
+        if isinstance(error, GraphError) and _DISK_FULL not in str(error) and free > _NO_SPACE:  # the engine may give no reason
             raise
         if isinstance(error, GraphError) or error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise GraphError(
                 f"the disk of {folder} is full ({free / 1e6:,.0f} MB are free); free some space there and run the load again: "
-                "it needs as much as the graph takes now and twice what is added; the graph is as it was"
+                "it needs as much as the graph takes now plus twice what is added; the graph is unchanged"
             ) from error
-        raise GraphError(f"{folder} cannot be written to ({error.strerror or error}); the graph is as it was") from error
+        raise GraphError(
+            f"{folder} cannot be written to ({error.strerror or error}); the graph is unchanged, check disk and permissions"
+        ) from error
 
 
 class Spool:
-    """Files of new nodes and assertions by table in one folder; a context manager that closes the files.
+    """Temporary Arrow files of new nodes and assertions, one per table; a context manager that closes the files.
 
     Args:
-        folder: where they stand, made by this; graph: the folder of the graph that they are for, as messages call it.
+        folder: their folder, which is created.
+        graph: the graph's folder, for error messages.
     """
 
     def __init__(self, folder: Path, graph: Path) -> None:
@@ -354,7 +356,7 @@ class Spool:
         self._tables: dict[str, str] = {}
 
     def add_nodes(self, label: Label, uris: list[str]) -> None:
-        """Take new nodes."""
+        """Add new nodes of one label."""
         if not uris:
             return
         columns = [uris, [text_of(uri) for uri in uris]]
@@ -365,7 +367,7 @@ class Spool:
         self._write(self._folder / f"nodes-{label}.arrow", rows)
 
     def add_assertions(self, batch: Numbered) -> None:
-        """Take new assertions, at least one."""
+        """Add new assertions, at least one."""
         heads, relations, tails, *rest = zip(*batch.rows, strict=True)
         columns = [heads, tails, relations, *rest, batch.ids]
         rows = pa.record_batch([_array(*pair) for pair in zip(columns, EDGES, strict=True)], schema=EDGES)
@@ -399,7 +401,7 @@ class Spool:
                 yield from ((label, rows) for rows in _read(path, size))
 
     def assertions(self, size: int) -> Iterator[tuple[str, Label, pa.Table]]:
-        """Yield the name that each table would have if it were new, and its new assertions, about ``size`` at a time."""
+        """Yield the name for each table if it has to be created, and its new assertions, about ``size`` at a time."""
         for (key, label), path in sorted(self._edges.items()):
             yield from ((self._tables[key], label, rows) for rows in _read(path, size))
 
@@ -410,13 +412,13 @@ class Spool:
         if error is None:
             self.finish()
             return
-        with suppress(OSError):  # what went wrong first is what matters
+        with suppress(OSError):  # the first error is the one to report
             for writer in self._writers.values():
                 writer.close()
 
 
 def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
-    """Return a column; texts that repeat are encoded, and absent where they are empty."""
+    """Return a column; repeating texts are dictionary-encoded, with null for empty ones."""
     if field.type != _REPEATING:
         return pa.array(values, field.type)
     texts = pa.array(values, pa.string())

@@ -67,11 +67,11 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
     encoded = encoder.finish()
     if graph.manifest().digest != manifest.digest:
         raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
-    refuse_mismatch(graph.url, manifest, encoded.counts.assertions, encoder.checksum)
+    check_manifest(graph.url, manifest, encoded.counts.assertions, encoder.checksum)
     return _write(encoded, directory, manifest)
 
 
-def refuse_mismatch(url: str, manifest: Manifest, assertions: int, checksum: int) -> None:
+def check_manifest(url: str, manifest: Manifest, assertions: int, checksum: int) -> None:
     """Check the number and the checksum of the assertions of a graph against its manifest.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The Neo4j store: a graph on a server, by the official driver, in managed transactions."""
+"""The Neo4j store: a graph on a server, with the official driver and managed transactions."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PAIRS = 1_000
+"""Pairs of concepts in one query for distances."""
 
 
 def open_neo4j(
@@ -29,7 +30,7 @@ def open_neo4j(
 
 
 class Neo4jGraph(Store):
-    """A graph on a Neo4j server, in a database of its own."""
+    """A graph in one database of a Neo4j server."""
 
     dialect: ClassVar[Dialect] = "neo4j"
 
@@ -42,21 +43,21 @@ class Neo4jGraph(Store):
         """The server's URL with the database's name, if one was given, and without credentials."""
         return self._server.url
 
-    def _rows(self, asked: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
-        return self._open().rows(asked, parameters)
+    def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        return self._open().rows(query, parameters)
 
     def _open(self) -> Server:
         refuse_closed(self._closed, self.url)
         return self._server
 
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
-        asked = query("hop_distances", "neo4j").within(max_hops)
+        distances = query("hop_distances", "neo4j").within(max_hops)
         pairs = sorted({(min(one, other), max(one, other)) for one in sources for other in targets if one != other})
         for start in range(0, len(pairs), _PAIRS):
-            yield from self._rows(asked, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
+            yield from self._rows(distances, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
-        """Stream every assertion; as :meth:`Store.scan`. One query a label: a server that goes away ends it with an error."""
+        """Stream every assertion; as :meth:`Store.scan`. One query per label; a lost connection ends the stream with an error."""
         from ..columns import record_batch
 
         server = self._open()
@@ -92,14 +93,14 @@ class Neo4jGraph(Store):
         """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
         Raises:
-            GraphUnavailable: the server went away; what was confirmed stays, and the load can be run again.
-            GraphError: the server refused something.
-            InputError: a row is not an assertion that a graph can hold.
+            GraphUnavailable: the connection was lost; committed batches stay, and the load can be run again.
+            GraphError: the server refused a query.
+            InputError: a row is not a valid assertion.
         """
         return load.load(self._open(), rows, entry, progress, name)
 
     def unfinished(self) -> list[str]:
-        """Return the names of loads that run or have died; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
+        """Return the names of loads that run or were killed; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
         return [name for (name,) in self._ask("unfinished_loads")]
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Loading into Neo4j: batches in managed transactions, each of which also brings the manifest up to date.
+"""Loading into Neo4j: batches in managed transactions, each of which also updates the manifest.
 
-Assertions are known by the ``id`` of their relationships, so a load that died, on either side, can be run again. The manifest
-node is locked first in every transaction: loads take turns, and count and checksum are true after each. It also keeps the names
-of loads that have begun and are not done.
+Assertions are identified by the ``id`` of their relationships, so an interrupted load can be run again. Every transaction locks
+the manifest node first, so that concurrent loads take turns and the count and checksum are right after each. The manifest node
+also keeps the names of loads that have begun and not finished.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..names import Label, check_relation, label_of, language_of, text_of
 from .server import Server
 
 _BATCH = 10_000
+"""Rows per transaction."""
 _LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
@@ -34,9 +35,9 @@ def load(
     """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
 
     Raises:
-        GraphUnavailable: the server went away; what was confirmed stays, and the load can be run again.
-        GraphError: the server refused something.
-        InputError: a row is not an assertion that a graph can hold.
+        GraphUnavailable: the connection was lost; committed batches stay, and the load can be run again.
+        GraphError: the server refused a query.
+        InputError: a row is not a valid assertion.
     """
     constrained: set[str] = set()
     new = duplicates = 0
@@ -57,7 +58,7 @@ def load(
 
 
 def _constrain(server: Server, relations: Iterable[str] | None = None) -> None:
-    """Make the constraints of nodes, or of relations, and wait for their indexes."""
+    """Create the constraints of nodes, or of ``relations``, and wait for their indexes."""
 
     def work(transaction: neo4j.ManagedTransaction) -> None:
         for text in statements(relations):
@@ -71,49 +72,49 @@ def _constrain(server: Server, relations: Iterable[str] | None = None) -> None:
 
 
 def statements(relations: Iterable[str] | None = None) -> list[str]:
-    """Return the texts that make the constraints of ``relations``, or (None) those of nodes and the manifest."""
+    """Return the statements that create the constraints of ``relations``, or of nodes and the manifest when None."""
     if relations is not None:
-        asked = query("constrain_relation", "neo4j")
-        return [asked.naming(NAME=f"tacit_relation_{check_relation(name)}", RELATION=name).text for name in relations]
-    asked = query("constrain_nodes", "neo4j")
-    nodes = [asked.naming(NAME=f"tacit_{label.lower()}_uri", LABEL=label).text for label in _LABELS]
+        constraint = query("constrain_relation", "neo4j")
+        return [constraint.naming(NAME=f"tacit_relation_{check_relation(name)}", RELATION=name).text for name in relations]
+    constraint = query("constrain_nodes", "neo4j")
+    nodes = [constraint.naming(NAME=f"tacit_{label.lower()}_uri", LABEL=label).text for label in _LABELS]
     return [*nodes, query("constrain_manifest", "neo4j").text]
 
 
 def _add(transaction: neo4j.ManagedTransaction, batch: Numbered, name: str) -> int:
-    """Make what is not there of ``batch`` and return how many assertions that were."""
+    """Create the assertions of ``batch`` that are not in the graph, and return their number."""
     manifest = _locked(transaction)
     groups: dict[tuple[str, Label], list[int]] = defaultdict(list)
     for place, row in enumerate(batch.rows):
         groups[check_relation(row.relation), label_of(row.head)].append(place)
     fresh: dict[tuple[str, Label], list[int]] = {}
     for (relation, label), places in groups.items():
-        asked = query("known_identities", "neo4j").naming(RELATION=relation)
-        found = transaction.run(asked.text, ids=[batch.ids[place] for place in places])
+        known_identities = query("known_identities", "neo4j").naming(RELATION=relation)
+        found = transaction.run(known_identities.text, ids=[batch.ids[place] for place in places])
         known = {record[0] for record in found}
         fresh[relation, label] = [place for place in places if batch.ids[place] not in known]
     added = [place for places in fresh.values() for place in places]
     if not added:
         return 0
-    _make_nodes(transaction, [batch.rows[place] for place in added])
+    _merge_nodes(transaction, [batch.rows[place] for place in added])
     for (relation, label), places in fresh.items():
-        asked = query("create_assertions", "neo4j").naming(RELATION=relation, LABEL=label)
+        create = query("create_assertions", "neo4j").naming(RELATION=relation, LABEL=label)
         rows = [_row(batch.rows[place], batch.ids[place]) for place in places]
         if rows:
-            transaction.run(asked.text, rows=rows).consume()
+            transaction.run(create.text, rows=rows).consume()
     _write_manifest(transaction, with_assertions(manifest, [batch.contents[place] for place in added]))
     if name:
         transaction.run(query("begin_load", "neo4j").text, name=name).consume()
     return len(added)
 
 
-def _make_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) -> None:
+def _merge_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) -> None:
     uris = list(dict.fromkeys(uri for row in rows for uri in (row.head, row.tail)))
     for label in _LABELS:
         nodes = [node_properties(uri) for uri in uris if label_of(uri) == label]
         if nodes:
-            asked = query("merge_nodes", "neo4j").naming(LABEL=label)
-            transaction.run(asked.text, rows=nodes).consume()
+            merge = query("merge_nodes", "neo4j").naming(LABEL=label)
+            transaction.run(merge.text, rows=nodes).consume()
 
 
 def _finish(transaction: neo4j.ManagedTransaction, entry: LoadEntry | None, name: str) -> None:
@@ -135,13 +136,13 @@ def _write_manifest(transaction: neo4j.ManagedTransaction, manifest: Manifest) -
 
 
 def node_properties(uri: str) -> dict[str, Any]:
-    """Return the properties of the node that ``uri`` stands for."""
+    """Return the properties of the node with this URI."""
     node = {"uri": uri, "text": text_of(uri)}
     return node | {"language": language_of(uri)} if label_of(uri) == "Concept" else node
 
 
 def _row(row: Assertion, number: int) -> dict[str, Any]:
-    """Return an assertion as parameters; empty texts are left out, as in the embedded engine."""
+    """Return an assertion as query parameters, without empty texts, as in the embedded engine."""
     held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
     head, tail = held.pop("head"), held.pop("tail")
     return {"head": head, "tail": tail, "properties": {**held, "id": number}}

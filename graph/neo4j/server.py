@@ -1,8 +1,8 @@
-"""The one place that speaks to a Neo4j server: managed transactions with the driver's retries, and errors in tacit's words.
+"""Access to a Neo4j server: managed transactions with the driver's retries, and the server's errors as ``TacitError``.
 
-In a cluster (``neo4j://``) reads go to any member that serves them, writes to the one that leads, and what this connection wrote
-it reads back: its bookmarks go along, so a member that lags behind waits for them. Reads leave no bookmarks of their own, so a
-process that only reads has none that a database restored from a backup could never reach.
+In a cluster (``neo4j://``), reads go to any member and writes to the leader. Bookmarks make reads see what this connection wrote:
+a member that lags behind waits for them. Reads create no bookmarks, so a process that only reads never waits for a bookmark that
+a database restored from a backup cannot reach.
 """
 
 from __future__ import annotations
@@ -28,28 +28,33 @@ from ...cypher import Query, query
 from ..errors import GraphError, GraphNotFound, GraphUnavailable, InputError
 
 RETRY_SECONDS = 15.0
-_PATIENCE = "TACIT_NEO4J_RETRY_SECONDS"
+"""Default time for retries of a transaction."""
+_RETRY_VARIABLE = "TACIT_NEO4J_RETRY_SECONDS"
 
 Answer = TypeVar("Answer")
 
 
 class Server:
-    """A connection pool to one database of a server; safe to use from several threads."""
+    """A connection pool to one database of a server; thread-safe."""
 
     def __init__(
         self, address: str, user: str | None, password: str | None, database: str | None, retry_seconds: float | None = None
     ) -> None:
-        """Connect to ``address`` (scheme, host and port).
+        """Connect to the server.
 
-        ``retry_seconds``: how long a transaction is tried again while the server does not answer; the environment's
-        TACIT_NEO4J_RETRY_SECONDS, then 15, where it is None.
+        Args:
+            address: scheme, host and port.
+            user, password: credentials; neither for a server without authentication.
+            database: the database's name; None for the user's home database.
+            retry_seconds: how long a transaction is retried while the server does not answer, >= 0; None for the environment's
+                TACIT_NEO4J_RETRY_SECONDS, or 15.
 
         Raises:
             GraphUnavailable: the server does not answer or refuses the credentials.
             GraphNotFound: it has no such database.
-            InputError: the address or ``retry_seconds`` cannot be used.
+            InputError: the address or ``retry_seconds`` is invalid.
         """
-        patience = _seconds(*_patience()) if retry_seconds is None else _seconds("retry_seconds", retry_seconds)
+        patience = _seconds(*_default_retry()) if retry_seconds is None else _seconds("retry_seconds", retry_seconds)
         self.address, self.database = address, database
         self._written = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
@@ -71,33 +76,33 @@ class Server:
                 self.driver.close()
                 raise
 
-    def rows(self, asked: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
-        """Return all rows of a query that reads, tried again while the server does not answer."""
+    def rows(self, query: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
+        """Return all rows of a reading query; retried while the server does not answer."""
 
         def work(transaction: neo4j.ManagedTransaction) -> list[Sequence[Any]]:
-            return list(transaction.run(asked.text, dict(parameters or {})).values())
+            return list(transaction.run(query.text, dict(parameters or {})).values())
 
-        with self._errors(asked.name), self._session(neo4j.READ_ACCESS, bookmarks=self.bookmarks) as session:
+        with self._errors(query.name), self._session(neo4j.READ_ACCESS, bookmarks=self.bookmarks) as session:
             return session.execute_read(work)
 
-    def stream(self, asked: Query, size: int) -> Iterator[list[Sequence[Any]]]:
-        """Yield the rows of a query that reads, ``size`` at a time, as the server finds them."""
+    def stream(self, query: Query, size: int) -> Iterator[list[Sequence[Any]]]:
+        """Yield the rows of a reading query, ``size`` at a time, as the server produces them."""
         with (
-            self._errors(asked.name),
+            self._errors(query.name),
             self._session(neo4j.READ_ACCESS, bookmarks=self.bookmarks, fetch_size=min(size, 20_000)) as session,
         ):
-            result = session.run(asked.text)
+            result = session.run(query.text)
             while records := result.fetch(size):
                 yield [record.values() for record in records]
 
     def write(self, doing: str, work: Callable[[neo4j.ManagedTransaction], Answer]) -> Answer:
-        """Run ``work`` in one transaction, whole or not at all; it may be run again when the server did not answer."""
+        """Run ``work`` in one transaction, atomically; it may be called again when the server did not answer."""
         with self._errors(doing), self._session(neo4j.WRITE_ACCESS, bookmark_manager=self._written) as session:
             return session.execute_write(work)
 
     @property
     def bookmarks(self) -> neo4j.Bookmarks:
-        """The state of the database that whatever reads here must see at least: that after the last write."""
+        """Bookmarks of the last write, for queries that must see it."""
         return neo4j.Bookmarks.from_raw_values(self._written.get_bookmarks())
 
     def close(self) -> None:
@@ -115,7 +120,7 @@ class Server:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Turn the driver's errors into tacit's; passwords are in none of them."""
+        """Raise the driver's errors as ``TacitError``, without passwords."""
         try:
             yield
         except AuthError as error:
@@ -123,12 +128,14 @@ class Server:
                 f"{self.url} refuses the user name or password; give them in the URL or as NEO4J_USERNAME and NEO4J_PASSWORD"
             ) from error
         except ConfigurationError as error:
-            raise InputError(f"{self.url} cannot be connected to as written ({_one_line(error)}); check its scheme") from error
+            raise InputError(f"{self.url} is not a valid server address ({_one_line(error)}); check its scheme") from error
         except ClientError as error:
             if "DatabaseNotFound" in (error.code or ""):
                 raise GraphNotFound(f"there is no such database as {self.url}; leave the name out for the default one") from error
             if "Security" in (error.code or ""):
-                raise GraphUnavailable(f"{self.url} does not let this user do that ({_one_line(error)})") from error
+                raise GraphUnavailable(
+                    f"{self.url} does not permit this user to do that ({_one_line(error)}); give a user with the role for it"
+                ) from error
             raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
         except Neo4jError as error:
             if error.is_retryable():
@@ -143,21 +150,21 @@ class Server:
 
     @contextmanager
     def _settings_errors(self) -> Iterator[None]:
-        """Turn what the driver says of an address or setting that it cannot use into :class:`InputError`."""
+        """Raise the driver's errors about an address or setting as :class:`InputError`."""
         try:
             yield
         except UnicodeError as error:
-            raise InputError(f"{self.url} cannot be connected to: the host name is not valid; check the URL") from error
+            raise InputError(f"{self.url} is not a valid server address: its host name is invalid; check the URL") from error
         except (TypeError, ValueError) as error:
-            raise InputError(f"{self.url} cannot be connected to as written ({_one_line(error)}); check the URL") from error
+            raise InputError(f"{self.url} is not a valid server address ({_one_line(error)}); check the URL") from error
 
 
-def _patience() -> tuple[str, str | float]:
-    return _PATIENCE, os.environ.get(_PATIENCE) or RETRY_SECONDS
+def _default_retry() -> tuple[str, str | float]:
+    return _RETRY_VARIABLE, os.environ.get(_RETRY_VARIABLE) or RETRY_SECONDS
 
 
 def _seconds(name: str, given: str | float) -> float:
-    """Return ``given`` as a number of seconds, finite and >= 0."""
+    """Return ``given`` as a finite number of seconds >= 0."""
     with suppress(ValueError):
         if 0 <= (seconds := float(given)) < math.inf:
             return seconds

@@ -125,11 +125,11 @@ class TestGolden:
             lambda: golden.count_triples(["dog"], ["dgo"]),
             lambda: golden.paths("dog", "dgo"),
         ):
-            with pytest.raises(UnknownName, match=f"^'dgo' names no concept in {re.escape(golden.url)}; "):
+            with pytest.raises(UnknownName, match=f"^'dgo' is not a concept of {re.escape(golden.url)}; "):
                 ask()
-        with pytest.raises(UnknownName, match="'dog' names no concept"):
+        with pytest.raises(UnknownName, match="'dog' is not a concept"):
             golden.neighbours("dog", language="de")
-        with pytest.raises(UnknownName, match="'', ' / ' name no concept"):
+        with pytest.raises(UnknownName, match="'', ' / ' are not concepts"):
             golden.hop_distances(["", " / "], ["dog"])
         assert golden.tails("to rest") == golden.tails("/e/nothing") == golden.tails("PersonX flies") == []
         with pytest.raises(InputError, match="give a list of texts or URIs"):

@@ -112,7 +112,7 @@ def test_names_spelt_alike_are_suggested(tmp_path: Path) -> None:
         Assertion("/c/de/klavier", "Synonym", "/c/en/piano"),
     ]
     with open_index_directory(build_from_rows(rows, tmp_path / "x")) as index:
-        with pytest.raises(UnknownName, match=r"^'pianno' names no concept in .*; did you mean piano\?$"):
+        with pytest.raises(UnknownName, match=r"^'pianno' is not a concept of .*; did you mean piano\?$"):
             index.paths("pianno", "instrument")
         with pytest.raises(UnknownName, match=r"; did you mean klavier\?$"):
             index.neighbours("klawier", language="de")

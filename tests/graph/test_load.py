@@ -170,7 +170,7 @@ def test_a_graph_is_not_made_by_reading(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(GraphNotFound, match="is a file"):
         open_graph(tmp_path / "file", create=True)
-    with pytest.raises(GraphError, match="cannot be made"):
+    with pytest.raises(GraphError, match="cannot be created"):
         open_graph(tmp_path / "file" / "graph", create=True)
 
 

@@ -77,7 +77,7 @@ def test_other_addresses_are_refused(url: str) -> None:
 @pytest.mark.parametrize("thing", [None, 3, ["g"], object()])
 def test_other_things_are_refused(thing: object) -> None:
     pytest.importorskip("py2neo")
-    with pytest.raises(InputError, match="is no graph"):
+    with pytest.raises(InputError, match="is not a graph"):
         open_graph(thing)
 
 
@@ -274,5 +274,5 @@ def test_without_any_place_for_an_index_the_store_answers(tmp_path: Path, monkey
         assert graph.hop_distances([DOG], [FOOD]).tolist() == [[3]]
     with open_graph(tmp_path / "g", engine="index") as graph, pytest.raises(GraphError, match="can be written"):
         graph.resolve(["dogs"])
-    with pytest.raises(InputError, match="no engine 'fast'; choose from auto, index, store"):
+    with pytest.raises(InputError, match="unknown engine 'fast'; choose from auto, index, store"):
         open_graph(tmp_path / "g", engine="fast")  # type: ignore[call-overload]

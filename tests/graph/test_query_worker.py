@@ -98,7 +98,7 @@ def test_no_more_queries_run_at_once_than_allowed(graph: Path) -> None:
         opened.limit_queries(2)
         assert opened.run("RETURN 2 AS x").rows == ((2,),)
         pool.give(worker)
-        with pytest.raises(InputError, match="at_once = 0 is not possible; it must be >= 1"):
+        with pytest.raises(InputError, match="at_once must be >= 1, not 0"):
             opened.limit_queries(0)
 
 
