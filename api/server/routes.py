@@ -260,7 +260,7 @@ def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
     [uri] = graph.resolve([text], language)
     if uri is None:
         raise Problem(
-            404, "unknown-concept", f"{text!r} names no concept of this graph; try another word, or a URI such as /c/en/dog"
+            404, "unknown-concept", f"{text!r} is not a concept of this graph; try another word, or a URI such as /c/en/dog"
         )
     return uri
 

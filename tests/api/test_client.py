@@ -194,7 +194,7 @@ def test_what_is_no_item_raises_what_the_library_raises(asked: Any, history: Any
 
 
 def test_a_concept_that_is_not_there_is_named(asked: Any) -> None:
-    with pytest.raises(InputError, match="'qwrtz' names no concept"):
+    with pytest.raises(InputError, match="'qwrtz' is not a concept"):
         asked.neighbours("qwrtz")
 
 
@@ -203,7 +203,7 @@ def test_a_concept_with_what_is_around_it(client: Any, graph: KnowledgeGraph) ->
     assert concept.uri == "/c/en/dog"
     assert list(concept.neighbours) == graph.neighbours("/c/en/dog")
     assert client.concept("/c/en/walk_dog").uri == "/c/en/walk_dog"
-    with pytest.raises(InputError, match=r"names no concept.*\(request [0-9a-f-]+\)$"):
+    with pytest.raises(InputError, match=r"is not a concept.*\(request [0-9a-f-]+\)$"):
         client.concept("qwrtz / 100 % ?")
 
 

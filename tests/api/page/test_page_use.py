@@ -150,7 +150,7 @@ def test_paths_join_two_concepts(visit: Visit) -> None:
 
 def test_an_unknown_concept_is_a_sentence(visit: Visit) -> None:
     tab = visit.go("#/explore/qwrtz")
-    assert tab.get_by_role("alert").inner_text().startswith("'qwrtz' names no concept")
+    assert tab.get_by_role("alert").inner_text().startswith("'qwrtz' is not a concept")
 
 
 def test_the_cookbook_runs_a_query_and_says_how_many_rows(visit: Visit) -> None:
