@@ -165,7 +165,7 @@ def test_query_without_end_stops_at_its_time_limit(driver: Any) -> None:
 
 
 def test_memory_hog_fails_alone(driver: Any) -> None:
-    with pytest.raises(GraphError, match="exceeded the server.s memory limit"):
+    with pytest.raises(GraphError, match="exceeded the server"):
         run_neo4j(driver, None, "UNWIND range(1, 1000000000) AS x RETURN size(collect(x)) AS n", timeout=60)
     assert run_neo4j(driver, None, "RETURN 1 AS x").rows == ((1,),)
 
