@@ -21,7 +21,7 @@ from ...graph.errors import InputError, MissingExtra
 from ...reasoning.registry import SCORER_REGISTRY
 from ..opening import open_engine, open_store, readable
 from ..terminal.output import check_output, lines_to
-from ..terminal.progress import Meter, waiting
+from ..terminal.progress import Meter, Stages, waiting
 from .options import (
     Dtype,
     Engine,
@@ -112,16 +112,16 @@ def score_tuples(
     if output is not None:
         check_output(output, file)
     watched = not quiet and not (output is None and sys.stdout.isatty())
-    with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, Making(quiet) as making:
+    with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.registry import Opener
 
-        opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=making.tell)
+        opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=stages.count)
         tails = None
         if "tails" in kind.options():
             tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
         with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
             judge = opener.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
-        making.done()
+        stages.end()
         known = judge.relations
         stream = _Stream(file, frozenset(opener.relations() if known is None else known), strict)
         scored, total = 0, 0.0
@@ -160,32 +160,9 @@ def fold_in(
         note(f"{count(counts.skipped)} lines of the journal hold nothing that a graph can hold; they were skipped and are gone")
 
 
-class Making:
-    """Shows what is made once for a graph, one thing after the other."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._meter: Meter | None = None
-
-    def __enter__(self) -> Making:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.done()
-
-    def tell(self, what: str, number: int) -> None:
-        """Count ``number`` more of what is being made."""
-        if self._meter is None or self._meter.label != what:
-            self.done()
-            noun = "assertions" if "events" in what else "texts"
-            self._meter = Meter(what, None, unit=noun, noun=noun, quiet=self._quiet).__enter__()
-        self._meter.add(number)
-
-    def done(self) -> None:
-        """Take the bar away."""
-        if self._meter is not None:
-            self._meter.__exit__(None, None, None)
-            self._meter = None
+def making(quiet: bool) -> Stages:
+    """Return what shows how far the parts that are made once for a graph are."""
+    return Stages(lambda what: "assertions" if "events" in what else "texts", quiet=quiet)
 
 
 class _Row(NamedTuple):

@@ -170,14 +170,26 @@ class Stages:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Remove the meter of the stage at hand."""
         if self._meter is not None:
             self._meter.__exit__(None, None, None)
             self._meter = None
 
     def tell(self, stage: str, done: int, total: int) -> None:
         """Show how far ``stage`` is."""
+        meter = self._of(stage, total)
+        meter.add(done - meter.number, total=total)
+
+    def count(self, stage: str, number: int) -> None:
+        """Count ``number`` more in ``stage``, whose end is not known."""
+        self._of(stage, None).add(number)
+
+    def _of(self, stage: str, total: int | None) -> Meter:
         if self._meter is None or self._stage != stage:
-            self.__exit__()
+            self.end()
             noun = self._noun(stage)
             self._stage, self._meter = stage, Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
-        self._meter.add(done - self._meter.number, total=total)
+        return self._meter

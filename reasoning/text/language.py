@@ -129,9 +129,7 @@ class SpacyAnalyser:
         self._kinds = _Kinds(nlp, lemmatizer)
         self._lock = threading.Lock()
         self._cache: LruCache[str, list[Token]] = LruCache(_CACHED_TEXTS)
-        self._zone = ExitStack()
-        self._in_zone = False
-        self._words_in_zone = 0
+        self._zone = VocabularyZone(nlp, self._kinds)
         trial = self.analyse(["The dogs were eating their bones."])[0]
         name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
         for attribute, component in (("lemma", "lemmatizer"), ("pos", "morphologizer or tagger")):
@@ -163,30 +161,14 @@ class SpacyAnalyser:
         found: list[list[Token]] = []
         with self._lock:
             for batch in _batches([prepare(text) for text in texts]):
-                self._renew_zone()
+                self._zone.renew()
                 docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH, disable=self._skipped)
                 found += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
         return iter(found)
 
-    def _renew_zone(self) -> None:
-        """Bound the memory of spaCy's vocabulary, which grows with every new word, by a memory zone that is renewed from time
-        to time.
-
-        The first words are kept outside of zones, since spaCy caches tokenisation only for permanent words, and common words
-        come first.
-        """
-        if not self._in_zone and len(self.nlp.vocab) < _PERMANENT_WORDS:
-            return
-        if not self._in_zone or self._words_in_zone >= _ZONE_WORDS:
-            self._in_zone = True
-            self._kinds.clear()
-            self._zone.close()
-            self._zone.enter_context(self.nlp.memory_zone())
-            self._words_in_zone = 0
-
     def _tokens(self, doc: Any, offsets: list[int] | None) -> list[Token]:
         """Copy the tokens of a spaCy document."""
-        self._words_in_zone += len(doc)
+        self._zone.words += len(doc)
         kinds = self._kinds
         tokens = []
         for place, (word, lemma_so_far, part, features, start, length) in enumerate(doc.to_array(_ATTRIBUTES).tolist()):
@@ -200,6 +182,34 @@ class SpacyAnalyser:
             text, lemma, pos, stop = kind
             tokens.append(Token(text, start, end, lemma, pos, stop))
         return tokens
+
+
+class VocabularyZone:
+    """Bounds the memory of spaCy's vocabulary, which grows with every new word, by a memory zone that is renewed at times.
+
+    The first words are kept outside of zones, since spaCy caches tokenisation only for permanent words, and common words come
+    first.
+
+    Attributes:
+        words: analysed since the zone was renewed; whoever analyses counts them.
+    """
+
+    def __init__(self, nlp: Language, cache: dict[Any, Any]) -> None:
+        """Renew the zones of ``nlp``; ``cache``, whose keys are spaCy's numbers for words, is cleared with each."""
+        self._nlp, self._cache = nlp, cache
+        self._zone = ExitStack()
+        self._begun = False
+        self.words = 0
+
+    def renew(self) -> None:
+        """Begin a new zone when it is time to."""
+        if len(self._nlp.vocab) < _PERMANENT_WORDS if not self._begun else self.words < _ZONE_WORDS:
+            return
+        self._begun = True
+        self._cache.clear()
+        self._zone.close()
+        self._zone.enter_context(self._nlp.memory_zone())
+        self.words = 0
 
 
 class _Kinds(dict[_Key, tuple[str, str, str, bool] | None]):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ import numpy as np
 
 from ...graph.errors import ModelError
 from ..cache import LruCache
-from .language import SHIPPED, multiply_fast, open_spacy, prepare, with_spacy
+from .language import SHIPPED, VocabularyZone, multiply_fast, open_spacy, prepare, with_spacy
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,8 +26,6 @@ _UNUSED_COMPONENTS = ("senter", "sentencizer", "ner", "entity_ruler", "entity_li
 _COLUMNS = ("ORTH", "LEMMA", "POS", "TAG", "DEP", "HEAD", "SENT_START", "IDX", "LENGTH")
 _HEAD = _COLUMNS.index("HEAD")
 _BATCH = 256
-_ZONE_WORDS = 200_000  # words parsed in one memory zone
-_PERMANENT_WORDS = 50_000  # entries of spaCy's vocabulary before memory zones are used
 _TRIAL = "She gave him the book because he asked."
 CACHE_SIZE = 20_000
 
@@ -77,9 +74,7 @@ class Parser:
         self._parses: LruCache[str, Parse] = LruCache(cache_size)
         self._strings: dict[int, str] = {}
         self._lock = threading.Lock()
-        self._zone = ExitStack()
-        self._in_zone = False
-        self._words_in_zone = 0
+        self._zone = VocabularyZone(nlp, self._strings)
         if not {"nsubj", "obj", "iobj"} <= {word.relation for word in self.parse_batch([_TRIAL])[0]}:
             name = f"{nlp.meta['lang']}_{nlp.meta['name']}"
             raise ModelError(f"the spaCy pipeline {name} has no parser for Universal Dependencies; choose another")
@@ -95,27 +90,16 @@ class Parser:
         fresh = [text for text, parse in found.items() if parse is None]
         prepared = [prepare(text) for text in fresh]
         with self._lock:
-            self._renew_zone()
+            self._zone.renew()
             docs = self.nlp.pipe((text for text, _ in prepared), batch_size=_BATCH)
             for text, doc, (_, offsets) in zip(fresh, docs, prepared, strict=True):
                 found[text] = words = self._words(doc, offsets)
                 self._parses.put(text, words)
         return [parse for text in texts if (parse := found[text]) is not None]
 
-    def _renew_zone(self) -> None:
-        """Bound the memory of spaCy's vocabulary by a memory zone; see :meth:`.language.SpacyAnalyser._renew_zone`."""
-        if not self._in_zone and len(self.nlp.vocab) < _PERMANENT_WORDS:
-            return
-        if not self._in_zone or self._words_in_zone >= _ZONE_WORDS:
-            self._in_zone = True
-            self._strings.clear()
-            self._zone.close()
-            self._zone.enter_context(self.nlp.memory_zone())
-            self._words_in_zone = 0
-
     def _words(self, doc: Any, offsets: list[int] | None) -> Parse:
         """Copy the words of a spaCy document; head indices do not count white space."""
-        self._words_in_zone += len(doc)
+        self._zone.words += len(doc)
         rows = doc.to_array(list(_COLUMNS)).astype(np.int64).reshape(-1, len(_COLUMNS)).tolist()
         blank = [self._string(row[0]).isspace() for row in rows]
         kept = [place for place in range(len(rows)) if not blank[place]]

@@ -14,7 +14,7 @@ from ....graph.errors import InputError
 from ...opening import open_store, readable
 from ...terminal.progress import Meter, Stages, waiting
 from ..options import Dtype, GraphArgument, Json, Quiet, Strict, address_at
-from ..tuples import Making
+from ..tuples import making
 from .data import as_typed, check_distinct, name_of, say, sha256_of, tell_left_out
 
 if TYPE_CHECKING:
@@ -112,13 +112,13 @@ def retriever(
     recipe = Recipe(steps, batch_size, rate, parts, seed=seed)
     recipe.check()
     check_folder(output, FILE, "a tail retriever")
-    with _opened(graph, quiet, encoder) as (opener, making):
+    with _opened(graph, quiet, encoder) as (opener, stages):
         triples = opener.table.triples(RELATIONS)
-        making.done()
+        stages.end()
 
         def vectors(texts: Any) -> Any:
-            opener.vectors.add(texts, lambda number: making.tell("embedding", number))
-            making.done()
+            opener.vectors.add(texts, lambda number: stages.count("embedding", number))
+            stages.end()
             return opener.vectors.known(texts)
 
         name = (name_of(encoder) if encoder else DEFAULT_ENCODER, opener.encoder.signature)
@@ -197,10 +197,10 @@ def _train(
     if not epochs > 0:
         raise InputError(f"{epochs:g} epochs make no sense; give a number above 0")
     check_output(output)
-    with _opened(graph, quiet, None) as (opener, making):
+    with _opened(graph, quiet, None) as (opener, stages):
         triples = sorted(set(opener.table.triples(opener.table.relations)))
         digest = opener.table.digest
-        making.done()
+        stages.end()
     planned = steps or max(1, round(epochs * len(triples) / batch_size))
     plan = Plan(planned, batch_size, rate, seed, checkpoint_every)
     plan.check()
@@ -214,12 +214,12 @@ def _train(
 
 
 @contextmanager
-def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[Opener, Making]]:
+def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[Opener, Stages]]:
     """Give what opens the parts of ACCENT over a graph, and what shows their making."""
     from ....reasoning.metrics.accent.scorers.registry import Opener
 
-    with open_store(address_at(graph)) as store, Making(quiet) as making:
-        yield Opener(store, encoder=encoder, progress=making.tell), making
+    with open_store(address_at(graph)) as store, making(quiet) as stages:
+        yield Opener(store, encoder=encoder, progress=stages.count), stages
 
 
 # The command ``train llm-probe``: what tells plausible tuples from others within a language model, from judged tuples.
