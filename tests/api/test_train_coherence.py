@@ -59,7 +59,7 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
     scored = tacit("score", place / "items.jsonl", "--metrics", "coherence", *options, "--json", "--explain").rows[0]
     assert f"checkpoint:{told['digest']}" in scored["signature"]["coherence"]
     names = [piece["name"] for piece in scored["evidence"]["coherence"]["pieces"]]
-    assert names == ["before any part speaks", "similarity", "association", "selection", "repetition"]
+    assert names == ["bias", "similarity", "association", "selection", "repetition"]
 
 
 def test_a_checkpoint_weighed_with_a_language_model(tacit: Tacit, words: list[Any], place: Path) -> None:

@@ -209,12 +209,12 @@ def test_evidence_tells_what_the_value_is_made_of(metric: Metric) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("bleu", {"smoothing": "much"}, "no smoothing 'much'; choose from exp, floor"),
+        ("bleu", {"smoothing": "much"}, "unknown smoothing 'much' of bleu; choose from exp, floor"),
         ("bleu", {"lowercase": "no"}, "lowercase of bleu must be true or false, not 'no'"),
         ("chrf", {"word_order": 7}, "word_order of chrf must be a whole number from 0 to 6, not 7"),
         ("rouge_l", {"stemmer": 1}, "stemmer of rouge_l must be true or false, not 1"),
         ("length", {"unit": "signs"}, "no option 'unit'"),
-        ("fed", {"quality": "great"}, "no quality 'great'; choose from interesting, engaging"),
+        ("fed", {"quality": "great"}, "unknown quality 'great' of fed; choose from interesting, engaging"),
     ],
 )
 def test_wrong_options_are_refused(name: str, options: dict[str, Any], sentence: str) -> None:

@@ -89,7 +89,7 @@ def test_fed_names_what_it_rests_on(causal: CausalModel) -> None:
     assert 'log-likelihood of "That makes sense!"' in told
     assert str(metric.signature) == f"fed|model:{causal.signature}|quality:semantically appropriate|scope:follow-up|v:1"
     assert not metric.score([], "hi").evidence.pieces
-    with pytest.raises(InputError, match="no scope 'turn'"):
+    with pytest.raises(InputError, match="unknown scope 'turn'"):
         load_metric("fed", model=causal, scope="turn")
     assert load_metric("fed", model=causal.files.folder, max_length=8).score([], "hi").signature != metric.signature
 
@@ -183,7 +183,7 @@ def test_bertscore_without_reference_or_response(bertscore: Metric) -> None:
 
 
 def test_bertscore_refuses_wrong_options(encoder: Path) -> None:
-    with pytest.raises(InputError, match="no layer 3; give 0 to 2"):
+    with pytest.raises(InputError, match="must be from 0 to 2, not 3"):
         load_metric("bertscore", encoder=encoder, layer=3)
     with pytest.raises(InputError, match="batch_tokens of bertscore must be a whole number of 1 or more or null, not 0"):
         load_metric("bertscore", encoder=encoder, batch_tokens=0)

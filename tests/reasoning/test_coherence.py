@@ -181,7 +181,7 @@ def test_silence_is_told_apart(metrics: dict[str, Metric]) -> None:
     for metric in metrics.values():
         blank, first = metric.score(["hi"], " "), metric.score([" "], "hi there")
         assert blank.evidence.note == "the response cannot be judged: it has no words"
-        assert first.evidence.note == "nothing is said before the response"
+        assert first.evidence.note == "the history is empty"
         assert math.isnan(blank.value)
         assert math.isnan(first.value)
 

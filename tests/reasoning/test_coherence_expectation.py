@@ -88,10 +88,10 @@ def test_it_is_the_mutual_information_by_the_models_own_losses(model: Path, hist
     assert score.value == pytest.approx(1 - after.sum() / alone.sum(), abs=1e-6)
     ends = np.cumsum([len(word) for word in tokens])
     saved = {
-        f'"{word}" after what was said': gain.sum() for word, gain in zip(words, np.split(alone - after, ends[:-1]), strict=True)
+        f'"{word}" given the history': gain.sum() for word, gain in zip(words, np.split(alone - after, ends[:-1]), strict=True)
     }
     assert {piece.name: piece.value for piece in score.evidence.pieces} == pytest.approx(saved, abs=1e-4)
-    assert '"bone" after what was said' in explain(score)
+    assert '"bone" given the history' in explain(score)
 
 
 def test_of_a_long_response_the_words_that_are_read_are_told(model: Path) -> None:

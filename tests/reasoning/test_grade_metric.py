@@ -189,9 +189,9 @@ def test_what_cannot_be_is_said(
         load_metric("grade", index, model=tmp_path)
     with pytest.raises(InputError, match="no profile"):
         load_metric("grade", index, model=checkpoint, profile="mine")
-    with pytest.raises(ModelError, match="other sentence encoder"):
+    with pytest.raises(ModelError, match="another sentence encoder"):
         make(index, model=replace(checkpoint, encoder="else"), encoder=encoder, pipeline=analyser)
-    with pytest.raises(ModelError, match="other concept vectors"):
+    with pytest.raises(ModelError, match="another set of concept vectors"):
         make(index, model=replace(checkpoint, vectors="encoder:else"), encoder=encoder, pipeline=analyser)
     with pytest.raises(ModelError, match="table of concept vectors"):
         make(index, model=replace(checkpoint, vectors="table:else"), encoder=encoder, pipeline=analyser)

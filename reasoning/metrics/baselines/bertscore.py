@@ -1,10 +1,9 @@
-"""The metric ``bertscore``: each token of the response beside the reference's token most like it in context, and the other way.
+"""The metric ``bertscore``: token-level cosine similarity of response and reference by contextual embeddings.
 
-BERTScore (Zhang et al., ICLR 2020, section 3): with the cosines of the contextual embeddings of any encoder, precision is the
-mean over the response's tokens of the highest cosine to the reference, recall the same from the reference, the value their F1,
-the best over the references. It lies in -1..1 (in practice 0..1); higher is nearer. As in the authors' program, the encoder's
-special tokens are looked at but have no weight; there are no idf weights and no rescaling. Texts beyond the encoder's positions
-lose their end.
+BERTScore (Zhang et al., ICLR 2020, section 3): precision is the mean over the response's tokens of the highest cosine to a
+token of the reference, recall the same from the reference, and the score their F1, the best over the references. It lies in
+-1..1 (in practice 0..1); higher is nearer. As in the authors' code, the encoder's special tokens can be matched but have no
+weight; there are no idf weights and no rescaling. Texts that are longer than the encoder's positions lose their end.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from .references import Compared, Comparison, Pair, nearest
 VERSION = 1
 DEFAULT_ENCODER = "roberta-large"
 
-# The layers that the authors of BERTScore found best on WMT 2016 (their table of models); others are read at their last.
+# Layers that the authors of BERTScore found best on WMT 2016 (their table of models); for other models the last layer is used.
 BEST_LAYERS = {
     "bert-base-uncased": 9,
     "bert-large-uncased": 18,
@@ -54,16 +53,16 @@ class BertScore(Compared):
     name = "bertscore"
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, *, layer: int | None, batch_tokens: int | None) -> None:
-        """Wrap an encoder that is ready to be asked; see :func:`make`.
+        """Wrap an open encoder; see :func:`make`.
 
         Raises:
             InputError: the encoder has no such layer, or ``batch_tokens`` is below 1.
-            ModelError: its tokenizer cannot say where a token stands in the text.
+            ModelError: its tokenizer gives no offsets of tokens.
         """
         layers = model.config.num_hidden_layers
         self.layer = BEST_LAYERS.get(files.name, layers) if layer is None else layer
         if not isinstance(self.layer, int) or not 0 <= self.layer <= layers:
-            raise InputError(f"the encoder {files.given!r} has no layer {self.layer}; give 0 to {layers}")
+            raise InputError(f"the layer of the encoder {files.given!r} must be from 0 to {layers}, not {self.layer}")
         if not tokenizer.is_fast:
             raise ModelError(f"the tokenizer of {files.given!r} gives no offsets; give an encoder with a fast tokenizer")
         self.files = files
@@ -74,15 +73,15 @@ class BertScore(Compared):
         limit = tokenizer.model_max_length
         self._most = int(limit if limit < _NO_LIMIT else getattr(model.config, "max_position_embeddings", _POSITIONS) - 2)
         plain, blank = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", " a"))
-        self._before = "" if plain == blank else " "  # byte-level encoders know words within a text with the blank before them
+        self._before = "" if plain == blank else " "  # byte-level tokenizers treat a word after a space differently
 
     def own_signature(self) -> Signature:
-        """Signature of every score it gives, without the reference; the encoder's files are read when it is first asked for."""
+        """Return the signature without the reference; reads the encoder's files on first use."""
         parts = (("encoder", self.files.signature), ("layer", str(self.layer)), ("idf", "no"), ("rescaled", "no"))
         return Signature(self.name, (*parts, ("transformers", version("transformers").split(".")[0])), VERSION)
 
     def compare(self, pairs: Sequence[Pair], explain: bool) -> Sequence[Comparison]:
-        """Compare each response with its references, all distinct texts embedded together."""
+        """Compare each response with its references; all distinct texts are embedded together."""
         embedded = self._embedded(list(dict.fromkeys(text for pair in pairs for text in (pair.response, *pair.references))))
         return [self._best(pair, embedded, explain) for pair in pairs]
 
@@ -94,7 +93,7 @@ class BertScore(Compared):
         return Comparison(value, (*pieces, *nearest(pair, place)) if explain else ())
 
     def _embedded(self, texts: Sequence[str]) -> dict[str, _Embedded]:
-        """The tokens and vectors of each text."""
+        """Return the tokens and vectors of each text."""
         if not texts:
             return {}
         cleaned = [self._before + text.strip() for text in texts]
@@ -112,7 +111,7 @@ class BertScore(Compared):
         return found
 
     def _vectors(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """The unit vectors of a batch of texts at the layer asked for."""
+        """Return the unit vectors of a batch of texts at the chosen layer."""
         torch = self._torch
         width = max(map(len, ids))
         pad = self._tokenizer.pad_token_id or 0
@@ -137,15 +136,15 @@ def make(
 
     Args:
         encoder: a folder that transformers saved, or an id of the hub.
-        layer: whose embeddings are compared, 0 (no context) to the last; by default the one that BERTScore's authors found best
+        layer: layer of the embeddings, 0 (without context) to the last; by default the one that BERTScore's authors found best
             for the model, else the last.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        batch_tokens: tokens run together, padding included; changes speed and memory alone. By default 1,024 on a processor,
-            16,384 elsewhere.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        batch_tokens: most tokens in a batch, padding included; affects speed and memory only. By default 1,024 on a CPU, 16,384
+            elsewhere.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: there is no such encoder in reach.
+        InputError: an option is invalid.
+        ModelError: the encoder is not found.
         MissingExtra: torch or transformers is not installed.
     """
     need("torch", "neural")
@@ -155,7 +154,7 @@ def make(
 
 
 def _match(response: _Embedded, reference: _Embedded, explain: bool) -> Comparison:
-    """Match the tokens of two texts greedily; half of the F1 comes from either side."""
+    """Match the tokens of two texts greedily; precision and recall share the F1 equally."""
     cosines = response.vectors @ reference.vectors.T
     ours, theirs = cosines[response.weighted].max(1, initial=-1), cosines[:, reference.weighted].max(0, initial=-1)
     if not len(ours) or not len(theirs):
@@ -174,7 +173,7 @@ def _match(response: _Embedded, reference: _Embedded, explain: bool) -> Comparis
 
 
 def _pairs(one: _Embedded, other: _Embedded, cosines: NDArray[np.float32], share: float) -> tuple[Piece, ...]:
-    """Each token of ``one`` with the token most like it, their shares adding up to ``share``."""
+    """Return each token of ``one`` with its most similar token of ``other``; the shares add up to ``share``."""
     rows = np.flatnonzero(one.weighted)
     matches = cosines[rows].argmax(1)
     values = cosines[rows, matches].astype(np.float64)

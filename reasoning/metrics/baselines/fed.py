@@ -1,9 +1,10 @@
-"""The metric ``fed``: would a listener rather say "That makes sense!" than "That makes no sense!" after the response?
+"""The metric ``fed``: likelihood of positive follow-ups such as "That makes sense!" after the response, minus that of negative
+ones.
 
-FED (Mehri and Eskenazi, SIGDIAL 2020): for each quality there is a set of follow-ups that people say when a dialogue has it,
-and one of those that they say when not (some qualities have the second only). The value is the mean log-likelihood of the
-positive ones after the dialogue, less the mean of the negative ones, in nats per token by a causal language model. It has no
-bounds; higher is better. Each follow-up has the share that its log-likelihood adds, divided by the size of its set.
+FED (Mehri and Eskenazi, SIGDIAL 2020): each quality has a set of positive follow-ups, typical after a dialogue that has it, and
+a set of negative ones (some qualities have only the second). The score is the mean log-likelihood of the positive ones after
+the dialogue minus the mean of the negative ones, in nats per token of a causal language model. It is unbounded; higher is
+better. A follow-up's share is its log-likelihood, with the sign of its set, divided by the size of its set.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SCOPES = ("follow-up", "dialogue")
 
 
 class FollowUps(NamedTuple):
-    """What is said after a dialogue that has a quality, and what after one that has it not."""
+    """Utterances that typically follow a dialogue with a quality, and one without it."""
 
     positive: tuple[str, ...]
     negative: tuple[str, ...]
@@ -35,7 +36,7 @@ class FollowUps(NamedTuple):
 
 @cache
 def qualities() -> Mapping[str, FollowUps]:
-    """Return the follow-ups of every quality of the paper, those of a turn first, then those of a whole dialogue."""
+    """Return the follow-ups of every quality of the paper, first the qualities of a turn, then those of a whole dialogue."""
     text = files(__package__).joinpath("follow_ups.json").read_text(encoding="utf-8")
     held = json.loads(text)
     return {
@@ -54,9 +55,9 @@ class Fed(BatchScoring):
     def __init__(self, model: CausalModel, *, quality: str = DEFAULT_QUALITY, scope: str = "follow-up") -> None:
         """See :func:`make`."""
         if quality not in qualities():
-            raise InputError(f"fed has no quality {quality!r}; choose from {', '.join(qualities())}")
+            raise InputError(f"unknown quality {quality!r} of fed; choose from {', '.join(qualities())}")
         if scope not in SCOPES:
-            raise InputError(f"fed has no scope {scope!r}; choose from {', '.join(SCOPES)}")
+            raise InputError(f"unknown scope {scope!r} of fed; choose from {', '.join(SCOPES)}")
         self.model = model
         self.quality = quality
         self.scope = scope
@@ -64,22 +65,22 @@ class Fed(BatchScoring):
         self._weights = [(text, sign / len(texts)) for texts, sign in ((positive, 1), (negative, -1)) for text in texts]
 
     def own_signature(self) -> Signature:
-        """Signature of every score it gives, without the reference; the model's files are read when it is first asked for."""
+        """Return the signature without the reference; reads the model's files on first use."""
         parts = (("model", self.model.signature), ("quality", self.quality), ("scope", self.scope))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score many responses; ``explain`` adds a piece for each follow-up."""
         dialogues = [(*item.history, item.response) for item in items for _ in self._weights]
-        said = [text for _ in items for text, _ in self._weights]
+        texts = [text for _ in items for text, _ in self._weights]
         if self.scope == "follow-up":
-            losses = self.model.continuation_losses(dialogues, said, ended=False)
+            losses = self.model.continuation_losses(dialogues, texts, ended=False)
         else:
-            losses = self.model.losses([(*turns, text) for turns, text in zip(dialogues, said, strict=True)], ended=False)
+            losses = self.model.losses([(*turns, text) for turns, text in zip(dialogues, texts, strict=True)], ended=False)
         return [self._score([-float(loss) for loss in row], explain) for row in losses.reshape(len(items), len(self._weights))]
 
     def _score(self, likelihoods: Sequence[float], explain: bool) -> Score:
-        """Put the log-likelihoods of the follow-ups after one dialogue together."""
+        """Combine the log-likelihoods of the follow-ups after one dialogue into a score."""
         rows = [(text, one, weight * one) for (text, weight), one in zip(self._weights, likelihoods, strict=True)]
         pieces = (
             tuple(Piece("follow-up", one, share, name=f'log-likelihood of "{text}"') for text, one, share in rows)
@@ -102,21 +103,21 @@ def make(
     """Return the metric.
 
     Args:
-        model: a causal language model that is open, a folder that transformers saved, or an id of the hub.
+        model: an open causal language model, a folder that transformers saved, or an id of the hub.
         quality: one of :func:`qualities`.
-        scope: of the likelihood: ``follow-up``, per token of the follow-up given the dialogue, as the paper words it, or
-            ``dialogue``, per token of the dialogue with the follow-up, as the authors' program works it out.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        batch_tokens: tokens run together, padding included; changes speed and memory alone.
+        scope: text whose likelihood is computed: ``follow-up``, per token of the follow-up given the dialogue, as in the paper,
+            or ``dialogue``, per token of the dialogue with the follow-up, as in the authors' code.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        batch_tokens: most tokens in a batch, padding included; affects speed and memory only.
         max_length: tokens of a dialogue that are read, the last ones; by default as many as the model has positions.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: there is no such model in reach.
+        InputError: an option is invalid.
+        ModelError: the model is not found.
         MissingExtra: torch or transformers is not installed.
     """
     if quality not in qualities():
-        raise InputError(f"fed has no quality {quality!r}; choose from {', '.join(qualities())}")
+        raise InputError(f"unknown quality {quality!r} of fed; choose from {', '.join(qualities())}")
     if not isinstance(model, CausalModel):
         model = open_causal(model, device=device, batch_tokens=batch_tokens, max_length=max_length)
     return Fed(model, quality=quality, scope=scope)

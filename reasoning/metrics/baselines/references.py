@@ -1,7 +1,8 @@
-"""What metrics share that compare a response with the responses of people at the same place: one base, and what it makes of none.
+"""Baselines that need no model: ``length``, and the metrics that compare with reference responses: BLEU, chrF, ROUGE-L and
+METEOR.
 
-Without a reference there is nothing to compare with: the value is no number, and the note says so. Blank references are none. A
-blank response has the lowest value, 0.
+:class:`Compared` is the base of metrics that compare with references. Without a reference the score is NaN, with a note; blank
+references do not count. A blank response has the lowest score, 0.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ NO_RESPONSE = "the response is blank"
 
 
 class Pair(NamedTuple):
-    """A response and what it is compared with, none of them blank."""
+    """A response and its references, none of them blank."""
 
     response: str
     references: tuple[str, ...]
 
 
 class Comparison(NamedTuple):
-    """What comparing gave; the pieces only where they were asked for."""
+    """The result of a comparison; the pieces only if an explanation was requested."""
 
     value: float
     pieces: tuple[Piece, ...] = ()
 
 
 class Compared(BatchScoring):
-    """Base of a metric that compares with references; a subclass says what one comparison gives."""
+    """Base class of metrics that compare with references; subclasses define a single comparison or a batch of them."""
 
     name: str
     signature: Signature
@@ -61,40 +62,40 @@ class Compared(BatchScoring):
         return [self.compare_one(pair, explain) for pair in pairs]
 
     def compare_one(self, pair: Pair, explain: bool) -> Comparison:
-        """Compare one response with its references; for metrics that gain nothing from batches."""
+        """Compare one response with its references; for metrics that do not benefit from batches."""
         raise NotImplementedError
 
 
 def flag(metric: str, option: str, value: object) -> bool:
-    """Return an option that is true or false.
+    """Return the value of a boolean option.
 
     Raises:
-        InputError: it is neither.
+        InputError: it is not a boolean.
     """
     if not isinstance(value, bool):
-        raise InputError(f"the option {option} of {metric} is {value!r}; give true or false")
+        raise InputError(f"the option {option} of {metric} must be true or false, not {value!r}")
     return value
 
 
 def part(name: str, value: float, *rests_on: Piece) -> Piece:
-    """Return a number that a value is worked out from, which has no share of it by itself."""
+    """Return a piece for a number that the score is computed from, without a share."""
     return Piece("part", value, 0.0, name=name, rests_on=rests_on)
 
 
 def nearest(pair: Pair, place: int) -> tuple[Piece, ...]:
-    """Return which of several references was the nearest, counted from 1; nothing where there is one."""
+    """Return a piece with the number, from 1, of the nearest of several references; nothing for a single one."""
     return (part("nearest reference, number", place + 1),) if len(pair.references) > 1 else ()
 
 
-# The metric ``length``: how many words a response has, the simplest thing that human ratings are known to go with.
+# The metric ``length``: number of words of a response, the simplest baseline.
 #
-# 0 or more, with no direction of its own: longer responses are rated better in some judgements and worse in others.
+# >= 0, without a direction: longer responses are rated better in some judgement sets and worse in others.
 
 LENGTH_VERSION = 1
 
 
 class Length(BatchScoring):
-    """The metric; it needs neither graph nor model."""
+    """The metric; needs neither graph nor model."""
 
     name = "length"
 
@@ -111,11 +112,11 @@ def make_length(graph: Any = None) -> Length:  # noqa: ARG001
     return Length()
 
 
-# The metrics ``bleu`` and ``chrf``: how many runs of words, or of characters, a response has in common with the references.
+# The metrics ``bleu`` and ``chrf``: overlap of n-grams of words, or of characters, with the references.
 #
-# Both come from sacrebleu (Post, WMT 2018), a response being a sentence: BLEU (Papineni et al., ACL 2002) with effective order,
-# so that a response of two words is not judged by runs of four, and chrF2 (Popović, WMT 2015). They lie in 0..100; higher is
-# nearer to the references. The signature holds sacrebleu's own fields, its version among them.
+# Both come from sacrebleu (Post, WMT 2018), with a response as a sentence: BLEU (Papineni et al., ACL 2002) with effective
+# order, so that a response of two words is not scored by 4-grams, and chrF2 (Popović, WMT 2015). They lie in 0..100; higher is
+# nearer to the references. The signature has sacrebleu's own fields, including its version.
 
 OVERLAP_VERSION = 1
 
@@ -132,7 +133,7 @@ class Bleu(Compared):
     def __init__(self, *, lowercase: bool, smoothing: str) -> None:
         """See :func:`make_bleu`."""
         if smoothing not in SMOOTHING:
-            raise InputError(f"bleu has no smoothing {smoothing!r}; choose from {', '.join(SMOOTHING)}")
+            raise InputError(f"unknown smoothing {smoothing!r} of bleu; choose from {', '.join(SMOOTHING)}")
         metrics = need("sacrebleu.metrics", "baselines")
         self._bleu = metrics.BLEU(
             lowercase=flag(self.name, "lowercase", lowercase), smooth_method=smoothing, effective_order=True
@@ -146,14 +147,14 @@ class Bleu(Compared):
 
 
 class Chrf(Compared):
-    """Sentence chrF against the reference that it is best with."""
+    """Sentence chrF, the best over the references."""
 
     name = "chrf"
 
     def __init__(self, *, lowercase: bool, word_order: int) -> None:
         """See :func:`make_chrf`."""
         if not isinstance(word_order, int) or not 0 <= word_order <= 6:
-            raise InputError(f"chrf counts no runs of {word_order} words; give 0 to 6")
+            raise InputError(f"word_order of chrf must be from 0 to 6, not {word_order}")
         metrics = need("sacrebleu.metrics", "baselines")
         self._lowercase = flag(self.name, "lowercase", lowercase)
         self._chrf = metrics.CHRF(word_order=word_order, lowercase=lowercase)
@@ -177,10 +178,10 @@ def make_bleu(graph: Any = None, *, lowercase: bool = False, smoothing: str = "e
 
     Args:
         lowercase: compare in lower case.
-        smoothing: what stands for runs of which none is found: ``exp``, ``floor``, ``add-k`` or ``none`` (then they make it 0).
+        smoothing: how n-gram precisions of 0 are smoothed: ``exp``, ``floor``, ``add-k`` or ``none`` (the score is then 0).
 
     Raises:
-        InputError: an option makes no sense.
+        InputError: an option is invalid.
         MissingExtra: sacrebleu is not installed.
     """
     return Bleu(lowercase=lowercase, smoothing=smoothing)
@@ -191,25 +192,25 @@ def make_chrf(graph: Any = None, *, lowercase: bool = False, word_order: int = 0
 
     Args:
         lowercase: compare in lower case.
-        word_order: the longest runs of words that count beside those of characters; 2 makes it chrF++ (Popović, WMT 2017).
+        word_order: longest word n-grams that count beside those of characters; 2 makes it chrF++ (Popović, WMT 2017).
 
     Raises:
-        InputError: an option makes no sense.
+        InputError: an option is invalid.
         MissingExtra: sacrebleu is not installed.
     """
     return Chrf(lowercase=lowercase, word_order=word_order)
 
 
 def _signature(name: str, metric: Any) -> Signature:
-    """The fields of sacrebleu's signature that hold for every response, and its version."""
-    metric.sentence_score("a", ["a"])  # sacrebleu knows its signature after a first score
+    """Return a signature with the fields of sacrebleu's that hold for every response, and its version."""
+    metric.sentence_score("a", ["a"])  # sacrebleu's signature exists only after a first score
     info: Mapping[str, Any] = metric.get_signature().info
     parts = [(field, str(info[field])) for field in _FIELDS if field in info]
     return Signature(name, (*parts, ("sacrebleu", str(info["version"]))), OVERLAP_VERSION)
 
 
 def _bleu_parts(found: Any) -> tuple[Piece, ...]:
-    """How many runs of each length were found, and what brevity costs; BLEU is their geometric mean times that."""
+    """Return the n-gram precisions and the brevity penalty; BLEU is their geometric mean times the penalty."""
     rows = zip(found.counts, found.totals, found.precisions, strict=True)
     parts = [
         part(f"{length}-gram precision in percent ({count} of {total})", float(precision))
@@ -220,7 +221,9 @@ def _bleu_parts(found: Any) -> tuple[Piece, ...]:
 
 
 def _runs(response: str, reference: str) -> list[Piece]:
-    """For each length, the runs of characters (blanks aside) of the response, how many are in the reference, and of how many."""
+    """Return a piece for each length of character n-grams (without spaces): number of matches, and numbers in response and
+    reference.
+    """
     texts = "".join(response.split()), "".join(reference.split())
     rows = []
     for length in range(1, 7):
@@ -232,23 +235,22 @@ def _runs(response: str, reference: str) -> list[Piece]:
     return rows
 
 
-# The metric ``rouge_l``: the longest common subsequence of a response and a reference, as F1 (ROUGE-L; Lin, 2004).
+# The metric ``rouge_l``: F1 of the longest common subsequence of a response and a reference (ROUGE-L; Lin, 2004).
 #
-# With ``m`` words in the response, ``n`` in the reference and ``k`` in the longest sequence of words that stand in both in one
-# order, the value is ``2k / (m + n)``, the best over the references: 0..1, higher is nearer. Words are those of rouge-score:
-# runs of ASCII letters and digits, lower-cased, so a text in another script has none and gives 0. The words in common have
-# equal shares.
+# With ``m`` words in the response, ``n`` in the reference and ``k`` in their longest common subsequence, the score is ``2k / (m
+# + n)``, the best over the references: 0..1, higher is nearer. Words are those of rouge-score: runs of ASCII letters and
+# digits, lower-cased, so a text in another script has none and a score of 0. The common words have equal shares.
 
 ROUGE_VERSION = 1
 
 
 class RougeL(Compared):
-    """The metric; see :func:`make`."""
+    """The metric; see :func:`make_rouge`."""
 
     name = "rouge_l"
 
     def __init__(self, *, stemmer: bool) -> None:
-        """See :func:`make`."""
+        """See :func:`make_rouge`."""
         tokenizers = need("rouge_score.tokenizers", "baselines")
         self._tokenizer = tokenizers.DefaultTokenizer(flag(self.name, "stemmer", stemmer))
         parts = (("stemmer", "porter" if stemmer else "none"), ("rouge-score", version("rouge-score")))
@@ -274,20 +276,21 @@ def make_rouge(graph: Any = None, *, stemmer: bool = False) -> RougeL:  # noqa: 
     """Return the metric.
 
     Args:
-        stemmer: compare the stems of words of more than three letters (Porter), not the words.
+        stemmer: compare the stems of words of more than three letters (Porter) instead of the words.
 
     Raises:
-        InputError: ``stemmer`` is neither true nor false.
+        InputError: ``stemmer`` is not a boolean.
         MissingExtra: rouge-score is not installed.
     """
     return RougeL(stemmer=stemmer)
 
 
 def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
-    """The table of the longest common subsequence, a row of bits for each word of the response, and one before them.
+    """Return the table of the longest common subsequence, a row of bits for each prefix of the response, beginning with the
+    empty one.
 
-    In row ``i`` bit ``j`` is 0 where one more word is in common once word ``j`` of the reference is let in (Crochemore et al.,
-    Information Processing Letters 80, 2001); whole rows are worked out at once, so 10,000 words beside 10,000 take no time.
+    In row ``i`` bit ``j`` is 0 where word ``j`` of the reference extends the common subsequence (Crochemore et al., Information
+    Processing Letters 80, 2001); whole rows are computed at once, so that texts of 10,000 words are fast.
     """
     places: dict[str, int] = {}
     for place, word in enumerate(reference):
@@ -302,12 +305,12 @@ def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
 
 
 def _length(rows: Sequence[int], reference: Sequence[str]) -> int:
-    """How many words the two have in common."""
+    """Return the length of the longest common subsequence."""
     return len(reference) - rows[-1].bit_count()
 
 
 def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
-    """One longest common subsequence, read from the end of the table."""
+    """Return one longest common subsequence, read from the end of the table."""
     found = []
     at, until = len(response), len(reference)
     while at and until:
@@ -322,29 +325,29 @@ def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[in
     return tuple(reversed(found))
 
 
-# The metric ``meteor``: words matched exactly, by stem and by synonym, less a penalty where they stand in another order.
+# The metric ``meteor``: words matched exactly, by stem and by synonym, with a penalty for differences in order.
 #
-# METEOR (Banerjee and Lavie, 2005) as nltk works it out, with the parameters of Lavie and Agarwal (WMT 2007): alpha 0.9, beta
-# 3, gamma 0.5; the best over the references. It lies in 0..1, higher is nearer; ``m`` words that are those of the reference
-# have ``1 - 0.5 / m^3``. Synonyms come from WordNet, which nltk downloads apart (``python -m nltk.downloader wordnet``); where
-# it is not at hand they are left out, and the signature says ``synonyms:none``. The words matched have equal shares.
+# METEOR (Banerjee and Lavie, 2005) as computed by nltk, with the parameters of Lavie and Agarwal (WMT 2007): alpha 0.9, beta 3,
+# gamma 0.5; the best over the references. It lies in 0..1, higher is nearer; ``m`` words equal to the reference score ``1 - 0.5
+# / m^3``. Synonyms come from WordNet, which nltk downloads separately (``python -m nltk.downloader wordnet``); without it
+# synonyms are not matched, and the signature has ``synonyms:none``. The matched words have equal shares.
 
 METEOR_VERSION = 1
 
 
 class Meteor(Compared):
-    """The metric; see :func:`make`."""
+    """The metric; see :func:`make_meteor`."""
 
     name = "meteor"
 
     def __init__(self, *, synonyms: bool | None) -> None:
-        """See :func:`make`."""
+        """See :func:`make_meteor`."""
         self._meteor = need("nltk.translate.meteor_score", "baselines")
         self._tokenize = need("nltk.tokenize", "baselines").wordpunct_tokenize
         wanted = synonyms is None or flag(self.name, "synonyms", synonyms)
         wordnet = _wordnet() if wanted else None
         if synonyms and wordnet is None:
-            raise InputError("nltk has no WordNet for synonyms; run: python -m nltk.downloader wordnet, or leave them out")
+            raise InputError("nltk has no WordNet for synonyms; run: python -m nltk.downloader wordnet, or set synonyms to false")
         self._wordnet = wordnet or _NoSynonyms()
         named = f"wordnet-{wordnet.get_version()}" if wordnet else "none"
         parts = (("tok", "wordpunct"), ("stemmer", "porter"), ("synonyms", named), ("nltk", version("nltk")))
@@ -360,12 +363,12 @@ class Meteor(Compared):
         return Comparison(values[place], pieces)
 
     def _pieces(self, response: Sequence[str], reference: Sequence[str], value: float) -> tuple[Piece, ...]:
-        """The words matched, and the numbers that they make."""
+        """Return the matched words, and precision, recall and penalty."""
         matches, _, _ = self._meteor.align_words(response, reference, wordnet=self._wordnet)
         runs = sum(one not in {(left + 1, right + 1) for left, right in matches} for one in matches)
         found = len(matches)
         return (
-            *(Piece("word", 1.0, value / found, name=_told(response[ours], reference[theirs])) for ours, theirs in matches),
+            *(Piece("word", 1.0, value / found, name=_word_pair(response[ours], reference[theirs])) for ours, theirs in matches),
             part(f"precision ({found} of {len(response)} words)", found / len(response)),
             part(f"recall ({found} of {len(reference)} words)", found / len(reference)),
             part(f"penalty ({runs} runs of {found} words)", 0.5 * (runs / found) ** 3 if found else 0.0),
@@ -376,25 +379,25 @@ def make_meteor(graph: Any = None, *, synonyms: bool | None = None) -> Meteor:  
     """Return the metric.
 
     Args:
-        synonyms: match synonyms of WordNet; by default where nltk has it.
+        synonyms: match synonyms of WordNet; by default if nltk has it.
 
     Raises:
-        InputError: synonyms are asked for and nltk has no WordNet.
+        InputError: synonyms are requested and nltk has no WordNet.
         MissingExtra: nltk is not installed.
     """
     return Meteor(synonyms=synonyms)
 
 
 class _NoSynonyms:
-    """Stands in for WordNet where it is not: no word has another meaning the same."""
+    """Replacement for WordNet that has no synonyms."""
 
     def synsets(self, word: str) -> tuple[()]:  # noqa: ARG002
-        """Return none."""
+        """Return no synonyms."""
         return ()
 
 
 def _wordnet() -> Any:
-    """WordNet where nltk has it, else None."""
+    """Return WordNet if nltk has it, else None."""
     wordnet = need("nltk.corpus", "baselines").wordnet
     try:
         wordnet.ensure_loaded()
@@ -403,5 +406,5 @@ def _wordnet() -> Any:
     return wordnet
 
 
-def _told(ours: str, theirs: str) -> str:
+def _word_pair(ours: str, theirs: str) -> str:
     return f'"{ours}"' if ours.lower() == theirs.lower() else f'"{ours}" for "{theirs}"'

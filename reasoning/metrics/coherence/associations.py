@@ -1,10 +1,10 @@
-"""Which term of a turn calls for which term of the next: a weighted graph of ``FollowedBy`` edges, as memory-mapped arrays.
+"""Associations between terms of successive turns: a weighted graph of ``FollowedBy`` edges, as memory-mapped arrays.
 
 An edge's weight is the pointwise mutual information (Church & Hanks, 1990), in nats, of its first term in a turn and its second
-in the turn after it: how much more often they stand so than by chance. A graph without counts keeps only edges well above chance.
-One with counts keeps those that tell most, below zero too, and says of any other pair what its terms' counts let expect. Edges
-lie as compressed sparse rows, a term's successors in order; terms are numbered by a static trie. The files are mapped, so
-processes share the memory.
+in the next turn: how much more often they occur together than by chance. A graph without counts has only edges well above
+chance. One with counts keeps the most informative edges, negative ones too, and estimates the weight of any other pair from the
+counts of its terms. Edges are stored as compressed sparse rows, sorted by successor; term ids come from a static trie.
+Processes share the mapped memory.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ Counts = NDArray[np.uint32]
 
 
 def graph_files(counted: bool) -> tuple[str, ...]:
-    """The names of a graph's files, in the order in which a digest reads them."""
+    """Return the names of a graph's files, in the order of its digest."""
     return (TERMS, *(f"{name}.npy" for name in ARRAYS), *((COUNTS,) if counted else ()))
 
 
 class AssociationGraph:
-    """A graph on disk, opened for reading; safe to share between threads.
+    """A graph on disk, opened for reading; thread-safe.
 
     Args:
         folder: holds the files of :func:`graph_files`.
         counted: whether the graph has counts.
 
     Raises:
-        ModelError: it is not whole.
+        ModelError: it is incomplete or damaged.
     """
 
     def __init__(self, folder: Path, *, counted: bool = False) -> None:
@@ -60,7 +60,7 @@ class AssociationGraph:
             raise ModelError(
                 f"the associations in {str(folder)!r} cannot be read ({error}); train or fetch them again"
             ) from error
-        # As plain arrays over the same memory: a memmap's own bookkeeping costs more than the look-up that it is sliced for.
+        # Plain arrays over the same memory: slicing a memmap costs more than the look-up.
         self._offsets, self._targets, self._weights = (np.asarray(arrays[name]) for name in ARRAYS)
         if not self._fits(arrays):
             raise ModelError(f"the associations in {str(folder)!r} do not fit together; train or fetch them again")
@@ -72,7 +72,7 @@ class AssociationGraph:
         return marisa_trie.Trie().mmap(str(path))
 
     def _fits(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Whether the arrays have the shapes and types that they should have."""
+        """Return whether the arrays have the expected shapes and types."""
         typed = all(array.ndim == 1 and array.dtype.type in ARRAYS[name] for name, array in arrays.items())
         rows = len(self._trie) + 1
         if self._counts is not None and (self._counts.shape != (rows, 2) or self._counts.dtype != np.uint32):
@@ -90,15 +90,15 @@ class AssociationGraph:
 
     @property
     def counted(self) -> bool:
-        """Whether it has counts, so that it can speak of every pair of terms."""
+        """Whether it has counts, and so a weight for every pair of terms."""
         return self._counts is not None
 
     def ids(self, terms: Sequence[str]) -> Ids:
-        """Return the number of each term, -1 for one that is unknown."""
+        """Return the id of each term, -1 for an unknown one."""
         return np.array([self._trie.get(term, -1) for term in terms], dtype=np.int64)
 
     def name(self, number: int) -> str:
-        """Return the term with a number."""
+        """Return the term with an id."""
         return str(self._trie.restore_key(int(number)))
 
     def between(self, sources: Ids, targets: Ids) -> Floats:
@@ -118,12 +118,12 @@ class AssociationGraph:
         return found
 
     def expected(self, sources: Ids, targets: Ids) -> tuple[Floats, Floats, Floats]:
-        """Return what a graph with counts says of every pair, and what it knows of each target.
+        """Return the weights of all pairs in a graph with counts, and the inverse frequencies of the targets.
 
         Returns:
-            The weights of the edges, 0 where there is none; the same with, where there is none, that of a pair seen as often as
-            chance has it and at most twice, 0 down; both of shape (sources, targets). The inverse frequency of each target,
-            log(N / n(b)), shape (targets,).
+            The weights of the edges, 0 without one; the same with, for pairs without an edge, the estimate of :func:`unseen`,
+                <= 0; both
+            of shape (sources, targets). The inverse frequency of each target, log(N / n(b)), shape (targets,).
         """
         assert self._counts is not None
         pairs = float(self._counts[-1, 0])
@@ -133,7 +133,7 @@ class AssociationGraph:
         return edges, weights, np.log(pairs / np.maximum(after, 1)).astype(np.float32)
 
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
-        """Return the terms that ``term`` calls for most, with the weights of the edges, strongest first."""
+        """Return the strongest successors of ``term`` with the weights of the edges, strongest first."""
         number = self._trie.get(term, -1)
         if number < 0:
             return []
@@ -143,18 +143,18 @@ class AssociationGraph:
 
 
 def unseen(chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of pairs without an edge, by how many times chance would have them: counted so many times, but twice at most."""
+    """Return weights of pairs without an edge, from the counts expected by chance: PMI with that count, but at most 2, plus 1."""
     return np.log((np.minimum(chance, LEAST_COUNT - 1) + 1) / (chance + 1))
 
 
 def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats], counts: Counts | None = None) -> None:
-    """Write a graph of ``terms`` into ``folder``, which exists.
+    """Write a graph of ``terms`` to the existing ``folder``.
 
     Args:
         terms: distinct.
-        edges: sources and targets as places in ``terms``, and weights; no edge twice.
-        counts: how many first and how many second turns each term stands in, and a last row with the number of pairs of turns,
-            shape (terms + 1, 2); None for a graph that speaks of its edges alone.
+        edges: sources and targets as indices of ``terms``, and weights; each edge once.
+        counts: in how many first and how many second turns each term occurs, and a last row with the number of pairs of turns,
+            shape (terms + 1, 2); None for a graph without counts.
     """
     import marisa_trie
 
@@ -175,45 +175,45 @@ def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Float
         np.save(folder / COUNTS, placed, allow_pickle=False)
 
 
-# The terms of a turn: its words and its pairs of neighbouring words, in lower case, and where they stand.
+# Terms of a turn: its words and pairs of adjacent words, in lower case, with their offsets.
 #
-# A word is a run of letters and digits of any script with the English endings that an apostrophe sets off, written as one:
-# ``don't``, ``do n't`` and ``Don ’ t`` are all ``don't``, since dialogue corpora take words apart in different ways. Marks
-# (``?``, ``!``, full stop, comma) are words where they are asked for: a question calls for another turn than a cheer does.
+# A word is a run of letters and digits of any script, with English clitics attached: ``don't``, ``do n't`` and ``Don ’ t`` are
+# all ``don't``, since dialogue corpora are tokenised in different ways. Punctuation (``?``, ``!``, full stop, comma) is
+# optional: a question is followed by other turns than an exclamation.
 
 _WORD = re.compile(
     r"[^\W_]+?(?: ?n ?['’] ?t(?![^\W_])| ?['’] ?(?:s|t|d|m|ll|re|ve)(?![^\W_])|(?![^\W_]))", re.IGNORECASE | re.UNICODE
 )
 _WORD_OR_MARK = re.compile(f"{_WORD.pattern}|[?!.,]", _WORD.flags)
 _APART = str.maketrans({"’": "'", " ": None})
-_KEPT_TEXTS = 5_000
-_LONGEST_KEPT = 1_000
+_CACHED_TEXTS = 5_000
+_LONGEST_CACHED = 1_000  # characters of a text
 
 
 class Term(NamedTuple):
-    """A word, or two with a blank between, and the characters of the text that it takes."""
+    """A word, or two separated by a space, and its character offsets in the text."""
 
     text: str
     start: int
     end: int
 
 
-_words: LruCache[tuple[str, bool], tuple[Term, ...]] = LruCache(_KEPT_TEXTS)
+_words: LruCache[tuple[str, bool], tuple[Term, ...]] = LruCache(_CACHED_TEXTS)
 
 
 def words_of(text: str, *, marks: bool = False) -> list[Term]:
-    """Return the words of a text from left to right, repeated ones too; those of the last few thousand texts are remembered."""
+    """Return the words of a text from left to right, with repetitions; cached for the last few thousand texts."""
     words = _words.get((text, marks))
     if words is None:
         pattern = _WORD_OR_MARK if marks else _WORD
         words = tuple(Term(found[0].translate(_APART).lower(), *found.span()) for found in pattern.finditer(text))
-        if len(text) <= _LONGEST_KEPT:
+        if len(text) <= _LONGEST_CACHED:
             _words.put((text, marks), words)
     return list(words)
 
 
 def terms_of(text: str, *, marks: bool = False) -> list[Term]:
-    """Return the distinct terms of a text, each where it stands first: words, then pairs, from left to right."""
+    """Return the distinct terms of a text at their first positions: words, then pairs, from left to right."""
     words = words_of(text, marks=marks)
     pairs = (Term(f"{one.text} {two.text}", one.start, two.end) for one, two in pairwise(words))
     first: dict[str, Term] = {}

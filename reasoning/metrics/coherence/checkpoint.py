@@ -1,7 +1,9 @@
-"""The folder that ``tacit train coherence`` writes: a graph of associations, a selection head, and how the parts are weighed.
+"""Coherence checkpoints: the folder that ``tacit train coherence`` writes, with a graph of associations, a selection head and
+weights.
 
-``coherence.json`` says what is in it, with the sha256 of every other file; its own digest stands for the whole in signatures.
-Nothing in the folder can run code. What is broken, cut off or of another format is named in one sentence.
+``coherence.json`` lists the content with the SHA-256 of every other file; its own digest identifies the checkpoint in
+signatures. No file in the folder can run code. A damaged checkpoint, or one of another format, raises an error that says what
+is wrong.
 """
 
 from __future__ import annotations
@@ -25,12 +27,11 @@ from ...models.modelfile import arrays_in, recover
 from .associations import COUNTS, AssociationGraph, graph_files
 from .parts import open_language_model
 
-# The head of response selection: maps that bring a context and the response that follows it to one direction.
+# Selection head: a dual encoder over the vectors of a sentence encoder.
 #
-# A dual encoder over a sentence encoder: the pooled vectors of the last two turns side by side, and of the response, are
-# standardised and each mapped to a few numbers; their cosine is the value. The maps are linear; a head may add to them a
-# network with one hidden layer for each of the three texts, so that what a turn gives stays apart from what the other gives. In
-# plain numpy; training is elsewhere (:mod:`tacit.reasoning.training.coherence`).
+# The pooled vectors of the last two turns, concatenated, and of the response are standardised and projected to a common space;
+# their cosine is the value. The projections are linear; a head may add a network with one hidden layer for each of the three
+# texts, so that the contributions of the two turns stay separate. Training is in :mod:`tacit.reasoning.training.coherence`.
 
 Floats = NDArray[np.float32]
 
@@ -42,7 +43,8 @@ _HALVES = ("context", "response", "inner", "outer")
 
 @dataclass(frozen=True)
 class Hidden:
-    """What hidden layers of h rectified units add to the linear maps, for the last turn, the one before it, and the response.
+    """Hidden layers of h rectified units that are added to the linear projections of the last turn, the one before it, and the
+    response.
 
     Attributes:
         inner: shape (3, d, h); inner_bias: shape (3, h); outer: shape (3, h, w).
@@ -53,19 +55,19 @@ class Hidden:
     outer: Floats
 
     def of(self, text: int, standard: Floats) -> Floats:
-        """Return what text 0, 1 or 2 has from its layer, for standardised vectors of shape (n, d); shape (n, w)."""
+        """Return the output of the layer of text 0, 1 or 2 for standardised vectors of shape (n, d); shape (n, w)."""
         found: Floats = np.maximum(standard @ self.inner[text] + self.inner_bias[text], 0) @ self.outer[text]
         return found
 
 
 @dataclass(frozen=True)
 class SelectionHead:
-    """The arrays, with d numbers in a text's pooled vector and w in the common space.
+    """The arrays of the head; d is the length of a pooled vector, w the dimension of the common space.
 
     Attributes:
         mean, scale: of pooled vectors, shape (d,).
         context: shape (2 d, w), the last turn's rows first; response: shape (d, w); the biases: shape (w,).
-        hidden: the hidden layers, where there are any.
+        hidden: the hidden layers, None for a linear head.
     """
 
     mean: Floats
@@ -77,16 +79,16 @@ class SelectionHead:
     hidden: Hidden | None = None
 
     def fits(self, last: Floats, before: Floats, responses: Floats) -> tuple[Floats, Floats]:
-        """Return how well each response fits its context, and what of that each turn gives.
+        """Return the cosine of each response and its context, and the contributions of the turns.
 
         Args:
-            last, before: pooled vectors of the last turn and of the one before it, shape (n, d); rows of NaN in ``before`` where
-                there is none.
+            last, before: pooled vectors of the last turn and of the one before it, shape (n, d); rows of NaN in ``before``
+                where there is none.
             responses: pooled vectors of the responses, shape (n, d).
 
         Returns:
-            Cosines in -1..1, shape (n,), and their summands, shape (n, 3): by the last turn, by the one before it, and by the
-            bias, which is the same for every context.
+            Cosines in -1..1, shape (n,), and their summands, shape (n, 3): of the last turn, of the one before it, and of the
+                bias.
         """
         size = len(self.mean)
         maps = (self.context[:size], self.context[size:], self.response)
@@ -126,7 +128,7 @@ def load_head(path: Path) -> SelectionHead:
     """Open a head.
 
     Raises:
-        ModelError: there is none, or it is not whole.
+        ModelError: it does not exist, or is damaged.
     """
     try:
         arrays = arrays_in(path.read_bytes())
@@ -160,7 +162,7 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Weights:
-    """A logistic regression over some parts: the log-odds are ``bias`` and the sum of weight times value of each part."""
+    """A logistic regression over some parts: the log-odds are ``bias`` plus the sum of weight times value of each part."""
 
     parts: tuple[str, ...]
     bias: float
@@ -169,12 +171,12 @@ class Weights:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An opened folder; its arrays are read when first asked for.
+    """An opened checkpoint; its arrays are read on first use.
 
     Attributes:
-        folder: where it lies.
-        header: what ``coherence.json`` says.
-        digest: 12 hex digits for all of it.
+        folder: its path.
+        header: the content of ``coherence.json``.
+        digest: 12 hex digits of the header's SHA-256.
     """
 
     folder: Path
@@ -220,12 +222,12 @@ class Checkpoint:
 
     @property
     def weights(self) -> Weights:
-        """How the parts are weighed."""
+        """The bias and the weights of the parts."""
         found = self.header["weights"]["+".join(self.parts)]
         return Weights(self.parts, found["bias"], tuple(found[part] for part in self.parts))
 
     def _check(self, name: str) -> None:
-        """Raise :class:`ModelError` when a file is not the one that the header speaks of."""
+        """Raise :class:`ModelError` when a file's checksum is not that of the header."""
         path = self.folder / name
         try:
             with path.open("rb") as file:
@@ -237,10 +239,10 @@ class Checkpoint:
 
 
 def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkpoint:
-    """Open a checkpoint, by default the one that ships with tacit.
+    """Open a checkpoint, by default the one shipped with tacit.
 
     Raises:
-        ModelError: there is none, or its header is broken.
+        ModelError: it does not exist, or its header is damaged.
     """
     if isinstance(checkpoint, Checkpoint):
         return checkpoint
@@ -261,19 +263,19 @@ def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkp
 
 
 def _check_header(header: Any) -> None:
-    """Raise ValueError, KeyError or TypeError when a header is not whole."""
+    """Raise ValueError, KeyError or TypeError when a header is incomplete."""
     if header["format"] != FORMAT or header["version"] != VERSION:
         raise ValueError(f"its format is {header['format']!r}, version {header['version']}, not {FORMAT!r}, version {VERSION}")
     if not isinstance(header["files"], dict) or not isinstance(header["encoder"]["signature"], str):
-        raise ValueError("its files or its encoder are not told")
+        raise ValueError("its header lacks the files or the encoder")
     if "encoder.safetensors" in header["files"]:
         raise ValueError("it was made with --tune, which is no longer supported")
     if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
-        raise ValueError("its language model is not told")
+        raise ValueError("its header lacks the language model's digest")
     parts = parts_of(header)
     weights = header["weights"]["+".join(parts)]
     if not all(math.isfinite(weights[name]) for name in ("bias", *parts)):
-        raise ValueError("a weight is no finite number")
+        raise ValueError("a weight is not finite")
 
 
 def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
@@ -284,13 +286,13 @@ def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 def open_encoder_of(
     checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None, cache_size: int
 ) -> TextEncoder:
-    """Open the encoder that a checkpoint was trained over.
+    """Open the encoder that a checkpoint was trained with.
 
     Args:
-        encoder: where it is, when that is not where the checkpoint says.
+        encoder: its place, when it is not where the checkpoint says.
 
     Raises:
-        ModelError: it cannot be opened, or is another one.
+        ModelError: it cannot be opened, or is another encoder.
         MissingExtra: torch or transformers is not installed.
     """
     wanted = checkpoint.header["encoder"]
@@ -304,14 +306,14 @@ def open_encoder_of(
 
 
 def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:
-    """Open the language model that a checkpoint was weighed with.
+    """Open the language model that a checkpoint was made with.
 
     Args:
-        model: where it is, when that is not where the checkpoint says.
+        model: its place, when it is not where the checkpoint says.
 
     Raises:
-        ModelError: it cannot be opened, is another one, or the checkpoint does not say where it is.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        ModelError: it cannot be opened, is another model, or the checkpoint does not say where it is.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     wanted = checkpoint.header["language_model"]
     place = wanted.get("id") if model is None else model

@@ -1,9 +1,9 @@
-"""The metric ``association``: do the words of the last turn call for those of the response?
+"""The trained parts of ``coherence``, and metrics of their own: ``association`` of words, and ``selection`` of the response.
 
-Each term of the response that the graph of associations knows is worth the weight of the strongest edge that leads to it from a
-term of the last turn, 0 when none does. The value is the mean of these: 0 or more, in nats, in practice below 4; higher is
-better. Over a graph with counts, a term is worth the mean weight over all terms of the last turn, and rare terms of the response
-count for more (by inverse frequency): any number, in practice -1 to 1. The evidence is the edges.
+``association``: each term of the response that the graph of associations has gets the weight of the strongest edge to it from a
+term of the last turn, 0 without one. The value is the mean: 0 or more, in nats, in practice below 4; higher is better. In a
+graph with counts, a term gets the mean weight over all terms of the last turn, and terms are weighted by inverse frequency: any
+number, in practice -1 to 1. The evidence is the edges.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from ...models.encoder import CACHE_SIZE, TextEncoder
 from ...text.linking import Mention
 from .associations import RELATION, AssociationGraph, Ids, Term, terms_of
 from .checkpoint import TURNS, Checkpoint, SelectionHead, open_checkpoint, open_encoder_of
-from .parts import Measure, PartMetric, Turn, said
+from .parts import Measure, PartMetric, Turn, spoken_turns
 
 UNKNOWN = "no term of the response is known"
 UNKNOWN_TURN = "no term of the turn before the response is known"
 
 
 class Association:
-    """The part, over one graph of associations."""
+    """The part over one graph of associations."""
 
     name = "association"
     version = 2
 
     def __init__(self, graph: AssociationGraph, digest: str) -> None:
-        """Measure by ``graph``, which ``digest`` stands for in signatures."""
+        """Measure by ``graph``, whose digest is part of signatures."""
         self.graph = graph
         self.digest = digest
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """The graph of associations."""
+        """The graph's digest, and the kind of value."""
         return (("associations", self.digest), *((("worth", "average"),) if self.graph.counted else ()))
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
-        """Measure each response against the last turn that says something."""
-        return [self._one(said(item)[-1], item.response, explain) for item in items]
+        """Measure each response against the last non-blank turn."""
+        return [self._one(spoken_turns(item)[-1], item.response, explain) for item in items]
 
     def _one(self, turn: Turn, response: str, explain: bool) -> Measure:
         asked, numbers = self._known(response)
@@ -61,7 +61,7 @@ class Association:
             edges, weights, rarity = self.graph.expected(callers, numbers)
             worth = weights.mean(axis=0, dtype=np.float64)
             shares = worth * rarity / max(float(rarity.sum()), 1e-9)
-            pull = np.where(worth >= 0, weights, -weights)  # how far each pair draws the term to its side of 0
+            pull = np.where(worth >= 0, weights, -weights)  # contribution of each pair in the direction of the term's value
         else:
             edges = pull = self.graph.between(callers, numbers)
             worth = edges.max(axis=0).astype(float)
@@ -81,14 +81,14 @@ class Association:
         return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
     def _known(self, text: str) -> tuple[list[Term], Ids]:
-        """The terms of a text that the graph knows, and their numbers."""
+        """Return the terms of a text that the graph has, and their ids."""
         terms = terms_of(text, marks=self.graph.counted)
         numbers = self.graph.ids([term.text for term in terms])
         return [term for term, number in zip(terms, numbers.tolist(), strict=True) if number >= 0], numbers[numbers >= 0]
 
 
 def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, worth: float, share: float) -> Piece:
-    """The evidence that an edge is, as every metric gives an edge of a graph; without one, what the term is worth."""
+    """Return the evidence of a term: its strongest edge, or its value alone when it has none."""
     here, there = _mention(turn.text, caller), _mention(response, called)
     if not weight:
         return Piece("term", worth, share, there)
@@ -104,7 +104,7 @@ def make_association(graph: Any = None, *, checkpoint: Checkpoint | str | Path |
     """Return the metric.
 
     Args:
-        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships with tacit.
+        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
 
     Raises:
         ModelError: the checkpoint cannot be opened.
@@ -113,23 +113,23 @@ def make_association(graph: Any = None, *, checkpoint: Checkpoint | str | Path |
     return PartMetric(Association(opened.associations, opened.associations_digest))
 
 
-# The metric ``selection``: would this response be picked out of many as the one that follows?
+# The metric ``selection``: whether the response would be selected among others as the next turn.
 #
-# A small dual encoder over a frozen sentence encoder, trained to tell the response that people gave from those of other
-# dialogues and from the context's own turns (InfoNCE, van den Oord et al., 2018). -1 to 1; higher is better. The evidence is
-# what the last turn, the one before it, and the head's bias give to the cosine.
+# A small dual encoder over a frozen sentence encoder, trained to tell the true response from those of other dialogues and from
+# the context's own turns (InfoNCE, van den Oord et al., 2018). -1 to 1; higher is better. The evidence is the contributions of
+# the last turn, of the one before it, and of the head's bias to the cosine.
 
-_NAMES = ("what the last turn calls for", "what the turn before it calls for", "what every context calls for")
+_NAMES = ("last turn", "turn before the last", "bias")
 
 
 class Selection:
-    """The part, over one encoder and the head that was trained on it."""
+    """The part over one encoder and the head that was trained on it."""
 
     name = "selection"
     version = 2
 
     def __init__(self, encoder: TextEncoder, head: SelectionHead, digest: str) -> None:
-        """Measure by ``head``, which ``digest`` stands for in signatures."""
+        """Measure by ``head``, whose digest is part of signatures."""
         self.encoder = encoder
         self.head = head
         self.digest = digest
@@ -140,8 +140,8 @@ class Selection:
         return (("encoder", self.encoder.signature), ("head", self.digest))
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
-        """Measure how well each response fits the last two turns that say something."""
-        contexts = [said(item)[-TURNS:][::-1] for item in items]
+        """Measure how well each response fits the last two non-blank turns."""
+        contexts = [spoken_turns(item)[-TURNS:][::-1] for item in items]
         texts = dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in _texts(item, turns))
         row = {text: number for number, text in enumerate(texts)}
         vectors = np.vstack([self.encoder.pooled(list(texts)), np.full(3 * self.encoder.width, np.nan, dtype=np.float32)])
@@ -155,14 +155,14 @@ class Selection:
 
 
 def _pieces(summands: Sequence[float], turns: Sequence[Turn]) -> tuple[Piece, ...]:
-    """What each turn, and the bias, gives to the cosine; a turn that is not there gives nothing."""
-    last, before, always = (Piece("feature", part, part, name=name) for part, name in zip(summands, _NAMES, strict=True))
-    heard = [replace(piece, turn=turn.place) for piece, turn in zip((last, before), turns, strict=False)]
-    return (*heard, always)
+    """Return the contribution of each turn, and of the bias, to the cosine; a missing turn contributes nothing."""
+    last, before, bias = (Piece("feature", part, part, name=name) for part, name in zip(summands, _NAMES, strict=True))
+    contributions = [replace(piece, turn=turn.place) for piece, turn in zip((last, before), turns, strict=False)]
+    return (*contributions, bias)
 
 
 def _texts(item: Item, turns: Sequence[Turn]) -> list[str]:
-    """The texts that have to be encoded for one response."""
+    """Return the texts to encode for one response."""
     return [item.response, *(turn.text for turn in turns)]
 
 
@@ -177,13 +177,13 @@ def make_selection(
     """Return the metric.
 
     Args:
-        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships with tacit.
-        encoder: the encoder that it was trained over, when it lies elsewhere than the checkpoint says.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        cache_size: texts remembered, for all metrics with this encoder.
+        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
+        encoder: the encoder that it was trained with, when it is not where the checkpoint says.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        cache_size: texts in the cache, which all metrics with this encoder share.
 
     Raises:
-        InputError: an option makes no sense.
+        InputError: an option is out of range.
         ModelError: the checkpoint or the encoder cannot be opened, or they do not belong together.
         MissingExtra: torch or transformers is not installed.
     """

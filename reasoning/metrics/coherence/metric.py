@@ -1,10 +1,10 @@
-"""The metric ``coherence``: how likely a response is the one that people gave, rather than one from elsewhere or said before.
+"""The metric ``coherence``: how likely a response is the true one, rather than a random or a repeated one.
 
 A logistic regression over the parts ``similarity``, ``association``, ``selection`` and ``repetition``, and ``expectation`` in a
-checkpoint that was made with a language model, fitted on true against random and repeated responses of dialogues that
-nothing else was trained on, and never on people's ratings. The value is its
-log-odds, any number; higher is better, and 0 is as likely as not. So the parts add up: the evidence is what the regression says
-when every part says 0 and, for each part, weight times value, which the part's own pieces divide among them in proportion.
+checkpoint that was made with a language model. It is fitted to true, random and repeated responses of held-out dialogues, not
+to human ratings. The score is the log-odds, unbounded; higher is better, and 0 is a probability of one half. The evidence is
+the bias and, for each part, weight times value, which is divided among the part's own pieces in proportion; the shares add up
+to the score.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ...models.encoder import CACHE_SIZE
 from .checkpoint import EXPECTATION, Checkpoint, Weights, open_checkpoint, open_encoder_of, open_language_model_of
 from .learned import Association, Selection
-from .parts import NO_HISTORY, Expectation, Measure, Part, Repetition, Similarity, items_at_a_time, said
+from .parts import NO_HISTORY, Expectation, Measure, Part, Repetition, Similarity, items_at_a_time, spoken_turns
 
 VERSION = 2
 
-_BASE = "before any part speaks"
+_BASE = "bias"
 
 
 class Coherence(BatchScoring):
-    """The metric, over some parts and how they are weighed; see :func:`make`."""
+    """The metric over some parts and their weights; see :func:`make`."""
 
     name = "coherence"
     reads_english = True
 
     def __init__(self, parts: Sequence[Part], weights: Weights, digest: str) -> None:
-        """Weigh ``parts``, which are those of ``weights`` in their order; ``digest`` stands for the checkpoint."""
+        """Weigh ``parts``, which are those of ``weights`` in the same order; ``digest`` is the checkpoint's."""
         self.parts = tuple(parts)
         self.weights = weights
         self._digest = digest
         self.together = items_at_a_time(self.parts)
 
     def own_signature(self) -> Signature:
-        """Signature of every score it gives, without the reference."""
+        """Return the signature without the reference."""
         depends = dict(pair for part in self.parts for pair in part.depends)
         models = [(name, depends[name]) for name in ("encoder", "language_model") if name in depends]
         parts = (("checkpoint", self._digest), *models, ("parts", "+".join(self.weights.parts)))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score responses; one after nothing has no score."""
+        """Score responses; NaN without a history."""
         signature = self.signature
-        heard = [item for item in items if said(item)]
-        rows = zip(*(part.measure(heard, explain) for part in self.parts), strict=True)
+        scored = [item for item in items if spoken_turns(item)]
+        rows = zip(*(part.measure(scored, explain) for part in self.parts), strict=True)
         scores = []
         for item in items:
-            if not said(item):
+            if not spoken_turns(item):
                 scores.append(no_score(NO_HISTORY, signature))
                 continue
             measures = next(rows)
@@ -67,7 +67,7 @@ class Coherence(BatchScoring):
 
 
 def _piece(part: Part, measure: Measure, weight: float) -> Piece:
-    """What a part gives, and what of that each of its own pieces does."""
+    """Return the piece of a part, with the part's own pieces below it."""
     pieces = tuple(replace(piece, share=weight * piece.share) for piece in measure.pieces)
     return Piece("feature", measure.value, weight * measure.value + 0.0, name=part.name, rests_on=pieces)
 

@@ -1,8 +1,8 @@
-"""What a part of coherence is, and how it stands alone as a metric.
+"""Parts of the metric ``coherence`` that read only the texts or a language model, and parts as metrics of their own.
 
-A part gives each response a number and, when asked, the pieces that the number is made of; as a metric of its own that number
-is the score. Where a part cannot judge, its measure has a note and the value 0, which is how the regression reads it; the part
-as a metric gives no score (NaN). Where nothing was said before the response, neither a part nor the whole gives a score.
+A part gives each response a number and, for an explanation, the pieces that it is computed from; as a metric of its own that
+number is the score. Where a part cannot judge, its measure has a note and the value 0, which is the regression's input; the
+part as a metric gives NaN. Without a history neither a part nor the whole metric gives a score.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ...models.causal_lm import CausalModel, TokenLosses, open_causal
 from ...models.encoder import CACHE_SIZE, TextEncoder, open_encoder
 from .associations import words_of
 
-NO_HISTORY = "nothing is said before the response"
+NO_HISTORY = "the history is empty"
 
 
 class Turn(NamedTuple):
-    """A turn of the history that says something, and its place in the history, from 0."""
+    """A non-blank turn of the history, and its index in the history, from 0."""
 
     place: int
     text: str
 
 
 class Measure(NamedTuple):
-    """What a part says of one response; the shares of the pieces add up to the value. A note says why it cannot judge."""
+    """A part's value for one response; the shares of the pieces add up to it. A note says why the part cannot judge."""
 
     value: float
     pieces: tuple[Piece, ...] = ()
@@ -45,17 +45,17 @@ class Measure(NamedTuple):
 
 
 class Part(Protocol):
-    """One way to look at a response in its context."""
+    """A part of the metric ``coherence``."""
 
     name: str
     version: int
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """What its numbers depend on besides the text, by name, as signatures have it."""
+        """Names and values for signatures: what the part's numbers depend on besides the text."""
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
-        """Measure responses that are not blank, after histories that say something; ``explain`` adds the pieces."""
+        """Measure non-blank responses after non-blank histories; ``explain`` adds the pieces."""
 
 
 class PartMetric(BatchScoring):
@@ -69,34 +69,34 @@ class PartMetric(BatchScoring):
         self.together = items_at_a_time([part])
 
     def own_signature(self) -> Signature:
-        """Signature of every score it gives, without the reference."""
+        """Return the signature without the reference."""
         return Signature(self.name, self.part.depends, self.part.version)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score responses; those after nothing, and those that the part cannot judge, have no score."""
+        """Score responses; NaN without a history, and where the part cannot judge."""
         signature = self.signature
-        measures = iter(self.part.measure([item for item in items if said(item)], explain))
+        measures = iter(self.part.measure([item for item in items if spoken_turns(item)], explain))
         scores = []
         for item in items:
-            measure = next(measures) if said(item) else Measure(0.0, note=NO_HISTORY)
+            measure = next(measures) if spoken_turns(item) else Measure(0.0, note=NO_HISTORY)
             value = nan if measure.note else measure.value
             scores.append(Score(value, Evidence(measure.pieces, measure.note), signature))
         return scores
 
 
 def items_at_a_time(parts: Iterable[Part], most: int = BatchScoring.together) -> int:
-    """Return how many items these parts are given at a time: the fewest that one of them asks for, or ``most``."""
+    """Return the default batch size of these parts: the smallest ``together`` of those that define one, or ``most``."""
     return min(most, *(int(getattr(part, "together", most)) for part in parts))
 
 
-def said(item: Item) -> list[Turn]:
-    """Return the turns of the history that say something, oldest first."""
+def spoken_turns(item: Item) -> list[Turn]:
+    """Return the non-blank turns of the history, oldest first."""
     return [Turn(place, text) for place, text in enumerate(item.history) if text.strip()]
 
 
-# The metric ``similarity``: how like the last turn a response is, as the cosine of their sentence embeddings.
+# The metric ``similarity``: cosine of the sentence embeddings of the response and the last turn.
 #
-# The naive bar for every metric of coherence: it needs no training, and copies score highest. -1 to 1; higher is more alike.
+# A baseline without training; copies of the last turn score highest. -1 to 1; higher is more similar.
 
 
 class Similarity:
@@ -114,8 +114,8 @@ class Similarity:
         return (("encoder", self.encoder.signature),)
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
-        """Compare each response with the last turn that says something."""
-        last = [said(item)[-1] for item in items]
+        """Compare each response with the last non-blank turn."""
+        last = [spoken_turns(item)[-1] for item in items]
         texts = [text for item, turn in zip(items, last, strict=True) for text in (turn.text, item.response)]
         vectors = self.encoder.encode(texts).astype(np.float64).reshape(len(items), 2, self.encoder.dimension)
         values = np.clip(np.einsum("nd,nd->n", vectors[:, 0], vectors[:, 1]), -1, 1).tolist()
@@ -136,23 +136,23 @@ def make_similarity(
 
     Args:
         encoder: a folder that sentence-transformers or transformers saved, or an id of the hub; by default all-MiniLM-L6-v2.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        cache_size: texts remembered, for all metrics with this encoder.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        cache_size: texts in the cache, which all metrics with this encoder share.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: there is no such encoder in reach.
+        InputError: an option is out of range.
+        ModelError: the encoder is not found.
         MissingExtra: torch or transformers is not installed.
     """
     return PartMetric(Similarity(open_encoder(encoder, device=device, cache_size=cache_size)))
 
 
-# The metric ``repetition``: does the response say again what one of the last turns said?
+# The metric ``repetition``: whether the response repeats one of the last turns.
 #
-# The overlap of two turns is Dice's coefficient of their words, repeated ones counted as often as they stand: 2 |a and b| /
-# (|a| + |b|). Up to 0.6 it is taken for two people who speak of one thing and counts as 0; from there the value rises evenly to
-# 1 at 0.9, a copy with at most a word or so changed. 0..1, the highest of the last four turns; higher is worse. Responses of
-# fewer than three words ("Bye .") repeat nothing.
+# The overlap of two turns is Dice's coefficient of their words as multisets: 2 |a and b| / (|a| + |b|). Up to 0.6, which is
+# common in turns about one subject, the value is 0; from there it rises linearly to 1 at 0.9, a copy with about one word
+# changed. 0..1, the maximum over the last four turns; higher is worse. The value of responses of fewer than three words ("Bye
+# .") is 0.
 
 TURNS = 4
 LEAST_WORDS = 3
@@ -174,7 +174,7 @@ class Repetition:
         words = Counter(word.text for word in words_of(item.response))
         if words.total() < LEAST_WORDS:
             return Measure(0.0)
-        best, place = max((overlap(words, turn.text), turn.place) for turn in said(item)[-TURNS:])
+        best, place = max((overlap(words, turn.text), turn.place) for turn in spoken_turns(item)[-TURNS:])
         value = min(max((best - LOW) / (HIGH - LOW), 0.0), 1.0)
         if not value or not explain:
             return Measure(value)
@@ -193,53 +193,54 @@ def make_repetition(graph: Any = None) -> PartMetric:  # noqa: ARG001
     return PartMetric(Repetition())
 
 
-# The metric ``expectation``: how much of what a response says was to be expected after what was said before it.
+# The metric ``expectation``: how much of a response is predictable from the history.
 #
-# A causal language model is asked how likely the response is after the last four turns, and how likely with nothing before it.
-# The value is their pointwise mutual information as a share of what the response costs alone: 1 - L(response | turns) /
-# L(response), with L the negative log-likelihood; at most 1, 0 where the turns tell nothing, and below 0 where they speak
-# against it (pointwise mutual information, Church & Hanks, 1990; divided by the self-information, as Bouma, 2009, divides it by
-# the joint one). So it is no measure of how likely a response is: a rare one may follow well, and a common one follow from
-# nothing. Nothing is trained; any causal model of transformers will do. The evidence is, for each word of the response, what
-# the turns save on it.
+# A causal language model gives the negative log-likelihood L of the response after the last four turns, and without any. The
+# value is their pointwise mutual information (Church & Hanks, 1990) relative to the self-information of the response: 1 -
+# L(response | turns) / L(response); at most 1, 0 where the turns do not help, and below 0 where they make the response less
+# likely (Bouma, 2009, divides by the joint self-information). So the frequency of a response does not matter: a rare one may
+# follow well, and a common one not at all. Nothing is trained; any causal model of transformers can be used. The evidence is
+# the gain on each word of the response.
 
 DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 RECENT = 4
 
 _SPEAKERS = "AB"
 _MAX_TOKENS = 512
-_REMEMBERED = 20_000
+_CACHE_SIZE = 20_000
 _WORD = re.compile(r"\S+")
 
-_memory: LruCache[bytes, TokenLosses] = LruCache(_REMEMBERED)
+_cache: LruCache[bytes, TokenLosses] = LruCache(_CACHE_SIZE)
 _opened: dict[tuple[str, str | None], CausalModel] = {}
 _opening = threading.Lock()
 
 
 class Expectation:
-    """The part, over one language model; what one was asked last is remembered for all that ask the same model."""
+    """The part over one language model; losses are cached for all parts with the same model."""
 
     name = "expectation"
     version = 2
     together = 128
 
     def __init__(self, model: CausalModel) -> None:
-        """Ask ``model``.
+        """Use ``model``.
 
         Raises:
-            ModelError: its tokenizer does not tell where tokens stand.
+            ModelError: its tokenizer gives no offsets of tokens.
         """
         model.check_spans()
         self.model = model
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """The language model, whatever its folder is called."""
+        """The language model's digest, independent of its folder's name."""
         return (("language_model", self.model.files.digest),)
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
-        """Measure how much the last four turns that say something save on each response."""
-        asked = [(transcript([turn.text for turn in said(item)[-RECENT:]]), f" {one_line(item.response)}") for item in items]
+        """Measure how much the last four non-blank turns reduce the loss of each response."""
+        asked = [
+            (transcript([turn.text for turn in spoken_turns(item)[-RECENT:]]), f" {one_line(item.response)}") for item in items
+        ]
         costs = self._costs([*asked, *((transcript([]), response) for _, response in asked)])
         return [
             _measure(response, after, alone, explain)
@@ -247,35 +248,35 @@ class Expectation:
         ]
 
     def _costs(self, asked: Sequence[tuple[str, str]]) -> list[TokenLosses]:
-        """The losses of texts after their prefixes, each distinct pair worked out once."""
+        """Return the losses of texts after their prefixes; each distinct pair is computed once."""
         keys = {pair: self._key(*pair) for pair in dict.fromkeys(asked)}
-        known = {pair: losses for pair, key in keys.items() if (losses := _memory.get(key)) is not None}
+        known = {pair: losses for pair, key in keys.items() if (losses := _cache.get(key)) is not None}
         fresh = [pair for pair in keys if pair not in known]
         found = self.model.token_losses([before for before, _ in fresh], [response for _, response in fresh])
         for pair, losses in zip(fresh, found, strict=True):
             known[pair] = losses
-            _memory.put(keys[pair], losses)
+            _cache.put(keys[pair], losses)
         return [known[pair] for pair in asked]
 
     def _key(self, before: str, response: str) -> bytes:
-        """What stands for a question to this model, however long."""
+        """Return a key of fixed size for the cache."""
         whole = "\0".join((self.model.files.digest, before, response))
         return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def transcript(turns: Sequence[str]) -> str:
-    """Return turns as a transcript of two speakers that the first of them is to go on with; without turns, her name alone."""
+    """Return turns as a transcript of two speakers, ending with the name of the next one; without turns that name alone."""
     lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {one_line(turn)}\n" for place, turn in enumerate(turns)]
     return "".join([*lines, f"{_SPEAKERS[0]}:"])
 
 
 def one_line(text: str) -> str:
-    """Return a turn as a transcript has it."""
+    """Return a turn with normalised white space."""
     return " ".join(text.split())
 
 
 def _measure(response: str, after: TokenLosses, alone: TokenLosses, explain: bool) -> Measure:
-    """What the turns save on a response, and on each of its words; the shares of the words add up to the value."""
+    """Return the relative gain on a response, and on each of its words; the shares of the words add up to the value."""
     whole = max(float(alone.losses.sum()), 1e-9)
     value = float((alone.losses - after.losses).sum()) / whole
     if not explain:
@@ -286,22 +287,20 @@ def _measure(response: str, after: TokenLosses, alone: TokenLosses, explain: boo
     for (start, end), gain in zip(alone.spans, (alone.losses - after.losses).tolist(), strict=True):
         word = max(bisect_right(starts, max(start, end - 1)) - 1, 0)
         saved[word] = saved.get(word, 0.0) + gain
-    pieces = [
-        Piece("feature", gain, gain / whole, name=f'"{words[word][0]}" after what was said') for word, gain in saved.items()
-    ]
+    pieces = [Piece("feature", gain, gain / whole, name=f'"{words[word][0]}" given the history') for word, gain in saved.items()]
     return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
 
 def open_language_model(model: str | Path | None = None, *, device: str | None = None) -> CausalModel:
-    """Open the language model that is asked what was to be expected: the same object for the same model and device.
+    """Open the language model of the part; the same object for the same model and device.
 
     Args:
         model: a folder that transformers saved, a GGUF file, or an id of the hub; None is SmolLM2-135M-Instruct (Ben Allal et
             al., 2025).
 
     Raises:
-        ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        ModelError: the model is not found, or is not a causal language model.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     wanted = DEFAULT_MODEL if model is None else model
     path = Path(wanted).expanduser()
@@ -324,10 +323,10 @@ def make_expectation(
 
     Args:
         language_model: a folder that transformers saved, a GGUF file, or an id of the hub; by default SmolLM2-135M-Instruct.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
 
     Raises:
-        ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        ModelError: the model is not found, or is not a causal language model.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     return PartMetric(Expectation(open_language_model(language_model, device=device)))

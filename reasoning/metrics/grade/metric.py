@@ -1,8 +1,9 @@
-"""The metric ``grade``: how coherent a response is with its history, in (0, 1), by a network that reads texts and their topics.
+"""The metric ``grade``: how coherent a response is with its history, in (0, 1), by a network over texts and their dialogue
+graph.
 
 The context is the history's last turns, as many as the checkpoint was trained with (two); older turns do not count. A dialogue
-without keywords is judged by its texts alone, an empty history is a context of nothing. Explained, a score names its keywords,
-what each of them changes, and the paths and the attention between them.
+without keywords is scored by its texts alone; the context of an empty history is empty. An explanation lists the keywords, the
+effect of each on the score, and the paths and the attention between them.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ VERSION = 2
 Starts = Callable[[Sequence[str]], Floats]
 
 TOGETHER = 1024  # items whose texts are analysed and encoded together
-BATCH = 128  # items that the network reads at a time
-NO_GRAPH = "the model has no graph branch; the score rests on the texts alone"
+BATCH = 128  # items in a batch of the network
+NO_GRAPH = "the model has no graph branch; the score is based on the texts alone"
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
 NO_MODEL = (
     "no GRADE checkpoint ships with tacit; make one with: tacit train grade DIALOGUES --graph GRAPH --output FOLDER, "
@@ -44,7 +45,7 @@ NO_MODEL = (
 
 
 class Grade(BatchScoring):
-    """The metric, over one checkpoint; see :func:`make` for the usual way to make it. Safe to share between threads."""
+    """The metric over one checkpoint; usually made by :func:`make`. Thread-safe."""
 
     name = "grade"
 
@@ -59,18 +60,18 @@ class Grade(BatchScoring):
         profile: str | None = None,
         cache_size: int = 50_000,
     ) -> None:
-        """Score with ``checkpoint`` over ``graph``; ``profile`` by default as it was trained.
+        """Score with ``checkpoint`` over ``graph``; ``profile`` is by default that of the training.
 
         Raises:
-            InputError: there is no such profile.
-            ModelError: the encoder or the concept vectors are not those that it was trained with.
+            InputError: unknown profile.
+            ModelError: the encoder or the concept vectors are not those of the training.
         """
         config = checkpoint.model.config
         self.profile = profile or config.profile
         self.weights = edge_weights(self.profile)
         _check_same("sentence encoder", checkpoint.encoder, encoder.signature)
         if config.graph:
-            _check_same("concept vectors", checkpoint.vectors, vectors.signature)
+            _check_same("set of concept vectors", checkpoint.vectors, vectors.signature)
         self.reads_english = is_english(analyser)
         self.checkpoint = checkpoint
         self.config = config
@@ -83,7 +84,7 @@ class Grade(BatchScoring):
         self._lock = threading.Lock()
 
     def own_signature(self) -> Signature:
-        """Signature of every score it gives, without the reference."""
+        """Return the signature without the reference."""
         parts = (
             ("graph", self.graph.manifest().digest), ("pipeline", self.finder.linker.analyser.signature),
             ("checkpoint", self.checkpoint.digest), ("encoder", self.encoder.signature),
@@ -93,14 +94,14 @@ class Grade(BatchScoring):
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses; ``explain`` adds the changes, the paths and the attention."""
+        """Score many responses; ``explain`` adds the effects of keywords, the paths and the attention."""
         scores: list[Score] = []
         for start in range(0, len(items), TOGETHER):
             scores += self._together(items[start : start + TOGETHER], explain)
         return scores
 
     def graphs(self, items: Sequence[Item]) -> list[tuple[Keywords, DialogueGraph]]:
-        """Return the keywords and the dialogue graph of each item: what the graph branch reads, before tensors."""
+        """Return the keywords and the dialogue graph of each item."""
         from .network import context_of
 
         contexts = [context_of(item.history, self.config.turns) for item in items]
@@ -115,7 +116,7 @@ class Grade(BatchScoring):
         return made
 
     def _together(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score items whose texts are read together; the network takes those of like size at a time, to pad little."""
+        """Score items whose texts are encoded together; the network's batches are sorted by size, to pad little."""
         import torch
 
         known = self.graphs(items) if self.config.graph else []
@@ -138,7 +139,7 @@ class Grade(BatchScoring):
     def _batch(
         self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], starts: Starts, explain: bool
     ) -> list[Score]:
-        """Ask the network about the items of one batch; without a graph branch nothing is ``known``."""
+        """Run the network on one batch; ``known`` is empty without a graph branch."""
         from .network import graph_tensors
 
         model, signature = self.checkpoint.model, self.signature
@@ -156,7 +157,7 @@ class Grade(BatchScoring):
         return scores
 
     def _starts(self, graphs: Sequence[DialogueGraph]) -> Starts:
-        """Return what gives the nodes of the graphs their beginning, each concept's worked out once for all of them."""
+        """Return a function from concepts to initial node vectors, which are computed once for all graphs."""
         import torch
 
         concepts = list(dict.fromkeys(concept for graph in graphs for concept in graph.concepts))
@@ -167,9 +168,9 @@ class Grade(BatchScoring):
         return lambda some: begun[[place[concept] for concept in some]]
 
     def _texts(self, items: Sequence[Item]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
-        """Return what gives the utterance branch the texts of some of the items, by place.
+        """Return a function from indices of items to the arguments of the utterance branch.
 
-        Each distinct turn goes through a frozen encoder once, all of them together.
+        With a frozen encoder each distinct turn is encoded once, all of them together.
         """
         from .network import context_of, frozen_texts, tuned_texts
 
@@ -194,15 +195,15 @@ class Grade(BatchScoring):
 
     @property
     def encoder_length(self) -> int:
-        """Tokens that a tuned encoder reads at most."""
+        """Most tokens that a fine-tuned encoder reads."""
         own: Any = self.checkpoint.model.reading
         return int(getattr(own.encoder.config, "max_position_embeddings", 512))
 
 
 def _check_same(what: str, trained: str, given: str) -> None:
-    """Raise :class:`ModelError` when what is given is not what was trained with, whatever its precision."""
+    """Raise :class:`ModelError` when a signature differs from that of the training, apart from the precision."""
     if trained.split(";")[0] != given.split(";")[0]:
-        raise ModelError(f"the GRADE checkpoint was trained with other {what} ({trained}, not {given}); give the same again")
+        raise ModelError(f"the GRADE checkpoint was trained with another {what} ({trained}, not {given}); give the same one")
 
 
 def _own_tokenizer(checkpoint: Checkpoint) -> Any:
@@ -231,16 +232,16 @@ def make(
         model: a checkpoint, or the folder that ``tacit train grade`` wrote.
         profile: ``paper`` (edges weigh 1/hops) or ``released`` (1/(hops + 1), 1/20 without a path); by default as trained.
         encoder: the sentence encoder, its folder or an id of the hub; by default the one that the checkpoint names.
-        vectors: concept vectors, for a checkpoint trained with them, e.g. what ``tacit.loaders.open_vectors`` gives; their
+        vectors: concept vectors, for a checkpoint trained with them, as ``tacit.loaders.open_vectors`` returns them; their
             file's folder on the command line.
         vector_cache: folder for the encoder's vectors of concepts; by default beside the index.
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
-        device: where the sentence encoder runs, when it is not open yet.
+        device: device of the sentence encoder, when it is not open yet.
         cache_size: utterances kept in memory.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: no checkpoint is named, or it or the pipeline cannot be opened, or it was trained with another encoder.
+        InputError: an option is invalid.
+        ModelError: no checkpoint is given, it or the pipeline cannot be opened, or it was trained with another encoder.
         MissingExtra: torch or transformers is not installed.
     """
     if model is None:
@@ -248,7 +249,7 @@ def make(
     if profile is not None:
         edge_weights(profile)
     if isinstance(vectors, str):
-        raise InputError("vectors are given open; open them with tacit.loaders.open_vectors")
+        raise InputError("vectors must be open; open the folder with tacit.loaders.open_vectors")
     checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
     opened = (
         encoder if isinstance(encoder, TextEncoder) else open_encoder(encoder or checkpoint.encoder_id or None, device=device)
@@ -266,16 +267,16 @@ def make(
     )  # fmt: skip
 
 
-# Why GRADE gave a score: its keywords with what each changes, and its edges with their paths and the attention on them.
+# Explanation of a score: the effect of each keyword, and the edges with their paths and attention.
 #
-# The parts add up: what the texts say with no keyword at all, what the score loses when each keyword alone is left out, and the
-# rest, which is due to keywords acting together.
+# The pieces add up to the score: the score of the texts without any keyword, the loss when each keyword alone is removed, and
+# the rest, which is the interaction of keywords.
 
 Doubles = NDArray[np.float64]
 
 
 class Findings(NamedTuple):
-    """What the network says of one dialogue beyond its score.
+    """The network's output for one dialogue with keywords removed, and its attention.
 
     Attributes:
         without_any: the score without any keyword. without: the score without each node, the context's first.
@@ -288,7 +289,7 @@ class Findings(NamedTuple):
 
 
 def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) -> Findings:
-    """Ask the network about the dialogue at ``place`` of a batch: without each keyword, and without all.
+    """Score the dialogue at index ``place`` of a batch without each keyword, and without any.
 
     Args:
         utterance: v_c of the whole batch.
@@ -297,7 +298,7 @@ def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) ->
     nodes, adjacency = graphs.nodes[place, :n], graphs.adjacency[place, :n, :n]
     kept = torch.ones(n + 2, n, dtype=torch.bool)
     kept[torch.arange(n), torch.arange(n)] = False
-    kept[n] = False  # none at all; the last row keeps every one
+    kept[n] = False  # no keyword; the last row keeps all
     variants = Graphs(graphs.concepts, nodes.expand(n + 2, n), kept, adjacency * (kept[:, :, None] & kept[:, None, :]))
     v_g, attention = model.reason(variants)
     scores = model.judge(utterance[place].expand(n + 2, -1), v_g).numpy().astype(np.float64)
@@ -308,7 +309,7 @@ def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) ->
 def pieces(
     graph: KnowledgeGraph, keywords: Keywords, hops: NDArray[np.int8], value: float, findings: Findings
 ) -> tuple[Piece, ...]:
-    """Return the evidence for a score: its parts, and under each keyword of the response its edges, most attended first."""
+    """Return the evidence for a score; each keyword of the response has its edges below it, by attention."""
     nodes = (*keywords.context, *keywords.response)
     changes = value - findings.without
     together = value - findings.without_any - float(changes.sum())
@@ -328,7 +329,7 @@ def _keyword(
     change: float,
     attention: Doubles,
 ) -> Piece:
-    """The piece for one keyword; its edges stand with the response's, so that none stands twice."""
+    """Return the piece of one keyword; edges belong to the response's keywords, so that none is listed twice."""
     split = len(keywords.context)
     if keyword.turn is not None:
         name = f'keyword "{keyword.mention.text}" (turn {keyword.turn + 1})'
@@ -345,7 +346,7 @@ def _keyword(
 
 
 def _edge(graph: KnowledgeGraph, keyword: Keyword, other: Keyword, hops: int, attention: float) -> Piece:
-    """One edge, from the response's keyword to the context's, with its strongest shortest path."""
+    """Return the piece of one edge, from the response's keyword to the context's, with its strongest shortest path."""
     path = None
     if hops >= 0:
         found = graph.paths(other.mention.concept, keyword.mention.concept, max_hops=max(hops, 1), limit=1)
@@ -355,9 +356,9 @@ def _edge(graph: KnowledgeGraph, keyword: Keyword, other: Keyword, hops: int, at
 
 
 def note_of(keywords: Keywords, hops: NDArray[np.int8]) -> str:
-    """Say where the graph has nothing to say."""
+    """Return a note when the dialogue graph has no keywords or no edges."""
     if not keywords.context and not keywords.response:
-        return "neither side has a keyword that is a concept of the graph; the score rests on the texts alone"
+        return "neither side has a keyword that is a concept of the graph; the score is based on the texts alone"
     if not keywords.response:
         return "the response has no keyword that is a concept of the graph"
     if not keywords.context:
