@@ -139,7 +139,7 @@ def open_reasoner(
         return
     if address is None:
         raise InputError(
-            f"the metric {needing[0]} reasons over a graph; name one with --graph, "
+            f"the metric {needing[0]} reasons over a graph; name one with --graph or TACIT_GRAPH, "
             "or take a metric that needs none: --metrics coherence"
         )
     with open_engine(address, engine, quiet=quiet) as graph:

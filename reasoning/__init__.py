@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from .base import Piece as Piece
     from .base import Score as Score
     from .base import Signature as Signature
+    from .describing import DefaultMetrics as DefaultMetrics
     from .describing import MetricDescription as MetricDescription
     from .describing import MetricOption as MetricOption
+    from .describing import default_metrics as default_metrics
     from .describing import describe_metrics as describe_metrics
     from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
@@ -40,7 +42,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "..graph.item": ("Item",),
-    ".describing": ("MetricDescription", "MetricOption", "describe_metrics", "describe_options"),
+    ".describing": (
+        "DefaultMetrics",
+        "MetricDescription",
+        "MetricOption",
+        "default_metrics",
+        "describe_metrics",
+        "describe_options",
+    ),
     ".explanation": ("Explanation", "explain"),
     ".metrics.grounding": ("Grounding",),
     ".text.language": ("Analyser", "Token", "load_pipeline"),

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..graph.errors import MissingExtra
+from ..graph.errors import InputError, MissingExtra
 from .evaluation.correlation import Figures, shipped_figures, spelt
 from .reference import SHIPPED, Reference, references_of
 from .registry import FOR_PROGRAMS, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, annotation, metric_kind
@@ -153,6 +153,75 @@ def describe_options(name: str) -> list[MetricOption]:
         for option, default in defaults.items()
         if option not in FOR_PROGRAMS
     ]  # fmt: skip
+
+
+#: Scores beside the headline when there is a graph, to show what in the graph supports a response (docs/metrics.md says why).
+EXPLAINS = "grounding"
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultMetrics:
+    """The metrics that score when none is named.
+
+    Attributes:
+        names: the headline first: of the metrics that are ready here, the one that agrees best with human ratings.
+        reason: which they are and why, as one sentence.
+        not_run: metrics that would be among them if something were installed or given, each with what brings it, as one line;
+            empty when there is none.
+    """
+
+    names: tuple[str, ...]
+    reason: str
+    not_run: str
+
+    @property
+    def headline(self) -> str:
+        """The metric to read first."""
+        return self.names[0]
+
+
+def default_metrics(graph: object = None) -> DefaultMetrics:
+    """Return the metrics that score when none is named: the headline, and with a graph ``grounding``, which explains by it.
+
+    The headline is the metric that :func:`describe_metrics` recommends. So the metrics depend on what is installed; the
+    signature of each score names what ran.
+
+    Args:
+        graph: the graph to score with, or its address; only whether there is one matters.
+
+    Raises:
+        InputError: no metric that was measured against human ratings is ready here.
+    """
+    figures = shipped_figures()
+    measured = [name for name, kind in KINDS.items() if name in figures and kind.better == "higher" and not kind.reference]
+    ranked = sorted(measured, key=lambda name: -figures[name].mean)
+    lacking = {name: _missing(KINDS[name], graph is not None) for name in {*ranked, EXPLAINS}}
+    headline = next((name for name in ranked if not lacking[name][0]), None)
+    if headline is None:
+        raise InputError("no metric with known agreement is ready here; tacit metrics lists what each metric needs")
+    told = f"{headline}, which agrees best with human ratings of the metrics that are ready here ({_agreement(headline)})"
+    names = [headline]
+    if headline != EXPLAINS and not lacking[EXPLAINS][0]:
+        names.append(EXPLAINS)
+        told += f", and {EXPLAINS}, which shows what in the graph supports a response"
+    missed = []
+    if ranked[0] != headline:
+        missed.append(f"{ranked[0]}, which agrees better ({_agreement(ranked[0])}): {_brings(lacking[ranked[0]])}")
+    if EXPLAINS not in (*names, ranked[0]):
+        missed.append(f"{EXPLAINS}, which shows what in a graph supports a response: {_brings(lacking[EXPLAINS])}")
+    return DefaultMetrics(tuple(names), f"scoring with {told}", "; ".join(missed))
+
+
+def _agreement(name: str) -> str:
+    """Return the agreement of a metric, e.g. ``Pearson .29 [.26, .33], Spearman .29 [.25, .32]``."""
+    found = shipped_figures()[name]
+    return f"Pearson {spelt(found.pearson, 2)}, Spearman {spelt(found.spearman, 2)}"
+
+
+def _brings(lacking: tuple[str, str]) -> str:
+    """Return what makes a metric ready."""
+    missing, get = lacking
+    return "name a graph with --graph GRAPH or TACIT_GRAPH" if missing == "a graph" else get
 
 
 def choice_table(brief: bool = False) -> str:

@@ -414,6 +414,10 @@ SCORER_REGISTRY = Registry(
     },
 )  # fmt: skip
 
+#: The tuple scorer that is taken when none is named, by ``accent`` and by ``tacit score-tuples`` alike: of those that need no
+#: model beyond the encoder, the best on judged triples (docs/accent.md).
+DEFAULT_SCORER = "blend"
+
 KINDS = METRIC_REGISTRY.own
 METRICS = tuple(KINDS)
 

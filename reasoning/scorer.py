@@ -204,7 +204,7 @@ class Reasoner:
     def __init__(
         self,
         graph: GraphLike | None = None,
-        metrics: Sequence[str | Metric] = ("grounding",),
+        metrics: Sequence[str | Metric] | None = None,
         *,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         pipeline: Any = None,
@@ -214,7 +214,8 @@ class Reasoner:
         Args:
             graph: an open graph, or the path or URL of one, which is opened here (:func:`tacit.graph.open_graph`) and closed by
                 :meth:`close`.
-            metrics: names out of :data:`tacit.reasoning.METRICS`, or open metrics; each name once.
+            metrics: names out of :data:`tacit.reasoning.METRICS`, or open metrics; each name once. By default those of
+                :func:`tacit.reasoning.default_metrics`, which depend on the graph and on what is installed.
             options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``; see :func:`tacit.reasoning.metric_options`.
             pipeline: the spaCy pipeline's name or folder for all metrics that analyse texts; by default the one shipped with
                 tacit.
@@ -227,6 +228,10 @@ class Reasoner:
         """
         if isinstance(metrics, str):
             raise InputError(f"the metrics are a single text; give a list of names, e.g. [{metrics!r}]")
+        if metrics is None:
+            from .describing import default_metrics
+
+            metrics = default_metrics(graph).names
         names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
         if not names or len(set(names)) < len(names):
             raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")

@@ -110,8 +110,8 @@ def test_there_is_no_graph_at_the_path(type_: Type) -> None:
 
 def test_the_graph_is_not_named(type_: Type) -> None:
     said(
-        type_("tacit score talk.jsonl"), 2,
-        "tacit: the metric grounding reasons over a graph; name one with --graph, "
+        type_("tacit score talk.jsonl --metrics grounding"), 2,
+        "tacit: the metric grounding reasons over a graph; name one with --graph or TACIT_GRAPH, "
         "or take a metric that needs none: --metrics coherence",
     )  # fmt: skip
 

@@ -69,8 +69,8 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
 
     _tell("4. Score and explain", "A response that fits and one that does not, by what joins them to the history in the graph.")
     explain = ("explain", dialogues, "--graph", graph, "--item")
-    _step(*explain, "dog/good")
-    _step(*explain, "dog/bad")
+    _step(*explain, "dog/good", "--metrics", "grounding")
+    _step(*explain, "dog/bad", "--metrics", "grounding")
     _step(*explain, "dog/good", "--metrics", "commonsense", "-O", "commonsense.evidence=3")
     _step(*explain, "rain/good", "--metrics", "association,repetition,length")
     _step("explain", "--history", "I am so hungry.", "--response", "Let's cook a soup.", "--graph", graph)
@@ -84,7 +84,7 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
 
     _tell("6. Evidence", "A score as a picture, its claims with the Cypher that finds each in the graph, and who said so.")
     _step(*explain, "dog/good", "--output", str(directory / "dog.svg"))
-    _step(*explain, "dog/good", "--cypher")
+    _step(*explain, "dog/good", "--metrics", "grounding", "--cypher")
     _step("cypher", graph, "provenance", "--param", "head=dog", "--param", "tail=walk")
 
 

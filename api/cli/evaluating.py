@@ -23,7 +23,7 @@ from .options import (
     EngineOption,
     GraphOption,
     Json,
-    MetricsNeeded,
+    Metrics,
     OptionOption,
     Pipeline,
     Quiet,
@@ -31,9 +31,10 @@ from .options import (
     ResampleSeed,
     Strict,
     address_of,
-    metric_names,
+    chosen_metrics,
     metric_options,
     open_metrics,
+    tell_default,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def evaluate(
             metavar="JUDGEMENTS...", show_default=False, help="Rated responses: JSON or CSV, plain or gzip; - reads stdin."
         ),
     ],
-    metrics: MetricsNeeded,
+    metrics: Metrics = None,
     graph: GraphOption = None,
     plot: Annotated[
         list[Path] | None,
@@ -84,10 +85,11 @@ def evaluate(
     JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV with these columns, or
     dialogues with "turns" and "turn_ratings".
     """
-    names = metric_names(metrics)
+    names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating.value, by_file, strict)
+    tell_default(default, quiet)
     with open_metrics(names, options, address_of(graph), engine, quiet=quiet) as chosen:
         judged = _scored(collected, chosen, batch_size, quiet)
         signatures = {one.name: str(one.signature) for one in chosen}

@@ -24,9 +24,10 @@ from .options import (
     Pipeline,
     Quiet,
     address_of,
-    metric_names,
+    chosen_metrics,
     metric_options,
     open_reasoner,
+    tell_default,
 )
 
 if TYPE_CHECKING:
@@ -76,15 +77,18 @@ def explain(
     The response is an item of FILE (lines as for tacit score), or given by --response and --history. A picture (.svg) shows one
     item by one metric; the other forms take any number.
     """
-    names = metric_names(metrics)
-    options = metric_options(option, names, pipeline)
+    names, default = chosen_metrics(metrics, graph)
     form = _form(output, json)
+    if form == ".svg" and default is not None:
+        names, default = names[-1:], None  # the metric that explains by the graph, where there is one
+    options = metric_options(option, names, pipeline)
     items = _items(file, item, first, response, history)
     if form == ".svg" and (len(names) > 1 or first > 1):
         raise InputError("a picture shows one item by one metric; name one, or write a page (.html), which shows them all")
     if output is not None:
         check_output(output, file or "-")
     chosen = list(items)
+    tell_default(default, quiet)
     with open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner:
         told = [_explained(one, reasoner) for one in chosen]
     text = _written(told, form, cypher, width, graph)

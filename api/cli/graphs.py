@@ -11,7 +11,7 @@ from ...graph.errors import InputError
 from ..opening import open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
-from .options import GraphArgument, Json, Param, Quiet, address_at, server_given
+from .options import GraphArgument, GraphOrDefault, Json, Param, Quiet, address_at, server_given
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
 
 
-def info(graph: GraphArgument, json: Json = False) -> None:
+def info(graph: GraphOrDefault, json: Json = False) -> None:
     """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
     from ...graph.index import index_homes
     from ..schema import counts_row, load_row
@@ -89,7 +89,7 @@ def _bytes(folder: Path) -> int:
 
 
 def index(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     vectors: Annotated[
         str | None, typer.Option(metavar="NUMBERBATCH", show_default=False, help="Also align the word vectors of this text file.")
     ] = None,
@@ -119,7 +119,7 @@ def index(
 
 
 def check(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from contextvars import ContextVar
 from enum import Enum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -16,6 +16,9 @@ from ..opening import Address, Options
 from ..opening import Engine as Engine
 from ..opening import open_metrics as open_metrics
 from ..opening import open_reasoner as open_reasoner
+
+if TYPE_CHECKING:
+    from ...reasoning import DefaultMetrics
 
 
 class Group(TyperGroup):
@@ -36,12 +39,26 @@ class Dtype(Enum):
     BFLOAT16 = "bfloat16"
 
 
+GRAPH = "TACIT_GRAPH"  # environment variable: the graph of commands that are given none
+
 GraphArgument = Annotated[
     str, typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://.")
 ]
+# GRAPH of a command that takes no other words; one before other words has to be given.
+GraphOrDefault = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
+        help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH].",
+    ),
+]  # fmt: skip
 GraphNeeded = Annotated[
-    str, typer.Option("--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL.")
-]
+    str,
+    typer.Option(
+        "--graph", metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
+        help="A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH].",
+    ),
+]  # fmt: skip
 Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
 ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -68,9 +85,10 @@ EngineOption = Annotated[
 GraphOption = Annotated[
     str | None,
     typer.Option(
-        "--graph", metavar="GRAPH", show_default=False, help="A path, or a neo4j:// or bolt:// URL; most metrics need it."
+        "--graph", metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
+        help="A path, or a neo4j:// or bolt:// URL; most metrics need it [env TACIT_GRAPH].",
     ),
-]
+]  # fmt: skip
 
 
 def complete_metrics(incomplete: str) -> list[str]:
@@ -105,7 +123,7 @@ def _metrics_option(otherwise: str) -> Any:
     )  # fmt: skip
 
 
-Metrics = Annotated[list[str] | None, _metrics_option(". Default: grounding")]
+Metrics = Annotated[list[str] | None, _metrics_option(". Default: the best that is ready, with a graph grounding too")]
 MetricsNeeded = Annotated[list[str], _metrics_option("")]
 OptionOption = Annotated[
     list[str] | None,
@@ -131,8 +149,8 @@ BatchSize = Annotated[
 ]  # fmt: skip
 
 
-def metric_names(named: Sequence[str] | None) -> list[str]:
-    """Return the metrics in ``named``, each of which may hold several separated by commas; ``grounding`` when nothing is given.
+def metric_names(named: Sequence[str]) -> list[str]:
+    """Return the metrics in ``named``, each of which may hold several separated by commas.
 
     Raises:
         InputError: there is none, one is unknown, or one is named twice.
@@ -140,7 +158,7 @@ def metric_names(named: Sequence[str] | None) -> list[str]:
     """
     from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 
-    names = [name.strip() for text in (named or ["grounding"]) for name in text.split(",") if name.strip()]
+    names = [name.strip() for text in named for name in text.split(",") if name.strip()]
     if not names:
         raise InputError(f"--metrics names none; choose from {', '.join(METRIC_REGISTRY.names())}")
     for name in names:
@@ -148,6 +166,32 @@ def metric_names(named: Sequence[str] | None) -> list[str]:
         if names.count(name) > 1:
             raise InputError(f"--metrics names {name} twice; name it once")
     return names
+
+
+def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list[str], DefaultMetrics | None]:
+    """Return the metrics in ``named``, or the default ones with what is to be said about them when nothing is named.
+
+    Raises:
+        InputError: ``named`` cannot be used (see :func:`metric_names`), or no metric is ready here.
+        PluginError: one is a plugin's, and cannot be used.
+    """
+    if named:
+        return metric_names(named), None
+    from ...reasoning import default_metrics
+
+    found = default_metrics(graph)
+    return list(found.names), found
+
+
+def tell_default(found: DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
+    """Say on stderr which metrics score by default and why, and with ``not_run`` which would if they were ready."""
+    from ..terminal.screen import note
+
+    if found is None or quiet:
+        return
+    note(f"{found.reason}; --metrics chooses others")
+    if not_run and found.not_run:
+        note(f"not run: {found.not_run}")
 
 
 def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: str | None) -> Options:

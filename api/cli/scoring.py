@@ -28,8 +28,9 @@ from .options import (
     Pipeline,
     Quiet,
     address_of,
-    metric_names,
+    chosen_metrics,
     metric_options,
+    tell_default,
 )
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def score(
 ) -> None:
     """Score the responses of a dialogue file, one JSON line each.
 
+    Without --metrics: the metric that agrees best with people of those that are ready here, and with a graph grounding too.
     FILE holds {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
     list, CSV or Parquet; of turns, every one from the second on is scored against what came before, of messages the assistant's.
     Lines come out in the same order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile
@@ -117,7 +119,7 @@ def score(
 
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
-    names = metric_names(metrics)
+    names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
     readable(file)
     target = None if output is None else check_output(output, file)
@@ -131,6 +133,7 @@ def score(
         observers.append(report.collected.add)
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
     _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
+    tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
         done = score_file(
             file,
@@ -156,7 +159,7 @@ def score(
             file, tuple(names), options, where, asked, explain or words, explain, strict, batch_size, shard_lines, written
         )
         done = _stream(plan, output, words, observers, quiet)
-    _report(done, output, quiet)
+    _report(done, output, quiet, "" if default is None else default.not_run)
     if done.damage is not None:
         raise DamagedInput(
             f"{file} ends early, at record {done.damage.line:,} ({done.damage.error}): only what comes before that was scored; "
@@ -244,8 +247,8 @@ def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, clus
         raise InputError(f"{asked} scores a file into a file of rows, not {where}; name both as files, without --text")
 
 
-def _report(done: Done, output: Path | None, quiet: bool) -> None:
-    """The summary, on stderr so that it never mixes with the scores."""
+def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
+    """Write the summary to stderr, so that it never mixes with the scores; ``not_run``: default metrics that are not ready."""
     from ...reasoning.metrics.baselines.references import NO_REFERENCE
     from ...reasoning.reference import references_of
     from ..terminal.screen import note, show, table
@@ -289,6 +292,8 @@ def _report(done: Done, output: Path | None, quiet: bool) -> None:
         if tally.judged.get(name) and tally.mean_percentile(name) is None and references_of(name):
             note(f"{name} has no percentiles: no reference is for this graph and options; tacit train reference makes one")
         note(f"signature {signature}")
+    if not_run:
+        note(f"not run: {not_run}")
     if output is not None:
         note(f"written to {output}")
 
@@ -305,14 +310,15 @@ def in_words(row: ItemScores, *, first: bool = True) -> str:
 
 
 def _lines(row: ItemScores) -> Iterator[tuple[str, str]]:
-    """The lines with their styles."""
+    """Return the lines with their styles; where several metrics score, the first line has the value of the first of them."""
     from ...reasoning.explanation import explain_pieces, explain_value
 
     item = row.item
     if item is None or row.fault is not None:
         yield row.fault or "", "red"
         return
-    yield str(item.id), "bold"
+    headline = next(iter(row.scores.values()), None) if len(row.scores) > 1 else None
+    yield str(item.id) + (f": {explain_value(headline)}" if headline is not None else ""), "bold"
     for turn in item.history:
         yield f"    {turn}", "dim"
     yield f"  > {item.response}", ""

@@ -13,15 +13,16 @@ from ..opening import open_engine
 from .options import (
     Engine,
     EngineOption,
-    GraphArgument,
+    GraphOrDefault,
     Group,
     Json,
     Metrics,
     OptionOption,
     Pipeline,
     address_at,
-    metric_names,
+    chosen_metrics,
     metric_options,
+    tell_default,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _ANY = ("", "0.0.0.0", "::")
 
 
 def serve(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Listen at this address.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Listen at this port; 0: any free one.")] = 8000,
     metrics: Metrics = None,
@@ -68,7 +69,7 @@ def serve(
         )
     if keys is not None and no_auth:
         raise InputError("--keys and --no-auth cannot be given together; give one of them")
-    names = metric_names(metrics)
+    names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
     try:
         from ..server.app import create_app
@@ -89,6 +90,7 @@ def serve(
         app = create_app(reasoner, opened, settings=settings, keys=known, host_names=names_here, logging=not quiet)
         _warm(opened)
         if sys.stderr.isatty() and not quiet:
+            tell_default(default, quiet)
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
         listen(app, bound, settings, quiet=quiet)
 

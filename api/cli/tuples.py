@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ...graph.errors import InputError, MissingExtra
-from ...reasoning.registry import SCORER_REGISTRY
+from ...reasoning.registry import DEFAULT_SCORER, SCORER_REGISTRY
 from ..opening import open_engine, open_store, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
 from .options import (
+    GRAPH,
     Dtype,
     Engine,
-    GraphArgument,
     GraphNeeded,
+    GraphOrDefault,
     Json,
     Pipeline,
     Quiet,
@@ -62,9 +63,9 @@ def score_tuples(
             autocompletion=complete_scorers,
             help=f"What judges a tuple: {', '.join(SCORER_REGISTRY.own)}, or the name of a plugin's scorer.",
         ),
-    ] = "compatibility",
+    ] = DEFAULT_SCORER,
     nearest: Annotated[
-        int, typer.Option(metavar="N", min=0, help="compatibility: for unknown heads ask so many heads like them; 0 asks none.")
+        int, typer.Option(metavar="N", min=0, help="For heads that the graph does not know, ask so many of the nearest; 0: none.")
     ] = 0,
     threshold: Annotated[
         float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine for a head to be like another.")
@@ -141,7 +142,7 @@ def score_tuples(
 
 
 def fold_in(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -284,7 +285,14 @@ def evaluate_tuples(
     ] = ExtractorName.RULES,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", metavar="GRAPH", show_default=False, help="For cskb: a path, or a neo4j:// or bolt:// URL."),
+        typer.Option(
+            "--graph",
+            metavar="GRAPH",
+            show_default=False,
+            envvar=GRAPH,
+            show_envvar=False,
+            help="For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH].",
+        ),
     ] = None,
     option: Annotated[
         list[str] | None,

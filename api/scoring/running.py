@@ -270,7 +270,7 @@ def score_file(
     file: str | os.PathLike[str],
     output: str | os.PathLike[str],
     graph: str | os.PathLike[str] | Address | None = None,
-    metrics: Sequence[str] = ("grounding",),
+    metrics: Sequence[str] | None = None,
     *,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     engine: Engine | str = Engine.AUTO,
@@ -294,7 +294,7 @@ def score_file(
         file: JSON lines, JSON list, CSV or Parquet, plain or gzip (:func:`tacit.loaders.read_items`); ``-`` reads standard input.
         output: the file to write.
         graph: path or URL of a graph, or an :class:`Address` with a user and a password; metrics that need none do without.
-        metrics: names out of :data:`tacit.reasoning.METRICS`.
+        metrics: names out of :data:`tacit.reasoning.METRICS`; by default those of :func:`tacit.reasoning.default_metrics`.
         options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``.
         engine: ``index``, ``store`` or ``auto``; what answers concept queries.
         explain: write the evidence too.
@@ -316,6 +316,10 @@ def score_file(
     """
     if isinstance(metrics, str):
         raise InputError(f"the metrics are one text; give a list of names, e.g. [{metrics!r}]")
+    if metrics is None:
+        from ...reasoning import default_metrics
+
+        metrics = default_metrics(graph).names
     for name, number in (("batch_size", batch_size), ("shard_lines", shard_lines)):
         if number is not None and number < 1:
             raise InputError(f"{name} must be >= 1, not {number}")

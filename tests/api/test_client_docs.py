@@ -21,7 +21,11 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 @pytest.fixture(scope="module")
 def address(sample_graph: str) -> Iterator[str]:
-    with open_graph(sample_graph) as store, open_index(store) as index, at_socket(create_app(Reasoner(index))) as url:
+    with (
+        open_graph(sample_graph) as store,
+        open_index(store) as index,
+        at_socket(create_app(Reasoner(index, ["grounding"]))) as url,
+    ):
         yield url
 
 

@@ -297,7 +297,7 @@ def test_options_reach_the_metric_and_stdin_is_read(
 @pytest.mark.parametrize(
     "words",
     [
-        ["FILE"], ["FILE", "-m", "nonsense"], ["FILE", "-m", "length", "-m", "length"],
+        ["FILE", "-m", "nonsense"], ["FILE", "-m", "length", "-m", "length"],
         ["FILE", "-m", ""],
         ["FILE", "-m", "grounding"], ["nowhere.jsonl", "-m", "length"], ["-m", "length"],
         ["FILE", "-m", "length", "--resamples", "0"], ["FILE", "-m", "length", "--seed", "-1"],

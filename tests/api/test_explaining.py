@@ -21,7 +21,7 @@ def dialogues(sample: Path) -> Path:
 
 
 def test_words_and_claims_that_can_be_asked_for(tacit: Tacit, sample_graph: str, dialogues: Path) -> None:
-    shown = tacit("explain", dialogues, "--graph", sample_graph, "--cypher")
+    shown = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", "grounding", "--cypher")
     assert shown.status == 0, shown.err
     lines = shown.out.splitlines()
     assert lines[0] == "dinner/good"
@@ -61,9 +61,9 @@ def test_one_item_by_id_or_number(tacit: Tacit, sample_graph: str, tmp_path: Pat
     file = tmp_path / "some.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     for item, response in (("2/2", "a bone"), ("2", "milk"), ("3", "x"), ("1", "a bone")):
-        shown = tacit("explain", file, "--graph", sample_graph, "--item", item, "--json").json
+        shown = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding", "--item", item, "--json").json
         assert shown["items"][0]["explanations"]["grounding"]["response"] == response
-    missing = tacit("explain", file, "--graph", sample_graph, "--item", "9")
+    missing = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding", "--item", "9")
     assert (missing.status, "has no item '9' among its 3" in missing.err) == (2, True)
 
 
@@ -78,7 +78,7 @@ def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str
     assert text.count("<svg") == 2
     assert "<script>bones" not in text
     assert not re.search(r"(?:href|src)=|url\(", text)
-    assert tacit("explain", *said, "--output", words, "--cypher").status == 0
+    assert tacit("explain", *said, "--output", words, "--cypher", "--metrics", "grounding").status == 0
     assert "bones" in words.read_text(encoding="utf-8")
     both = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", "grounding,length", "--output", picture)
     assert (both.status, "one item by one metric" in both.err) == (2, True)
@@ -98,7 +98,9 @@ def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str
     ],
 )
 def test_what_makes_no_sense_is_refused(tacit: Tacit, sample_graph: str, dialogues: Path, words: list[str], fault: str) -> None:
-    shown = tacit("explain", *[dialogues if word == "FILE" else word for word in words], "--graph", sample_graph)
+    shown = tacit(
+        "explain", *[dialogues if word == "FILE" else word for word in words], "--graph", sample_graph, "--metrics", "grounding"
+    )
     assert (shown.status, shown.out) == (2, "")
     assert fault in shown.err
 
@@ -106,12 +108,12 @@ def test_what_makes_no_sense_is_refused(tacit: Tacit, sample_graph: str, dialogu
 def test_lines_without_an_item_are_told(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     file.write_text('nonsense\n{"history": ["a dog"], "response": "a bone"}\n', encoding="utf-8")
-    both = tacit("explain", file, "--graph", sample_graph, "--first", "5", "--json").json["items"]
+    both = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding", "--first", "5", "--json").json["items"]
     assert [sorted(item) for item in both] == [["error", "id"], ["explanations", "id"]]
-    first = tacit("explain", file, "--graph", sample_graph)
+    first = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding")
     assert (first.status, "nothing can be explained; the first fault: line 1" in first.err) == (2, True)
     file.write_text("", encoding="utf-8")
-    assert "holds no item" in tacit("explain", file, "--graph", sample_graph).err
+    assert "holds no item" in tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding").err
 
 
 def test_the_picture_of_the_front_page_is_what_the_command_draws(

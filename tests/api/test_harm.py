@@ -57,7 +57,13 @@ def test_asking_changes_nothing(tacit: Tacit, graph: str, tmp_path: Path, monkey
     asked = ["--engine", engine]
     items = [{"id": text, "history": [text, "A dog."], "response": text} for text in TEXTS]
     Path("items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
-    check(tacit, [["score", "items.jsonl", "--graph", graph, *options, *asked] for options in ([], ["--explain"], ["--text"])])
+    check(
+        tacit,
+        [
+            ["score", "items.jsonl", "--graph", graph, "-m", "grounding", *options, *asked]
+            for options in ([], ["--explain"], ["--text"])
+        ],
+    )
     for text in TEXTS:
         check(tacit, [
             ["neighbours", graph, text, *asked],

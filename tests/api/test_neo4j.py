@@ -47,7 +47,8 @@ def test_answers_are_the_same_as_from_a_folder(tacit: Tacit, server: str, sample
         assert here.json
     for engine in ("store", "index"):
         scores = [
-            tacit("score", dialogues, "--graph", graph, "--explain", "--engine", engine) for graph in (sample_graph, server)
+            tacit("score", dialogues, "--graph", graph, "-m", "grounding", "--explain", "--engine", engine)
+            for graph in (sample_graph, server)
         ]
         assert scores[0].rows == scores[1].rows
     digests = {tacit("info", graph, "--json").json["digest"] for graph in (sample_graph, server)}

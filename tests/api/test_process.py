@@ -112,7 +112,20 @@ def test_an_interrupt_is_quiet(sample_graph: str) -> None:
 
 def test_an_interrupted_score_leaves_no_file(sample: Path, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl"
-    words = [*program(), "score", "-", "--graph", sample_graph, "--output", str(out), "--batch-size", "1", "--quiet"]
+    words = [
+        *program(),
+        "score",
+        "-",
+        "--graph",
+        sample_graph,
+        "-m",
+        "grounding",
+        "--output",
+        str(out),
+        "--batch-size",
+        "1",
+        "--quiet",
+    ]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=heed_interrupts) as process:
         assert process.stdin is not None

@@ -44,7 +44,7 @@ def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def base(many: Path, sample_graph: str) -> list[object]:
     """The words of a run in shards of seven lines."""
-    return ["score", many, "--graph", sample_graph, "--shard-lines", 7]
+    return ["score", many, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 7]
 
 
 @given(
@@ -112,7 +112,7 @@ def test_a_run_that_was_cut_short_goes_on(
     assert refused.status == 2
     assert "of an unfinished run; go on with --resume" in refused.err
     for words, called in [
-        (["--explain", "--metrics", "grounding,length"], "other metrics"),
+        (["--explain", "--metrics", "length"], "other metrics"),
         (["--explain", "-O", "grounding.max_hops=2"], "metrics of other signatures"),
         ([], "another --explain"),
         (["--explain", "--shard-lines", 8], "another --shard-lines"),
@@ -137,7 +137,7 @@ def test_another_input_is_refused(
 ) -> None:
     file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     file.write_bytes(many.read_bytes())
-    words = ["score", file, "--graph", sample_graph, "--shard-lines", 7, "-o", out]
+    words = ["score", file, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 7, "-o", out]
     with monkeypatch.context() as patch:
         fails_after(2, KeyboardInterrupt(), patch)
         assert tacit(*words).status == 130
@@ -311,7 +311,7 @@ def test_what_makes_no_sense_is_refused(tacit: Tacit, base: list[object], words:
 
 def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["grounding", "length"]
-    words = [*base, "--metrics", ",".join(names), "--explain"]
+    words = [*base, "--metrics", "length", "--explain"]
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     values = quantiles_of([4, 8, 12])
     signature = "length|words:runs-with-letter-or-digit|v:1"
@@ -347,7 +347,18 @@ def test_parquet_of_nothing_and_without_evidence(tacit: Tacit, sample_graph: str
     (tmp_path / "empty.jsonl").write_text("\n")
     for name in ("out.parquet", "out.bin"):
         assert (
-            tacit("score", tmp_path / "empty.jsonl", "--graph", sample_graph, "-o", tmp_path / name, "--format", "parquet").status
+            tacit(
+                "score",
+                tmp_path / "empty.jsonl",
+                "--graph",
+                sample_graph,
+                "-m",
+                "grounding",
+                "-o",
+                tmp_path / name,
+                "--format",
+                "parquet",
+            ).status
             == 0
         )
         table = pq.read_table(tmp_path / name)
@@ -368,7 +379,7 @@ def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) 
 def test_a_process_that_is_killed_goes_on(tacit: Tacit, many: Path, sample_graph: str, tmp_path: Path) -> None:
     file, out, whole = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
     file.write_bytes(many.read_bytes() * 8)
-    words = ["score", file, "--graph", sample_graph, "--shard-lines", 4, "--quiet", "-o"]
+    words = ["score", file, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 4, "--quiet", "-o"]
     journal = out.with_name("out.jsonl.partial") / "journal.jsonl"
     with subprocess.Popen([*program(), *map(str, words), str(out)], stderr=subprocess.DEVNULL) as process:
         deadline = time.monotonic() + 60

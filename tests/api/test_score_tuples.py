@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.graph import open_graph
+from tacit.reasoning import load_metric
 
 from ..reasoning.tiny_encoder import save_tiny_encoder
 from ..reasoning.tiny_models import save_tiny_causal
@@ -77,9 +79,17 @@ def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit
         "head is empty",
     ]  # fmt: skip
     assert "not JSON" in rows[4]["error"]
-    assert {close["origin"] for close in rows[6]["closest"]} == {"model"}
+    assert {close["origin"] for close in rows[6]["closest"]} == {"nearest"}
     assert "not scored" in done.err
-    assert "signature compatibility(graph;" in done.err
+    assert "signature blend(known:compatibility(graph;" in done.err
+
+
+def test_the_default_scorer_is_that_of_accent(tacit: Tacit, place: Path) -> None:
+    with open_graph(place / "graph") as graph:
+        metric = load_metric("accent", graph, encoder=place / "encoder", model=place / "model")
+        scorer = dict(metric.signature.parts)["scorer"]
+    assert scorer.startswith("blend(")
+    assert f"signature {scorer}\n" in tacit(*words(place)).err
 
 
 @pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend", "cosine"])
@@ -101,7 +111,7 @@ def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, place: 
     )
     done = tacit(
         "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
-        place / "model", "--quiet",
+        place / "model", "--scorer", "compatibility", "--quiet",
     )  # fmt: skip
     assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
 

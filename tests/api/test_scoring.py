@@ -5,15 +5,17 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api import score_file
 from tacit.graph import open_graph, open_index
 from tacit.loaders import ItemError, read_items
-from tacit.reasoning import load_metric
+from tacit.reasoning import Reasoner, load_metric
 
 Tacit = Callable[..., Any]
 
@@ -38,8 +40,100 @@ def test_scores_are_those_of_the_metric(tacit: Tacit, sample: Path, sample_graph
     assert str(metric.signature) in outcome.err
 
 
+@pytest.fixture
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without torch."""
+    monkeypatch.setattr("tacit.reasoning.describing.find_spec", lambda name: None if name == "torch" else object())
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> Path:
+    """Four rated responses, which are dialogue items too."""
+    said = ("Take an umbrella.", "The piano is loud.", "Then we stay at home and read a book.", "Rain makes the street wet.")
+    rows = ({"id": str(place), "history": ["It is raining."], "response": one, "rating": place} for place, one in enumerate(said))
+    file = tmp_path / "rated.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+@pytest.mark.usefixtures("no_models")
+@pytest.mark.parametrize("graph", ["none", "option", "environment"])
+def test_without_metrics_all_commands_and_python_take_the_same(
+    tacit: Tacit, rated: Path, sample_graph: str, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["--graph", sample_graph] if graph == "option" else []
+    if graph == "environment":
+        monkeypatch.setenv("TACIT_GRAPH", sample_graph)
+    expected = ["association"] if graph == "none" else ["association", "grounding"]
+    scored = tacit("score", rated, *given)
+    assert [list(row["scores"]) for row in scored.rows] == [expected] * 4  # the headline first
+    explained = tacit("explain", rated, *given, "--json")
+    assert list(explained.json["items"][0]["explanations"]) == expected
+    evaluated = tacit("evaluate", rated, *given, "--json", "--resamples", 2)
+    assert [row["metric"] for row in evaluated.json] == expected
+    for outcome in (scored, explained, evaluated):
+        [reason] = [line for line in outcome.err.splitlines() if line.startswith("scoring with ")]
+        assert reason.startswith("scoring with association, which agrees best with human ratings")
+        assert ("grounding" in reason) is (graph != "none")
+        [lacking] = [line for line in outcome.err.splitlines() if line.startswith("not run: ")]
+        assert "coherence" in lacking
+        assert "pip install 'tacit-kg[minilm]'" in lacking
+        assert ("grounding" in lacking) is (graph == "none")
+    where = None if graph == "none" else sample_graph
+    score_file(rated, tmp_path / "out.jsonl", where)
+    assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == scored.out
+    with Reasoner(where) as reasoner:
+        assert list(reasoner.signatures.items()) == list(scored.rows[0]["signature"].items())
+
+
+@pytest.mark.usefixtures("no_models")
+def test_named_metrics_replace_the_default(tacit: Tacit, rated: Path, sample_graph: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACIT_GRAPH", sample_graph)
+    outcome = tacit("score", rated, "--metrics", "length,repetition")
+    assert [list(row["scores"]) for row in outcome.rows] == [["length", "repetition"]] * 4
+    assert "scoring with" not in outcome.err
+    assert "not run" not in outcome.err
+    assert tacit("score", rated, "--quiet").err == ""
+    monkeypatch.setenv("TACIT_GRAPH", str(rated.parent / "none"))
+    assert "there is no graph at" in tacit("score", rated).err
+    assert tacit("score", rated, "--graph", sample_graph).status == 0  # the option comes before the variable
+
+
+def test_the_default_graph_is_that_of_other_commands_too(
+    tacit: Tacit, sample_graph: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "missing argument 'GRAPH'" in tacit("info").err
+    monkeypatch.setenv("TACIT_GRAPH", sample_graph)
+    assert tacit("info").out == tacit("info", sample_graph).out
+    assert tacit("metrics", "grounding", "--json").json["ready"]
+
+
+@pytest.mark.usefixtures("no_models")
+def test_a_text_begins_with_the_headline_and_its_percentile(tacit: Tacit, rated: Path, sample_graph: str) -> None:
+    lines = tacit("score", rated, "--graph", sample_graph, "--text").out.splitlines()
+    assert lines[1:3] == ["    It is raining.", "  > Take an umbrella."]
+    identity, value = lines[0].split(": ")
+    assert identity == "0"
+    assert re.fullmatch(r"association \d\.\d{3}, percentile [\d.]+", value)
+    assert lines[3] == f"  {value}"
+    alone = tacit("score", rated, "--metrics", "association", "--text").out.splitlines()
+    assert (alone[0], alone[3]) == ("0", lines[3])
+
+
+@pytest.mark.usefixtures("no_models")
+def test_a_picture_without_named_metrics_is_of_what_explains_by_the_graph(
+    tacit: Tacit, rated: Path, sample_graph: str, tmp_path: Path
+) -> None:
+    named, default = tmp_path / "named.svg", tmp_path / "default.svg"
+    assert tacit("explain", rated, "--graph", sample_graph, "--metrics", "grounding", "-o", named).status == 0
+    assert tacit("explain", rated, "--graph", sample_graph, "-o", default).status == 0
+    assert default.read_bytes() == named.read_bytes()
+    assert tacit("explain", rated, "-o", default).status == 0  # no graph: of the headline
+    assert b"association" in default.read_bytes()
+
+
 def test_batches_and_engines_change_nothing(tacit: Tacit, sample: Path, sample_graph: str) -> None:
-    base = ["score", sample / "dialogues.jsonl", "--graph", sample_graph, "--quiet"]
+    base = ["score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding", "--quiet"]
     expected = tacit(*base)
     assert expected.err == ""
     for options in (["--batch-size", 1], ["--batch-size", 3], ["--engine", "store"], ["--engine", "index"]):
@@ -47,7 +141,7 @@ def test_batches_and_engines_change_nothing(tacit: Tacit, sample: Path, sample_g
 
 
 def test_explain_names_the_evidence(tacit: Tacit, sample: Path, sample_graph: str) -> None:
-    rows = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--explain").rows
+    rows = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding", "--explain").rows
     for row in rows:
         pieces = row["evidence"]["grounding"]["pieces"]
         assert sum(piece["share"] for piece in pieces) == pytest.approx(row["scores"]["grounding"])
@@ -55,7 +149,7 @@ def test_explain_names_the_evidence(tacit: Tacit, sample: Path, sample_graph: st
 
 
 def test_evidence_in_words(tacit: Tacit, sample: Path, sample_graph: str) -> None:
-    out = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--text").out
+    out = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding", "--text").out
     assert "My dog was alone the whole day" in out
     assert "> Take him for a walk" in out
     assert "-Desires-> walk" in out
@@ -77,7 +171,7 @@ def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp
     file = tmp_path / "items.jsonl"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for size in (1, 2, 256):
-        outcome = tacit("score", file, "--graph", sample_graph, "--batch-size", size)
+        outcome = tacit("score", file, "--graph", sample_graph, "--metrics", "grounding", "--batch-size", size)
         assert outcome.status == 0
         shape = [(row["id"], row.get("line"), "error" in row) for row in outcome.rows]
         assert shape == [
@@ -85,7 +179,7 @@ def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp
             (None, 7, True), (None, 8, True), ("short", 9, True), ("none", 10, True),
         ]  # fmt: skip
         assert "line 1: " in outcome.err
-    strict = tacit("score", file, "--graph", sample_graph, "--strict")
+    strict = tacit("score", file, "--graph", sample_graph, "--metrics", "grounding", "--strict")
     assert strict.status == 2
     assert strict.err.count("\n") == 1
 
@@ -93,24 +187,24 @@ def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp
 def test_a_file_without_items_is_wrong_input(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text('{"a": 1}\n' * 20, encoding="utf-8")
-    outcome = tacit("score", file, "--graph", sample_graph)
+    outcome = tacit("score", file, "--graph", sample_graph, "--metrics", "grounding")
     assert outcome.status == 2
     assert len(outcome.rows) == 20
     assert "holds nothing that can be scored" in outcome.err
     file.write_text("", encoding="utf-8")
-    assert tacit("score", file, "--graph", sample_graph).status == 0
+    assert tacit("score", file, "--graph", sample_graph, "--metrics", "grounding").status == 0
 
 
 def test_standard_input_and_gzip(
     tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = (sample / "dialogues.jsonl").read_bytes()
-    expected = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph).out
+    expected = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding").out
     packed = tmp_path / "d.jsonl.gz"
     packed.write_bytes(gzip.compress(data))
-    assert tacit("score", packed, "--graph", sample_graph).out == expected
+    assert tacit("score", packed, "--graph", sample_graph, "--metrics", "grounding").out == expected
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert tacit("score", "-", "--graph", sample_graph).out == expected
+    assert tacit("score", "-", "--graph", sample_graph, "--metrics", "grounding").out == expected
 
 
 def test_a_file_that_ends_early_is_no_success(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
@@ -156,19 +250,26 @@ def test_an_output_without_room_is_one_sentence(tacit: Tacit, sample: Path, word
 
 def test_output_file_is_written_whole(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "scores.jsonl"
-    expected = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph).out
-    outcome = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--output", out)
+    expected = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding").out
+    outcome = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding", "--output", out)
     assert outcome.out == ""
     assert out.read_text(encoding="utf-8") == expected
     broken = tmp_path / "broken.jsonl"
     broken.write_text(json.dumps({"history": ["a dog"], "response": "a bone"}) + "\nnot json\n")
-    assert tacit("score", broken, "--graph", sample_graph, "--output", out, "--strict", "--batch-size", 1).status == 2
+    assert (
+        tacit(
+            "score", broken, "--graph", sample_graph, "--metrics", "grounding", "--output", out, "--strict", "--batch-size", 1
+        ).status
+        == 2
+    )
     assert out.read_text(encoding="utf-8") == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.jsonl", "scores.jsonl"]
 
 
 def test_an_unknown_pipeline_is_one_sentence(tacit: Tacit, sample: Path, sample_graph: str) -> None:
-    outcome = tacit("score", sample / "dialogues.jsonl", "--graph", sample_graph, "--pipeline", "no_such_pipeline")
+    outcome = tacit(
+        "score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding", "--pipeline", "no_such_pipeline"
+    )
     assert outcome.status in (1, 2)
     assert outcome.out == ""
     assert outcome.err.count("\n") == 1

@@ -394,7 +394,7 @@ def test_a_half_closed_connection_is_answered(running: Running) -> None:
 @pytest.mark.long
 def test_four_thousand_slow_connections_keep_nobody_out(sample_graph: str, keys: Path) -> None:
     program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
-    words = [sys.executable, "-c", program, "serve", sample_graph, "--keys", str(keys), "--port", "0"]
+    words = [sys.executable, "-c", program, "serve", sample_graph, "-m", "grounding", "--keys", str(keys), "--port", "0"]
     attack = (
         "import socket, sys, time, resource\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)\n"

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 from tacit.api.main import run
 from tacit.graph import Assertion, open_graph
-from tacit.reasoning import METRICS, MetricDescription, describe_metrics, describe_options, load_metric, metric_options
+from tacit.reasoning import (
+    METRICS,
+    MetricDescription,
+    Reasoner,
+    default_metrics,
+    describe_metrics,
+    describe_options,
+    load_metric,
+    metric_options,
+)
 from tacit.reasoning.base import Signature
 from tacit.reasoning.describing import choice_table, recommend, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
@@ -113,6 +122,52 @@ def test_what_is_not_ready_has_no_direction_or_needs_references_is_not_taken(cha
 def test_a_flattering_figure_is_called_one() -> None:
     [row] = recommend([replace(described(one=figures(0.3, 0.3))[0], in_sample=("a",))])
     assert row.reason.endswith("on 1 of them the figure is optimistic, since the shipped model was chosen on them")
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Packages that count as not installed; everything else counts as installed."""
+    names: set[str] = set()
+    monkeypatch.setattr("tacit.reasoning.describing.find_spec", lambda name: None if name in names else object())
+    monkeypatch.setattr("tacit.reasoning.models.encoder.has_default", lambda: True)
+    return names
+
+
+@pytest.mark.usefixtures("absent")
+def test_the_default_is_the_recommended_metric_and_with_a_graph_grounding() -> None:
+    with_graph, without = default_metrics("graph"), default_metrics()
+    assert (with_graph.names, without.names) == (("coherence", "grounding"), ("coherence",))
+    assert [row.name for row in describe_metrics() if row.recommended] == [without.headline]
+    assert with_graph.reason.startswith("scoring with coherence, which agrees best with human ratings")
+    assert "Pearson .29 [.26, .33]" in with_graph.reason
+    assert ", and grounding, which shows" in with_graph.reason
+    assert "grounding" not in without.reason
+    assert with_graph.not_run == ""
+    assert without.not_run == (
+        "grounding, which shows what in a graph supports a response: name a graph with --graph GRAPH or TACIT_GRAPH"
+    )
+
+
+def test_without_the_encoder_the_default_says_what_would_agree_better_and_how_to_get_it(absent: set[str]) -> None:
+    absent.add("torch")
+    found = default_metrics("graph")
+    assert found.names == ("association", "grounding")
+    assert [row.name for row in describe_metrics() if row.recommended] == [found.headline]
+    assert found.not_run.startswith(
+        "coherence, which agrees better (Pearson .29 [.26, .33], Spearman .29 [.25, .32]): pip install "
+    )
+    assert "tacit-kg[minilm]" in found.not_run
+    assert default_metrics().names == ("association",)
+    assert "; grounding, " in default_metrics().not_run
+
+
+def test_a_reasoner_without_named_metrics_takes_the_default(absent: set[str], tmp_path: Path) -> None:
+    absent.add("torch")
+    assert list(Reasoner().score(["It is raining."], "Take an umbrella.")) == ["association"]
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load([Assertion("/c/en/rain", "RelatedTo", "/c/en/umbrella", 1.0)])
+        assert list(Reasoner(graph).signatures) == ["association", "grounding"]
+        assert list(Reasoner(graph, ["length"]).signatures) == ["length"]
 
 
 def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:

@@ -13,7 +13,7 @@ import typer
 from ....graph.errors import InputError
 from ...opening import open_store, readable
 from ...terminal.progress import Meter, Stages, waiting
-from ..options import Dtype, GraphArgument, Json, Quiet, Strict, address_at
+from ..options import Dtype, GraphOrDefault, Json, Quiet, Strict, address_at
 from ..tuples import making
 from .data import as_typed, check_distinct, name_of, say, sha256_of, tell_left_out
 
@@ -87,7 +87,7 @@ Steps = Annotated[int | None, typer.Option(metavar="N", min=1, show_default=Fals
 
 
 def retriever(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     output: Output,
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 2500,
     batch_size: Annotated[int, typer.Option(metavar="N", min=2, help="Triples of one relation in a batch.")] = 512,
@@ -138,7 +138,7 @@ def retriever(
 
 
 def comet(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     output: Output,
     model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="What it begins as.")],
     epochs: Epochs = 3.0,
@@ -167,7 +167,7 @@ def comet(
 
 
 def kg_bert(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     output: Output,
     model: Base,
     epochs: Epochs = 3.0,

@@ -17,7 +17,7 @@ from ....graph.model import Path as GraphPath
 from ....graph.names import event_uri, normalise_event
 from ....graph.protocol import KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ...registry import SCORER_REGISTRY
+from ...registry import DEFAULT_SCORER, SCORER_REGISTRY
 from ...text.linking import Mention
 from .events import EventTuple, Extractor, Where
 from .scorers.base import Close, Triple, TupleScore, TupleScorer
@@ -174,7 +174,7 @@ def make(
         raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
     opener = Opener(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
-    chosen = scorer or ("compatibility" if profile == "paper" else "blend")
+    chosen = scorer or ("compatibility" if profile == "paper" else DEFAULT_SCORER)
     if isinstance(chosen, str):
         tails = None
         if "tails" in SCORER_REGISTRY.kind(chosen).options():

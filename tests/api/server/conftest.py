@@ -117,7 +117,7 @@ class Running:
 def serving(*words: str, **environment: str) -> Iterator[Running]:
     """Run ``tacit serve`` with these words on a free port of this machine, and stop it afterwards."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "serve", *words, "--port", "0"],
+        [sys.executable, "-c", PROGRAM, "serve", *words, "--metrics", "grounding", "--port", "0"],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},

@@ -129,7 +129,7 @@ def test_the_log_is_json_without_texts(running: Running) -> None:
 def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = ["serve", sample_graph, "--port", str(port), "--quiet"]
+    words = ["serve", sample_graph, "--metrics", "grounding", "--port", str(port), "--quiet"]
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True) as process:
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
