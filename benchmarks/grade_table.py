@@ -1,6 +1,6 @@
 """How far GRADE agrees with people: Pearson and Spearman with intervals, by data set and system, beside plain similarity.
 
-    python benchmarks/grade_table.py GRAPH JUDGEMENTS... --model FOLDER... [--vector-cache FOLDER] [--resamples N] [--json]
+    python benchmarks/grade_table.py GRAPH JUDGEMENTS... --model FOLDER... [--resamples N] [--json]
 
 Every checkpoint named is a metric; ``similarity`` is the cosine of the sentence encoder's embeddings of the last
 turn and the response. A set's mean is that of Pearson and Spearman over its systems. Numbers of the paper (Huang et al., EMNLP
@@ -47,7 +47,6 @@ def main() -> None:
     parser.add_argument("graph")
     parser.add_argument("judgements", nargs="+")
     parser.add_argument("--model", nargs="+", type=Path, required=True)
-    parser.add_argument("--vector-cache", type=Path)
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -58,7 +57,7 @@ def main() -> None:
     scores: dict[str, Any] = {"similarity": similarity(encoder, judged)}
     with open_graph(arguments.graph) as store, open_index(store) as index:
         for path in arguments.model:
-            metric = make(index, model=path, encoder=encoder, vector_cache=arguments.vector_cache)
+            metric = make(index, model=path, encoder=encoder)
             scores[path.name] = [one.value for one in metric.score_batch([(row.history, row.response) for row in judged])]
     items = [
         Judged(row.dataset, row.system, row.rating, {name: float(scores[name][place]) for name in names})

@@ -154,7 +154,6 @@ def main() -> None:
     parser.add_argument("--grade", type=Path, help="a folder that tacit train grade wrote")
     parser.add_argument("--checkpoint", type=Path, help="a folder that tacit train coherence wrote; else the one that ships")
     parser.add_argument("--language-model", metavar="MODEL")
-    parser.add_argument("--vector-cache", type=Path)
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
@@ -180,9 +179,7 @@ def main() -> None:
             metrics[EXPECTATION] = load_metric(EXPECTATION, language_model=arguments.language_model, device="cpu")
         if arguments.grade is not None:
             graph = opened.enter_context(open_index(opened.enter_context(open_graph(arguments.graph))))
-            metrics["grade"] = load_metric(
-                "grade", graph, model=arguments.grade, encoder=open_encoder(device="cpu"), vector_cache=arguments.vector_cache
-            )
+            metrics["grade"] = load_metric("grade", graph, model=arguments.grade, encoder=open_encoder(device="cpu"))
         result = measure(metrics, encoder, items, arguments.rounds, model)
     if arguments.json:
         print(json.dumps(result))

@@ -309,7 +309,6 @@ def train_coherence(
     folder: Path,
     *,
     encoder_id: str | None = None,
-    learning_encoder: TextEncoder | None = None,
     language_model: CausalModel | None = None,
     language_model_id: str | None = None,
     seed: int = 0,
@@ -323,7 +322,6 @@ def train_coherence(
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: what the encoder is opened by, None for the default one.
         settings: by default :data:`FOR_SAME`, as the command has it.
-        learning_encoder: the same model in lower precision, for the turns that the head learns from.
         language_model: with it, expectation is a part too; see :func:`.metrics.coherence.parts.open_language_model`.
         language_model_id: the id of the hub that it is opened by; without one, whoever scores has to name it.
         seed: of the head's weights, of order and of choices.
@@ -337,7 +335,7 @@ def train_coherence(
     expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
-    turns = _Turns(learnt, learning_encoder or encoder, settings.max_pairs, random, progress)
+    turns = _Turns(learnt, encoder, settings.max_pairs, random, progress)
     trainer = _Trainer(turns, encoder, expectation, seed, settings, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
     most = max(2, settings.heard // len(splits)) if expectation else None

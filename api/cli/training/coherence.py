@@ -53,7 +53,6 @@ def coherence(
     ] = Use.SAME,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one checkpoint.")] = 0,
     device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to encode.")] = None,
-    dtype: Annotated[Dtype, typer.Option(help="Of the encoder for the turns that are learnt from.")] = Dtype.FLOAT32,
     licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
     strict: Strict = False,
     json: Json = False,
@@ -77,7 +76,6 @@ def coherence(
     from ...terminal.screen import facts, print_json, show
 
     opened = open_encoder(encoder, device=device)
-    learning = open_encoder(encoder, device=device, dtype=dtype.value)
     asked = open_language_model(language_model, device=device) if language_model is not None else None
     told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
     settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
@@ -87,7 +85,6 @@ def coherence(
             opened,
             fresh,
             encoder_id=_id(encoder),
-            learning_encoder=learning,
             language_model=asked,
             language_model_id=_id(language_model),
             seed=seed,

@@ -221,7 +221,6 @@ def make(
     profile: str | None = None,
     encoder: TextEncoder | str | Path | None = None,
     vectors: VectorTable | None = None,
-    vector_cache: str | Path | None = None,
     pipeline: Analyser | str | Path | None = None,
     device: str | None = None,
     cache_size: int = 50_000,
@@ -234,7 +233,6 @@ def make(
         encoder: the sentence encoder, its folder or an id of the hub; by default the one that the checkpoint names.
         vectors: concept vectors, for a checkpoint trained with them, as ``tacit.loaders.open_vectors`` returns them; their
             file's folder on the command line.
-        vector_cache: folder for the encoder's vectors of concepts; by default beside the index.
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         device: device of the sentence encoder, when it is not open yet.
         cache_size: utterances kept in memory.
@@ -256,11 +254,7 @@ def make(
     )
     if vectors is None and checkpoint.vectors.startswith("table:"):
         raise ModelError("the GRADE checkpoint was trained with a table of concept vectors; give the same table as vectors")
-    of_concepts: ConceptVectors = (
-        EncodedVectors(opened, graph, Path(vector_cache) if vector_cache else None)
-        if vectors is None
-        else TableVectors(vectors, graph)
-    )
+    of_concepts: ConceptVectors = EncodedVectors(opened, graph) if vectors is None else TableVectors(vectors, graph)
     return Grade(
         replace(checkpoint, model=checkpoint.model.eval()), graph, open_analyser(pipeline), opened, of_concepts, profile=profile,
         cache_size=cache_size,
