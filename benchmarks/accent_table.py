@@ -33,7 +33,7 @@ from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part, exchanged, scales_of
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
-from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
@@ -52,15 +52,15 @@ def percentiles(values: Sequence[float]) -> list[float]:
     return [round(float(value), 3) for value in np.nanpercentile(values, [2.5, 97.5])]
 
 
-def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
+def scorers_of(resources: ScorerResources, comet: str | None) -> dict[str, TupleScorer]:
     """The scorers of the tables, by the names that they have there."""
-    table = opener.table
-    retriever: Any = opener.scorer("retriever")
-    support, match = opener.scorer("support"), Match(retriever)
-    near = NearestTails(GraphTails(table), opener.vectors, limit=10, threshold=0.4)
-    encoder = opener.encoder.signature
-    nearest = Compatibility(near, opener.embed, opener.relations(), encoder=encoder)
-    plain = opener.scorer("cosine")
+    table = resources.table
+    retriever: Any = resources.scorer("retriever")
+    support, match = resources.scorer("support"), Match(retriever)
+    near = NearestTails(GraphTails(table), resources.vectors, limit=10, threshold=0.4)
+    encoder = resources.encoder.signature
+    nearest = Compatibility(near, resources.embed, resources.relations(), encoder=encoder)
+    plain = resources.scorer("cosine")
     blend = partial(summed, at_random(table.triples(RELATIONS), 3000))
     written_by: dict[str, TupleScorer] = {}
     if comet is not None:
@@ -74,8 +74,8 @@ def scorers_of(opener: Opener, comet: str | None) -> dict[str, TupleScorer]:
         "sum of closeness and match": blend(closeness=retriever, match=match),
         "sum of closeness, match, support": blend(closeness=retriever, match=match, support=support),
         "sum of those three and nearest": blend(closeness=retriever, match=match, support=support, nearest=nearest),
-        "compatibility (the graph, then closeness)": opener.scorer("compatibility"),
-        "blend (the metric's default)": opener.scorer("blend"),
+        "compatibility (the graph, then closeness)": resources.scorer("compatibility"),
+        "blend (the metric's default)": resources.scorer("blend"),
         **written_by,
     }
 
@@ -167,14 +167,14 @@ class _Recorded:
         return [as_known(query, [Generated(text, 0.0) for text in self.generations[query]], "comet:bart") for query in queries]
 
 
-def comet(opener: Opener, path: Path, resamples: int, limit: int = 1500) -> Rows:
+def comet(resources: ScorerResources, path: Path, resamples: int, limit: int = 1500) -> Rows:
     """AUC of people's tails of a query against people's tails of another query of the relation, given generated tails."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = [row for row in map(json.loads, file) if row["relation"] in RELATIONS]
     rows = [row for row in rows if any(tail != "none" for tail in row["tails"]) and any(g != "none" for g in row["generations"])]
     rows = [rows[number] for number in np.random.default_rng(SEED).permutation(len(rows))[:limit]]
     source = _Recorded({Query(row["head"], row["relation"]): [g for g in row["generations"] if g != "none"] for row in rows})
-    scorer = Compatibility(source, opener.embed, RELATIONS, encoder=opener.encoder.signature)
+    scorer = Compatibility(source, resources.embed, RELATIONS, encoder=resources.encoder.signature)
     random = np.random.default_rng(SEED)
     pairs = []
     for row in rows:
@@ -242,19 +242,19 @@ def main() -> None:
     with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         dialogues = json.load(file)
     with open_graph(arguments.graph) as graph:
-        opener = Opener(graph)
-        scorers = scorers_of(opener, arguments.comet) if {"cskb", "deco"} & set(parts) else {}
+        resources = ScorerResources(graph)
+        scorers = scorers_of(resources, arguments.comet) if {"cskb", "deco"} & set(parts) else {}
         if "cskb" in parts:
-            known = {written(one) for one in opener.table.triples(RELATIONS)}
+            known = {written(one) for one in resources.table.triples(RELATIONS)}
             found["cskb"] = cskb(scorers, judged(arguments.data / "judgements" / "cskb-dev.csv.gz"), known, arguments.resamples)
         if "deco" in parts:
             if arguments.comet is not None:
-                tails = opener.tails(comet=arguments.comet, remember=False)
-                scorers["compatibility (the graph, then the COMET)"] = opener.scorer("compatibility", tails=tails)
+                tails = resources.tails(comet=arguments.comet, remember=False)
+                scorers["compatibility (the graph, then the COMET)"] = resources.scorer("compatibility", tails=tails)
             found["deco"] = deco(scorers, dialogues, arguments.resamples)
         if "comet" in parts:
             recorded = arguments.data / "atomic2020" / "comet-bart-generations.jsonl.gz"
-            found["comet"] = comet(opener, recorded, arguments.resamples)
+            found["comet"] = comet(resources, recorded, arguments.resamples)
         if "metric" in parts:
             metrics = {scorer: load_metric("accent", graph, scorer=scorer) for scorer in ("blend", "compatibility", "retriever")}
             metrics["compatibility, as in the paper"] = load_metric("accent", graph, profile="paper")

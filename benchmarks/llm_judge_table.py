@@ -23,8 +23,8 @@ from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
-from tacit.reasoning.metrics.accent.scorers.language_models import SAVED, YES, ReadOut, open_llm_judge
-from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.language_models import SAVED, YES, VerbalisedScorer, open_llm_judge
+from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 
 _TOGETHER = 16
@@ -33,9 +33,9 @@ _TOGETHER = 16
 class Watched:
     """A scorer by a language model, telling how far it is; each tuple is asked once."""
 
-    relations = ReadOut.relations
+    relations = VerbalisedScorer.relations
 
-    def __init__(self, judge: ReadOut, meter: Meter) -> None:
+    def __init__(self, judge: VerbalisedScorer, meter: Meter) -> None:
         self.signature = judge.signature
         self._judge = judge
         self._meter = meter
@@ -62,7 +62,7 @@ class Watched:
 class _Part:
     """One of the numbers that the judge's score is worked out from, alone."""
 
-    relations = ReadOut.relations
+    relations = VerbalisedScorer.relations
 
     def __init__(self, judge: Watched, name: str) -> None:
         self.signature = f"{name}({judge.signature})"
@@ -95,10 +95,10 @@ def main() -> None:
     opened = open_llm_judge(arguments.model, dtype=arguments.dtype)
     with open_graph(arguments.graph) as graph, Meter("judging", unit="tuples", noun="tuples") as meter:
         judge = Watched(opened, meter)
-        opener = Opener(graph)
-        triples = opener.table.triples(RELATIONS)
-        retriever: Any = opener.scorer("retriever")
-        support, match = opener.scorer("support"), Match(retriever)
+        resources = ScorerResources(graph)
+        triples = resources.table.triples(RELATIONS)
+        retriever: Any = resources.scorer("retriever")
+        support, match = resources.scorer("support"), Match(retriever)
         unjudged = at_random(triples, 240)
         scorers: dict[str, TupleScorer] = {
             "retriever: closeness": retriever,

@@ -25,7 +25,7 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.metric import Accent
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.language_models import open_llm_judge, open_llm_probe
-from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 
 _TIMED = 64
 
@@ -64,7 +64,7 @@ def main() -> None:
     tuples = list(dict.fromkeys(tuple(one) for row in dialogues for one in (*row["tuples_single"], *row["tuples_pair"])))
     with open_graph(arguments.graph) as graph, Meter("scoring", unit="tuples", noun="tuples") as meter:
         probe = Watched(opened, meter)
-        closeness = Opener(graph).scorer("retriever")
+        closeness = ScorerResources(graph).scorer("retriever")
         usual = load_metric("accent", graph)
         probing = Accent(graph, usual.extractor, probe)
         found: dict[str, Rows] = {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..graph.open import GraphLike
     from .base import Metric
     from .metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
-    from .metrics.accent.scorers.registry import Opener
+    from .metrics.accent.scorers.registry import ScorerResources
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 AT_LEAST_0: Range = (0, None)
@@ -113,10 +113,10 @@ class MetricKind(Kind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerKind(Kind):
-    """What the registry knows about a tuple scorer; ``home`` is ``function(opener, *, option=default, …)``.
+    """What the registry knows about a tuple scorer; ``home`` is ``function(resources, *, option=default, …)``.
 
-    ``opener`` is the :class:`.metrics.accent.scorers.registry.Opener` over the graph. Of the options ``tails`` (the known tails
-    to compare with), ``model``, ``probe`` and ``comet`` the function receives those that it has.
+    ``resources`` is the :class:`.metrics.accent.scorers.registry.ScorerResources` over the graph. Of the options ``tails`` (the
+    known tails to compare with), ``model``, ``probe`` and ``comet`` the function receives those that it has.
 
     Attributes:
         summary: what its score of a tuple is.
@@ -503,7 +503,7 @@ def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -
     return metric
 
 
-def load_scorer(name: str, opener: Opener, **options: Any) -> TupleScorer:
+def load_scorer(name: str, resources: ScorerResources, **options: Any) -> TupleScorer:
     """Return the tuple scorer ``name``; it receives those of ``options`` that it has and that are not None.
 
     Raises:
@@ -515,8 +515,8 @@ def load_scorer(name: str, opener: Opener, **options: Any) -> TupleScorer:
     known = kind.options()
     given = {option: value for option, value in options.items() if option in known and value is not None}
     if kind.plugin:
-        return _PluggedScorer(name, kind, _plugged(f"the tuple scorer {name}", kind, lambda: kind.maker()(opener, **given)))
-    scorer: TupleScorer = kind.maker()(opener, **given)
+        return _PluggedScorer(name, kind, _plugged(f"the tuple scorer {name}", kind, lambda: kind.maker()(resources, **given)))
+    scorer: TupleScorer = kind.maker()(resources, **given)
     return scorer
 
 

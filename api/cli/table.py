@@ -31,7 +31,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "metrics": metrics.metrics, "score": scoring.score, "explain": explaining.explain,
         "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
         "evaluate-tuples": evaluating_tuples.evaluate_tuples,
-        "score-tuples": tuples.score_tuples, "fold-in": tuples.fold_in, "train": training.train,
+        "score-tuples": tuples.score_tuples, "merge-cache": tuples.merge_cache, "train": training.train,
     },
     "Serve": {"serve": serving.serve, "keys": keeping.keys},
     "See it work": {"demo": demo.demo},

@@ -1,4 +1,4 @@
-"""The commands ``score-tuples``, event tuples through a tuple scorer in input order, and ``fold-in``, for what was learnt so.
+"""The commands ``score-tuples``, which scores event tuples in input order, and ``merge-cache``, which loads generated tails.
 
 A line that holds no tuple, or one with a relation that is unknown, gives an output line with ``error`` in its place; the
 others go on.
@@ -114,17 +114,17 @@ def score_tuples(
         check_output(output, file)
     watched = not quiet and not (output is None and sys.stdout.isatty())
     with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
-        from ...reasoning.metrics.accent.scorers.registry import Opener
+        from ...reasoning.metrics.accent.scorers.registry import ScorerResources
 
-        opener = Opener(store, encoder=encoder, device=device, dtype=dtype.value, progress=stages.count)
+        resources = ScorerResources(store, encoder=encoder, device=device, dtype=dtype.value, progress=stages.count)
         tails = None
         if "tails" in kind.options():
-            tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
+            tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
         with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
-            judge = opener.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
+            judge = resources.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
         stages.end()
         known = judge.relations
-        stream = _Stream(file, frozenset(opener.relations() if known is None else known), strict)
+        stream = _Stream(file, frozenset(resources.relations() if known is None else known), strict)
         scored, total = 0, 0.0
         with (
             lines_to(output, apart_from=file) as write,
@@ -141,24 +141,24 @@ def score_tuples(
         raise InputError(f"{file} holds no tuple that can be scored; the first fault: {stream.faults[0]}")
 
 
-def fold_in(
+def merge_cache(
     graph: GraphOrDefault,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Load what COMETs generated while scoring, and the journal beside GRAPH holds, into the graph itself."""
-    from ...reasoning.metrics.accent.tails.journal import fold_in as fold
+    """Merge cached COMET tails into the graph: those that scoring generated and stored in the journal beside GRAPH."""
+    from ...reasoning.metrics.accent.tails.journal import merge_cache as merge
     from ..terminal.screen import note, print_json
     from ..terminal.text import count
 
     with open_store(address_at(graph)) as store:
-        counts = fold(store)
+        counts = merge(store)
     if json:
         print_json(counts._asdict())
     elif not quiet:
         note(f"{count(counts.new)} generated tails are now in the graph, {count(counts.duplicate)} were there already")
     if counts.skipped:
-        note(f"{count(counts.skipped)} lines of the journal hold nothing that a graph can hold; they were skipped and are gone")
+        note(f"{count(counts.skipped)} lines of the journal held no valid assertion; they were skipped and deleted")
 
 
 def making(quiet: bool) -> Stages:

@@ -1,1 +1,1 @@
-"""How the shipped language pipeline is made: the treebank's reader, the lemma tables, the training loop and the model card."""
+"""Training of tacit's models: the shared loop, one module per model, and the model cards."""

@@ -1,8 +1,8 @@
-"""Fine-tuning a sequence-to-sequence model to extract event tuples, as ACCENT's authors do it from DECO's human tuples.
+"""Fine-tuning a sequence-to-sequence model to extract event tuples, as by the authors of ACCENT on DECO's annotated tuples.
 
-Every human tuple is an example: the prompt of its relation, and the tuple as answer. For every relation a few dialogues in which
-nobody found it are examples of the answer ``None``. AdamW with a linear decay, batches of four, fifty passes; the seed decides
-the ``None`` examples, the order and the dropout, so one seed on one machine gives one model.
+Every annotated tuple is an example: the prompt of its relation, and the tuple as answer. For each relation a few dialogues
+without an annotated tuple are examples of the answer ``None``. AdamW with linear decay, batches of four, fifty epochs; the seed
+determines the ``None`` examples, the order and the dropout, so one seed on one machine gives one model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..metrics.accent.extractors.t5 import LEAST_LENGTH, NONE, answer, prompt, w
 from ..models.hub import find_model, need, open_model
 from ..models.modelfile import check_folder, new_folder
 from .card import render
-from .loop import Plan, checkpoints_of, digest_of, fit, forget
+from .loop import Plan, checkpoints_of, delete_checkpoints, digest_of, fit
 
 RECORD = "accent.json"
 
@@ -31,7 +31,7 @@ Progress = Callable[[int, int, float], object]
 
 
 class Row(Protocol):
-    """A response with the tuples that people found in it: head, relation, tail, and whatever follows."""
+    """A response with annotated tuples: head, relation, tail, and possibly further fields."""
 
     @property
     def history(self) -> Sequence[str]: ...
@@ -42,7 +42,7 @@ class Row(Protocol):
 
 
 class Example(NamedTuple):
-    """What a model is asked, and what it should answer."""
+    """A prompt and its target output."""
 
     source: str
     target: str
@@ -50,11 +50,11 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What was trained, as its record says.
+    """The record of a training run.
 
     Attributes:
-        model: what it was fine-tuned from; dialogues, tuples, nones: numbers of examples.
-        loss: mean negative log-likelihood of the answers' tokens over the batches of the last pass, in nats.
+        model: the model that was fine-tuned; dialogues, tuples, nones: numbers of examples.
+        loss: mean negative log-likelihood per token of the answers over the batches of the last epoch, in nats.
         digest: of the weights, configuration and tokenizer.
     """
 
@@ -77,15 +77,15 @@ class Trained:
 def examples_of(
     rows: Sequence[Row], *, nones: int = 5, seed: int = 42, fit: Callable[[Item], Item] = lambda item: item
 ) -> list[Example]:
-    """Return the examples by relation: the tuples of all dialogues, then ``nones`` dialogues without one of the relation.
+    """Return the examples by relation: the tuples of all dialogues, then ``nones`` dialogues without a tuple of the relation.
 
-    Fewer where there are fewer such dialogues; relations beyond the twelve are left aside. ``fit`` shortens what is too long.
+    Fewer where fewer dialogues have none; relations beyond the twelve are ignored. ``fit`` shortens items that are too long.
 
     Raises:
-        InputError: ``nones`` is negative, a dialogue cannot be read, or there is no tuple.
+        InputError: ``nones`` is negative, a dialogue is invalid, or there is no tuple.
     """
     if nones < 0:
-        raise InputError(f"{nones} examples of the answer None make no sense; give 0 or more")
+        raise InputError(f"nones is {nones}; it must be >= 0")
     items = [fit(Item(row.history, row.response)) for row in rows]
     rng = random.Random(seed)
     found = []
@@ -99,7 +99,7 @@ def examples_of(
         drawn = rng.sample(without, min(nones, len(without)))
         found += [Example(prompt(relation, item), NONE) for item in drawn]
     if all(example.target == NONE for example in found):
-        raise InputError("there is no event tuple to learn from; give rows with tuples")
+        raise InputError("there is no event tuple to train on; give rows with tuples")
     return found
 
 
@@ -119,27 +119,25 @@ def train_extractor(
     command: str = "tacit train accent",
     progress: Progress | None = None,
 ) -> Trained:
-    """Fine-tune ``model`` on the tuples of ``rows`` and write it to ``output``, whole or not at all, with its card.
+    """Fine-tune ``model`` on the tuples of ``rows`` and write it to ``output`` with its card, replaced atomically.
 
     Args:
         model: a folder or an id of the hub; any sequence-to-sequence model of transformers.
         output: folder to write; an existing one is replaced when it is empty or holds such a model.
-        nones: examples of the answer ``None`` a relation, >= 0; epochs, batch_size: >= 1; learning_rate: > 0, at the start.
-        max_length: tokens of a prompt that are read, as :func:`~tacit.reasoning.metrics.accent.extractors.t5.within` keeps them.
-        data: lines of the card on the files that the rows come from; command: the line that makes it again.
-        progress: told after every batch the batches done, all of them, and the loss.
+        nones: examples of the answer ``None`` per relation, >= 0; epochs, batch_size: >= 1; learning_rate: the highest, > 0.
+        max_length: tokens of a prompt, cut as by :func:`~tacit.reasoning.metrics.accent.extractors.t5.within`.
+        data: lines of the card on the files of the rows; command: the command line that reproduces the model.
+        progress: called after every batch with the batches done, their total, and the loss.
 
     Raises:
-        InputError: an option makes no sense, ``output`` holds something else, or there is no tuple.
-        ModelError: the model cannot be opened, or its loss is no number.
+        InputError: an option is out of range, ``output`` holds something else, or there is no tuple.
+        ModelError: the model cannot be opened, or its loss is not finite.
         MissingExtra: torch or transformers is not installed.
     """
     place = Path(output)
     check_folder(place, RECORD, "an extractor")
     if epochs < 1 or batch_size < 1 or max_length < LEAST_LENGTH or not learning_rate > 0:
-        raise InputError(
-            f"{epochs} passes over batches of {batch_size} at {learning_rate:g} train nothing; give more than 0 of each"
-        )
+        raise InputError(f"epochs, batch_size and learning_rate must be > 0, max_length >= {LEAST_LENGTH}")
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")
 
@@ -162,7 +160,7 @@ def train_extractor(
 
 
 def _loss(model: Any, tokenizer: Any, examples: Sequence[Example]) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """From the numbers of a batch to the mean loss of its answers' tokens."""
+    """Return a function from the numbers of a batch to the mean loss of its answers' tokens."""
     torch = need("torch", "neural")
     encoded = _encoded(tokenizer, examples)
 
@@ -181,7 +179,7 @@ def _encoded(tokenizer: Any, examples: Sequence[Example]) -> list[tuple[list[int
 
 
 def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch: Any) -> dict[str, Any]:
-    """A batch as tensors; what fills up an answer counts for nothing."""
+    """A batch as tensors; padding of answers is masked in the loss."""
     longest, widest = (max(len(pair[side]) for pair in batch) for side in (0, 1))
     fill = tokenizer.pad_token_id
     return {
@@ -194,7 +192,7 @@ def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch:
 def _save(
     output: Path, model: Any, tokenizer: Any, trained: Trained, per_relation: int, data: Sequence[str], command: str
 ) -> Trained:
-    """Write model, card and record beside ``output`` and swap them in."""
+    """Write model, card and record to ``output``, replaced atomically."""
     with new_folder(output) as fresh:
         model.save_pretrained(fresh)
         tokenizer.save_pretrained(fresh)
@@ -203,5 +201,5 @@ def _save(
         lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
         card = render("accent", **values, per_relation=per_relation, data=lines, command=command)
         (fresh / "README.md").write_text(card, encoding="utf-8")
-    forget(output)
+    delete_checkpoints(output)
     return Trained(**values)

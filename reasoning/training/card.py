@@ -1,4 +1,4 @@
-"""The model cards that travel with trained models: templates in ``cards/``, filled with what training measured."""
+"""Model cards: the templates in ``cards/``, filled with the facts of a training run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def render(name: str, /, **values: Any) -> str:
 
 
 def licence_text(name: str) -> str:
-    """Return the licence that travels with a model."""
+    """Return the licence file for a model."""
     return (_TEMPLATES / f"{name}.LICENSE").read_text(encoding="utf-8")
 
 
@@ -103,12 +103,12 @@ def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, f
 
 
 def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:
-    """Return the card of a trained model as Markdown.
+    """Return the card of a trained regressor as Markdown.
 
     Args:
-        model: with the facts that training gave it and the digest of its file.
-        path: what the card calls the model's file or folder; empty for the one that ships.
-        extra: Markdown that follows the scores.
+        model: with its facts and the digest of its file.
+        path: name of the model's file or folder in the card; empty for the one that ships.
+        extra: Markdown after the scores.
     """
     from ..evaluation import Correlation
     from ..evaluation.correlation import spelt
@@ -138,7 +138,7 @@ def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:
 
 
 def plan_in_words(plan: Mapping[str, Any]) -> str:
-    """Return how a model was measured, e.g. ``10-fold cross-validation, conversations kept together``."""
+    """Return a description of an evaluation plan, e.g. ``10-fold cross-validation, conversations kept together``."""
     if "folds" in plan:
         how = f"{plan['folds']}-fold cross-validation"
     else:
@@ -148,11 +148,11 @@ def plan_in_words(plan: Mapping[str, Any]) -> str:
 
 
 def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
-    """Return the card of a checkpoint.
+    """Return the card of a coherence checkpoint as Markdown.
 
     Args:
-        header: what its ``coherence.json`` says.
-        digest: its digest; path: what the folder is called, None for the one that ships.
+        header: the content of its ``coherence.json``.
+        digest: its digest; path: name of the folder in the card, None for the one that ships.
     """
     from ..metrics.coherence.checkpoint import parts_of
 
@@ -171,7 +171,7 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
 
 
 def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
-    """Return the card of a checkpoint as Markdown, with ``{digest}`` where that goes; ``path`` is what it calls its folder."""
+    """Return the card of a GRADE checkpoint as Markdown, with a placeholder ``{digest}``; ``path`` is its folder in the card."""
     facts, config = checkpoint.facts, checkpoint.model.config
     limits = ", ".join(str(limit) for limit in config.limits)
     around = f"{limits} neighbours by weight" if config.limits else "no neighbours"
@@ -194,7 +194,7 @@ def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
 
 
 def retriever_card(model: Compact, size: int) -> str:
-    """Return the card of a model whose file has ``size`` bytes."""
+    """Return the card of a retriever whose file has ``size`` bytes, as Markdown."""
     facts = dict(model.facts)
     measured = facts["mean_reciprocal_rank"]
     return render(
@@ -207,10 +207,11 @@ def retriever_card(model: Compact, size: int) -> str:
 
 
 def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
-    """Return the card of a probe.
+    """Return the card of a probe as Markdown.
 
     Args:
-        path: what its folder is called, None for the one that ships; remarks: Markdown that follows the data.
+        path: name of its folder in the card, None for the one that ships; remarks: Markdown after the data.
+
     """
     facts = probe.facts
     return render(

@@ -1,10 +1,8 @@
-"""Training the metric ``coherence`` on dialogues: counting associations, training the selection head,
-weighing the parts.
+"""Training the metric ``coherence`` on dialogues: association counts, the response selection head, and the weights of the parts.
 
-A tenth of the dialogues is held out of counting and of the head; on these the parts are weighed. A head tells the responses of
-its own corpora from others better than those of corpora that it has not seen, and a metric is asked about both: so where there
-are several corpora, half of the weighing is done, by default, with parts that were trained without the corpus that they are
-asked about.
+A tenth of the dialogues is held out of counting and of the head's training; the weights are fitted on them. A head separates true
+from random responses better on its own corpora than on unseen ones. So with several corpora, half of the fitting data is, unless
+switched off, scored by parts that were trained without the corpus it comes from.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from ..models.encoder import TextEncoder
 from .corpora import Dialogue, hold_out
 from .selection import HeadSettings, train_head
 
-# Counting which terms of a turn are followed by which of the next, and what of that is kept as a graph.
+# Associations: which terms of a turn are followed by which terms of the next turn.
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -42,16 +40,16 @@ TERMS = 30_000
 EDGES = 1_200_000
 LEAST_WEIGHT = 0.5
 
-_NO_WEIGHT = 1e-4  # 0 would read as no edge
+_NO_WEIGHT = 1e-4  # in place of 0, which would mean no edge
 _ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Associations:
-    """The terms, the most frequent first, and edges between them by place: sources, targets, weights in nats.
+    """The terms, most frequent first, and edges between their indices: sources, targets, weights in nats.
 
     Attributes:
-        counts: as :func:`tacit.reasoning.metrics.coherence.associations.write_graph` takes them; None where edges alone count.
+        counts: as :func:`tacit.reasoning.metrics.coherence.associations.write_graph` expects; None without ``average``.
     """
 
     terms: tuple[str, ...]
@@ -67,17 +65,18 @@ def count_associations(
     average: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Associations:
-    """Count over ``(turn, the turn after it)`` which terms follow which.
+    """Count over pairs of consecutive turns which terms follow which.
 
     The weight of an edge is log(n(a, b) N / (n(a) n(b))), with N pairs, n(a) of them with a in the first turn, n(b) with b in the
-    second, and n(a, b) with both (Church & Hanks, 1990). Kept are edges counted at least 3 times with a weight of at least 0.5,
-    and of these the ``edges`` with the highest n(a, b) * weight, which tell most apart.
+    second, and n(a, b) with both (Church & Hanks, 1990). Edges need a count of at least 3 and a weight of at least 0.5; of these
+    the ``edges`` with the highest n(a, b) * weight are kept.
 
     Args:
-        terms: how many of the most frequent terms are counted; a term stands in at least 3 turns.
-        average: for a mean over all pairs of terms: marks are terms, weights are log((n(a, b) + 1) / (n(a) n(b) / N + 1)), below
-            zero too, and edges stay for n(a, b) times what their weight is off that of a pair without an edge.
-        progress: told how many terms have been counted, and how many there are.
+        terms: number of terms, the most frequent ones; a term occurs in at least 3 turns.
+        average: for a mean over all pairs of terms: punctuation marks are terms, weights are
+            log((n(a, b) + 1) / (n(a) n(b) / N + 1)), also negative ones, and edges are ranked by n(a, b) times the difference of
+            their weight from that of a missing edge.
+        progress: called with the number of terms counted, and their total.
     """
 
     def terms_in(text: str) -> list[str]:
@@ -115,7 +114,7 @@ def count_associations(
 
 
 def _most_frequent(pairs: Sequence[Pair], number: int, terms_in: Callable[[str], list[str]]) -> list[str]:
-    """The terms that stand in most distinct turns, those of one frequency by name."""
+    """The terms that occur in most distinct turns, equally frequent ones by name."""
     counts: Counter[str] = Counter()
     for text in dict.fromkeys(text for pair in pairs for text in pair):
         counts.update(terms_in(text))
@@ -124,7 +123,7 @@ def _most_frequent(pairs: Sequence[Pair], number: int, terms_in: Callable[[str],
 
 
 def _matrix(texts: Sequence[str], place: dict[str, int], terms_in: Callable[[str], list[str]]) -> Any:
-    """Which terms stand in each text: 1 where one does, shape (texts, terms), sparse."""
+    """The occurrence of terms in texts: 1 where a text has a term, shape (texts, terms), sparse."""
     from scipy import sparse
 
     known: dict[str, list[int]] = {}
@@ -139,9 +138,9 @@ def _matrix(texts: Sequence[str], place: dict[str, int], terms_in: Callable[[str
     return sparse.csr_matrix((ones, columns, ends), shape=(len(texts), len(place)))
 
 
-# Weighing the parts of coherence: regressions that tell true responses from random ones and near copies of recent turns.
+# Weights of the parts: logistic regressions that separate true responses from random ones and near copies of recent turns.
 #
-# No person's rating is looked at. There is one regression for each set of parts, so that any of them can be switched off.
+# No ratings are used.
 
 Labels = NDArray[np.int64]
 Matrix = NDArray[np.float64]
@@ -157,7 +156,7 @@ _STRENGTH = 1.0
 
 @dataclass(frozen=True)
 class Contrasts:
-    """Responses in their context, 1 for a true one and 0 for another."""
+    """Responses with their histories, labelled 1 when true and 0 when not."""
 
     items: list[Item]
     labels: Labels
@@ -165,7 +164,7 @@ class Contrasts:
 
 @dataclass(frozen=True)
 class Measured:
-    """What ``parts`` say of some contrasts, shape (n, parts); all of these together weigh ``weight`` in a regression."""
+    """Scores of ``parts`` on contrasts, shape (n, parts); together the contrasts have ``weight`` in the regression."""
 
     features: Matrix
     labels: Labels
@@ -173,7 +172,7 @@ class Measured:
     parts: tuple[str, ...] = PARTS
 
     def of(self, part: str) -> Column:
-        """What one part says, shape (n,)."""
+        """The scores of one part, shape (n,)."""
         column: Column = self.features[:, self.parts.index(part)]
         return column
 
@@ -181,7 +180,7 @@ class Measured:
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
     """Return true responses and, for each, a random one of another dialogue and ``copies`` copies of a recent turn.
 
-    A copy has lost one word in ten, since the copies that systems make are seldom exact.
+    Copies lose one word in ten, since dialogue systems seldom copy exactly.
     """
     places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
     items: list[Item] = []
@@ -209,9 +208,9 @@ def measure(
     progress: Callable[[int], object] | None = None,
     said: Mapping[str, Column] | None = None,
 ) -> Measured:
-    """Ask every part about contrasts but those that ``said`` has, which nothing that was learnt moves.
+    """Score contrasts by every part, except parts with known scores in ``said``, which training does not change.
 
-    ``progress`` is told how many responses each chunk has brought.
+    ``progress`` is called with the number of responses of each chunk.
     """
     said = said or {}
     columns = []
@@ -228,10 +227,10 @@ def measure(
 
 
 def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
-    """Fit the regression over the parts, which are the same in all groups.
+    """Fit the regression over the parts; all groups have the same parts.
 
     Returns:
-        ``bias`` and a weight for each part, of the log-odds, by the names of the parts joined with ``+``.
+        The log-odds' ``bias`` and weight of each part, by the names of the parts joined with ``+``.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -257,23 +256,23 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
     }
 
 
-# How coherence is trained: what a user may choose, and the two choices that were measured (benchmarks/REPORT.md).
+# Settings and training.
 
 MAX_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How coherence is trained.
+    """Settings of the training.
 
     Attributes:
         terms, edges: sizes of the graph of associations.
-        max_pairs: pairs of turns that the head learns from; of more, a random choice.
-        head: how the head is trained.
-        copies: near copies of recent turns for each true response, where the parts are weighed.
-        heard: held-out dialogues in all that the parts are weighed on where a language model is asked, which takes its time.
+        max_pairs: pairs of turns that the head is trained on; of more, a random sample.
+        head: settings of the head.
+        copies: near copies of recent turns per true response, when weights are fitted.
+        heard: number of held-out dialogues for fitting weights when there is a language model, whose scores take long.
         average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
-        elsewhere: half of the weighing is done with parts that have not seen the corpus, where there are several.
+        elsewhere: with several corpora, half of the fitting data is scored by parts trained without its corpus.
     """
 
     terms: int = TERMS
@@ -286,21 +285,21 @@ class Settings:
     elsewhere: bool = True
 
 
-#: What was chosen on talk like the training's, and what on talk of other kinds (benchmarks/REPORT.md).
+#: Chosen for dialogues like the training's, and for other kinds of dialogues (benchmarks/REPORT.md).
 FOR_SAME = Settings(
     head=HeadSettings(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024), average=True, elsewhere=False
 )
 FOR_OTHER = Settings()
 
 
-#: Told the name of the step at hand, how much of it is done, and how much there is.
+#: Called with the name of the stage, the amount done, and the total.
 Progress = Callable[[str, int, int], object]
 
 _CHUNK = 1_024
 
 
 def _silent(step: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """No progress output."""
 
 
 def train_coherence(
@@ -316,16 +315,16 @@ def train_coherence(
     facts: Mapping[str, Any] | None = None,
     progress: Progress = _silent,
 ) -> dict[str, Any]:
-    """Train and write a checkpoint into ``folder``, which exists and is empty; return its header.
+    """Train a checkpoint, write it into ``folder``, which must exist and be empty, and return its header.
 
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
-        encoder_id: what the encoder is opened by, None for the default one.
-        settings: by default :data:`FOR_SAME`, as the command has it.
-        language_model: with it, expectation is a part too; see :func:`.metrics.coherence.parts.open_language_model`.
-        language_model_id: the id of the hub that it is opened by; without one, whoever scores has to name it.
-        seed: of the head's weights, of order and of choices.
-        facts: what the header is to say of the data.
+        encoder_id: id of the encoder, None for the default one.
+        settings: by default :data:`FOR_SAME`, as in the command.
+        language_model: adds the part expectation; see :func:`.metrics.coherence.parts.open_language_model`.
+        language_model_id: its id on the hub; without one, scoring needs its path as an option.
+        seed: of the head's weights, the order and random choices.
+        facts: further facts for the header.
 
     Raises:
         InputError: a corpus has too few dialogues to hold some out.
@@ -371,7 +370,7 @@ def train_coherence(
 
 
 class _Turns:
-    """The turns that heads learn from: pooled vectors in half precision, and the pairs of each corpus as rows of them."""
+    """The turns that heads are trained on: pooled vectors in half precision, and the pairs of each corpus as rows of them."""
 
     def __init__(
         self,
@@ -399,7 +398,7 @@ class _Turns:
 
 
 class _Trainer:
-    """Trains the parts on some of the corpora."""
+    """Trains the parts on a subset of the corpora."""
 
     def __init__(
         self,
@@ -410,12 +409,12 @@ class _Trainer:
         settings: Settings,
         progress: Progress,
     ) -> None:
-        """Train with ``settings``; the parts ``given`` are what they are, whatever is learnt."""
+        """Train with ``settings``; the parts ``given`` need no training."""
         self._turns, self._encoder, self._given = turns, encoder, given
         self._seed, self._settings, self._progress = seed, settings, progress
 
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
-        """Train on the corpora ``names``, write what was learnt into ``folder``; return the parts, and its files' sha256."""
+        """Train on the corpora ``names`` and write the result into ``folder``; return the parts, and the sha256 of the files."""
         settings = self._settings
         pairs = [pair for name in names for turns in self._turns.learnt[name] for pair in pairwise(turns)]
         counted = count_associations(
@@ -432,7 +431,7 @@ class _Trainer:
         )  # fmt: skip
         files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(settings.average))]
         (folder / HEAD).write_bytes(head.to_bytes())
-        kept = load_head(folder / HEAD)  # with the numbers that half precision leaves
+        kept = load_head(folder / HEAD)  # rounded to half precision
         parts: dict[str, Part] = {
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),
             "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(), **self._given,
@@ -443,7 +442,7 @@ class _Trainer:
 def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:
     """Return pooled vectors in half precision, shape (texts, 3 * width).
 
-    Texts of like length go together, so that little is padding; long and short come mixed, so that the time left can be told.
+    Batches have texts of similar length, to limit padding, and come in random order, which makes the estimated time reliable.
     """
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
@@ -455,7 +454,7 @@ def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _si
 
 
 def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]:
-    """Return what is told how many more are done, and passes on how many that makes of ``total``."""
+    """Return a callback for increments, which calls ``progress`` with their sum."""
     done = 0
 
     def told(number: int) -> None:
@@ -467,7 +466,7 @@ def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]
 
 
 def _spread(dialogues: Sequence[Dialogue], most: int | None) -> Sequence[Dialogue]:
-    """``most`` of the dialogues, evenly spread; all where there are no more."""
+    """``most`` of the dialogues, evenly spaced; all when there are no more."""
     if most is None or len(dialogues) <= most:
         return dialogues
     return [dialogues[place * len(dialogues) // most] for place in range(most)]

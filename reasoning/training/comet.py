@@ -1,8 +1,8 @@
-"""Training a COMET: a language model learns to write the tails of ``{head} {relation} [GEN]`` (Hwang et al., AAAI 2021).
+"""Training a COMET: a language model learns to generate the tails of ``{head} {relation} [GEN]`` (Hwang et al., AAAI 2021).
 
-It learns from what people said of the events of a graph; where they said that nothing follows, the graph keeps silent, so the
-model does not learn to say "none". Now and then a head gives way to one that says nothing, so that the model also learns what
-people say of any event.
+It is trained on the assertions between events that a graph has from datasets. Tails "none" are not in the graph, so the model
+does not learn to generate them. One head in ten is replaced by an event without content, so that the model also learns the tails
+that are common for any event.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkp
 
 Triple = tuple[str, str, str]
 
-_ANY_EVENT = 0.1  # of the heads give way
+_ANY_EVENT = 0.1  # share of heads that are replaced
 
 
 def train_comet(
@@ -37,24 +37,24 @@ def train_comet(
     device: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train a COMET and write it to the folder ``output`` with its card; a run that died is taken up at its last checkpoint.
+    """Train a COMET and write it to the folder ``output`` with its card; an interrupted run continues from its last checkpoint.
 
     Args:
-        triples: head, relation, tail; repetitions count once.
-        model: what to begin with, a sequence-to-sequence or a causal model: a folder, a GGUF file or an id of the hub. A causal
-            one is kept in half precision.
-        layers: how many layers of a causal model learn, counted from the output; None: all, and the embeddings.
-        half: work in bfloat16.
+        triples: head, relation, tail; duplicates count once.
+        model: the initial model, sequence-to-sequence or causal: a folder, a GGUF file or an id of the hub. A causal one is saved
+            in half precision.
+        layers: number of trained layers of a causal model, counted from the output; None: all, and the embeddings.
+        half: train in bfloat16.
         graph: digest of the graph, for the card.
-        progress: told the step, the number of steps and the loss.
+        progress: called with the step, the number of steps and the loss.
 
     Returns:
-        Facts about the run: triples, mean losses of the first and last tenth of the steps, and the step that it began from.
+        Facts about the run: triples, mean losses of the first and last tenth of the steps, and its first step.
 
     Raises:
-        InputError: there are no triples, ``output`` holds something else, or the plan or the layers make no sense.
+        InputError: there are no triples, ``output`` holds something else, or the plan or the layers are out of range.
         ModelError: the model cannot be opened.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     plan.check()
     check_output(output, model)
@@ -92,7 +92,7 @@ def train_comet(
 
 
 def _name_relations(writer: Seq2SeqWriter, relations: Sequence[str]) -> None:
-    """Make relations tokens of their own; a causal model reads their names in pieces, as it reads everything."""
+    """Add relations to the vocabulary as tokens; a causal model reads their names as text."""
     tokenizer = writer.tokenizer
     if tokenizer.add_tokens([token for token in (GENERATE, *relations) if len(tokenizer.tokenize(token)) > 1]):
         with quiet():
@@ -100,18 +100,18 @@ def _name_relations(writer: Seq2SeqWriter, relations: Sequence[str]) -> None:
 
 
 def _choose(writer: Seq2SeqWriter | CausalWriter, layers: int | None) -> None:
-    """Let the top ``layers`` learn alone."""
+    """Freeze all but the top ``layers``."""
     if layers is None:
         return
     if isinstance(writer, Seq2SeqWriter):
-        raise InputError("layers can be chosen of a causal model; leave them out for a sequence-to-sequence model")
+        raise InputError("layers applies to causal models; leave it out for a sequence-to-sequence model")
     learn_on_top(writer.model, layers)
 
 
 def _loss(
     writer: Seq2SeqWriter | CausalWriter, rows: Sequence[Triple], half: bool
 ) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """From the numbers of a batch to the loss of its tails."""
+    """Return a function from the numbers of a batch to the loss of its tails."""
     torch = need("torch", "neural")
 
     def loss(batch: Sequence[int], random: np.random.Generator) -> Any:

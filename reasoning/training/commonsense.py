@@ -1,8 +1,8 @@
-"""Training the commonsense regressor on judged responses, and measuring it on responses that it has not seen.
+"""Training the commonsense regressor on judged responses, and evaluating it on unseen ones.
 
-The measured scores are those of models that were fitted without the response at hand, and by default without any response of its
-conversation; the model that is kept is fitted to everything. :func:`contrast` makes judgements out of dialogues that nobody
-judged: each response once after its own history, rated 1, and once after another's, rated 0.
+Evaluated scores come from models fitted without the response, and by default without any response of its conversation; the saved
+model is fitted to all data. :func:`contrast` makes training data from dialogues without ratings: each response once with its own
+history, rated 1, and one from another conversation, rated 0.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ _PACKAGES = ("tacit-kg", "scikit-learn", "numpy", "spacy")
 
 
 class Rated(Protocol):
-    """A response with a rating, as :class:`tacit.loaders.Judgement` is one."""
+    """A response with a rating, such as :class:`tacit.loaders.Judgement`."""
 
     @property
     def history(self) -> tuple[str, ...]:
-        """Turns before the response, oldest first."""
+        """The turns before the response, oldest first."""
 
     @property
     def response(self) -> str:
-        """The utterance that was rated."""
+        """The rated utterance."""
 
     @property
     def rating(self) -> float:
-        """Of people; finite."""
+        """The mean human rating; finite."""
 
     @property
     def dataset(self) -> str:
-        """Name of what it is part of."""
+        """The name of its dataset."""
 
 
 class Contrasted(NamedTuple):
-    """A response after its own history (rating 1) or after one that it was not said to (rating 0)."""
+    """A response with its own history (rating 1) or with another conversation's (rating 0)."""
 
     history: tuple[str, ...]
     response: str
@@ -68,12 +68,12 @@ class Contrasted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model is measured; responses of one conversation are never divided (:mod:`tacit.reasoning.training.corpora`).
+    """How a model is evaluated; conversations are never divided (:mod:`tacit.reasoning.training.corpora`).
 
     Attributes:
         folds: of a cross-validation in which every response is tested once; None for random splits.
         shares: of random splits: parts for training, for early stopping and for testing.
-        rounds: random splits; the predictions for a response that is tested in several of them are averaged.
+        rounds: number of random splits; the predictions for a response that is tested several times are averaged.
     """
 
     folds: int | None = 10
@@ -94,7 +94,7 @@ class Plan:
         return groups, random_splits(groups, self.shares[2], self.rounds, seed)
 
     def recipe(self, recipe: Recipe) -> Recipe:
-        """Return ``recipe`` with the part for early stopping that the shares ask for."""
+        """Return ``recipe`` with the share for early stopping of this plan."""
         if self.folds is not None:
             return recipe
         return replace(recipe, validation=self.shares[1] / (self.shares[0] + self.shares[1]))
@@ -106,7 +106,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model with what was measured: ``rows`` say how far predictions for unseen responses agree with people, by data set."""
+    """A model with its evaluation: ``rows`` hold the agreement of predictions for unseen responses with ratings, by dataset."""
 
     model: Regressor
     rows: list[Agreement]
@@ -125,20 +125,21 @@ def train_commonsense(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Measure and train a regressor.
+    """Evaluate and train a regressor.
 
     Args:
         rated: responses with finite ratings on one scale, at least thirty.
-        features: what the model reads.
-        plan: how it is measured: ten folds by conversation by default.
-        recipe: how networks are fitted.
-        seed: of folds, networks, background sample and resamples; one seed, one model.
+        features: extracts the model's features.
+        plan: of the evaluation: by default ten folds by conversation.
+        recipe: of the networks.
+        seed: of folds, networks, background sample and bootstrap; one seed, one model.
         resamples: for the 95% bootstrap intervals.
-        facts: what the model's file shall say beside what is known here, plain values for JSON.
-        progress: told what is being done, how much of it is done, and how much there is.
+        facts: further facts for the model's file, plain values for JSON.
+        progress: called with the stage, the amount done, and the total.
 
     Raises:
-        InputError: there are too few responses, a rating is no finite number, all are equal, or the plan cannot be kept.
+        InputError: there are too few responses, a rating is not finite, all are equal, or the plan is impossible.
+        ModelError: a language model's output is not finite.
         ModelError: a language model gives no number.
     """
     plan, recipe = plan or Plan(), recipe or Recipe()
@@ -166,13 +167,13 @@ def train_commonsense(
 
 
 def check_ratings(ratings: Matrix) -> None:
-    """Raise :class:`InputError` when there is nothing to learn from ``ratings``."""
+    """Raise :class:`InputError` unless ``ratings`` are finite, not all equal, and at least thirty."""
     if len(ratings) < FEWEST:
-        raise InputError(f"{len(ratings)} judgements are too few to learn from; give at least {FEWEST}, better hundreds")
+        raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST}, better hundreds")
     if not np.isfinite(ratings).all():
-        raise InputError(f"the rating of judgement {int(np.flatnonzero(~np.isfinite(ratings))[0]) + 1} is no finite number")
+        raise InputError(f"the rating of judgement {int(np.flatnonzero(~np.isfinite(ratings))[0]) + 1} is not a finite number")
     if np.ptp(ratings) == 0:
-        raise InputError(f"all ratings are {ratings[0]:g}, so there is nothing to learn; give judgements that differ")
+        raise InputError(f"all ratings are {ratings[0]:g}; give judgements with different ratings")
 
 
 def out_of_fold(
@@ -184,7 +185,7 @@ def out_of_fold(
     seed: int,
     tell: Progress = lambda *_: None,
 ) -> Matrix:
-    """Return a prediction for each item by models that did not see it, shape (n,); NaN where no round tests it."""
+    """Return a prediction for each item by models that were fitted without it, shape (n,); NaN where no round tests it."""
     sums, times = np.zeros(len(ratings)), np.zeros(len(ratings))
     for number, (train, test) in enumerate(rounds):
         if np.ptp(ratings[train]) == 0:
@@ -199,19 +200,19 @@ def out_of_fold(
 
 
 def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str = "") -> list[Contrasted]:
-    """Return each ``(history, response)`` twice: with the response that was given there, and with one from another conversation.
+    """Return each ``(history, response)`` twice: with its own response, and with one from another conversation.
 
     Args:
-        items: of dialogues that people wrote; those with an empty history or response are left out.
+        items: from human dialogues; those with an empty history or response are left out.
         seed: of the choice of the other responses.
 
     Raises:
-        InputError: all items are of one conversation.
+        InputError: all items belong to one conversation.
     """
     own = [(tuple(history), response) for history, response in items if history and response.strip()]
     groups = conversations(own)
     if len(set(groups.tolist())) < 2:
-        raise InputError("responses cannot be contrasted within one conversation; give a file of several dialogues")
+        raise InputError("contrasts need responses of at least two conversations; give a file of several dialogues")
     rng = np.random.default_rng(seed)
     found = []
     for place, (history, response) in enumerate(own):
@@ -223,7 +224,7 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
 
 
 def _values(items: Sequence[Item], features: FeatureExtractor, tell: Progress) -> Matrix:
-    """Return the features of all items, batch by batch."""
+    """The features of all items, computed in batches."""
     parts = []
     for start in range(0, len(items), _BATCH):
         parts.append(features.values(items[start : start + _BATCH]))
@@ -233,7 +234,7 @@ def _values(items: Sequence[Item], features: FeatureExtractor, tell: Progress) -
 
 
 def _sources(features: FeatureExtractor) -> dict[str, Any]:
-    """Return where the features come from, as the model's file says it."""
+    """The sources of the features, for the model's file."""
     known = dict(features.triples.signature_parts) if features.triples else {}
     found: dict[str, Any] = {
         "graph": known.pop("graph", None), "pipeline": known.pop("pipeline", None), "count": known.pop("count", None),
@@ -246,11 +247,11 @@ def _sources(features: FeatureExtractor) -> dict[str, Any]:
     return found
 
 
-# Fitting the networks of a commonsense regressor with scikit-learn, and copying them into the arrays that score without it.
+# Fitting the networks with scikit-learn, and converting them to arrays, so that scoring does not need scikit-learn.
 #
-# The pipeline of each network: a fixed transform (``log1p`` of counts and length), each feature kept within the range that was
-# seen, standardised, then an MLP that stops early. Several differ in their seed alone (first weights, order of the batches, the
-# part that early stopping watches); their mean is the model.
+# Each network's pipeline: a fixed transform (``log1p`` of counts and length), clipping to the range of the training data,
+# standardisation, then an MLP with early stopping. The networks differ in their seed (initial weights, order of batches,
+# validation part); the model is their mean.
 
 BACKGROUND = 100
 FEWEST_TO_FIT = 10
@@ -258,15 +259,15 @@ FEWEST_TO_FIT = 10
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How networks are fitted.
+    """Settings of the networks.
 
     Attributes:
         hidden: neurons of each hidden layer.
         alpha: weight of the L2 penalty, which keeps a model of few judgements smooth.
-        members: networks whose mean is the model.
+        members: number of networks that are averaged.
         activation: ``tanh`` or ``relu``.
-        learning_rate: of Adam; epochs: at most; patience: epochs without a better validation score that end the fit.
-        validation: share of the training part that early stopping watches.
+        learning_rate: of Adam; epochs: at most; patience: epochs without a better validation score after which fitting stops.
+        validation: share of the training part used for early stopping.
     """
 
     hidden: tuple[int, ...] = (4,)
@@ -292,7 +293,7 @@ class Fitted:
     scale: float
 
     def predict(self, values: Matrix) -> Matrix:
-        """Return what scikit-learn predicts, in ratings; shape (n,)."""
+        """Return predicted ratings, shape (n,)."""
         found: Matrix = np.mean([pipeline.predict(values) for pipeline in self.pipelines], axis=0) * self.scale + self.mean
         return found
 
@@ -304,14 +305,14 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
         values: untransformed features, shape (n, k); ratings: shape (n,), not all equal.
 
     Raises:
-        InputError: there are fewer than ten items, a number is not finite, or all ratings are equal.
+        InputError: there are fewer than ten items, a value is not finite, or all ratings are equal.
     """
     if len(ratings) < FEWEST_TO_FIT:
-        raise InputError(f"{len(ratings)} judgements are too few to learn from; give at least {FEWEST_TO_FIT}, better hundreds")
+        raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST_TO_FIT}, better hundreds")
     if not np.isfinite(ratings).all() or not np.isfinite(values).all():
-        raise InputError("a rating or a feature is no finite number; leave such items out")
+        raise InputError("a rating or a feature is not a finite number; leave such items out")
     if np.ptp(ratings) == 0:
-        raise InputError(f"all ratings are {ratings[0]:g}, so there is nothing to learn; give judgements that differ")
+        raise InputError(f"all ratings are {ratings[0]:g}; give judgements with different ratings")
     mean, scale = float(ratings.mean()), float(ratings.std())
     seen = transform(values, features)
     edges = {"a_min": seen.min(axis=0), "a_max": seen.max(axis=0)}
@@ -337,9 +338,9 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
 
 
 def to_regressor(fitted: Fitted, values: Matrix, ratings: Matrix, features: Sequence[str], seed: int) -> Regressor:
-    """Copy fitted networks into arrays, with a background sample of ``values`` (all of them when they are few).
+    """Convert fitted networks to arrays, with a background sample of at most 100 rows of ``values``.
 
-    The ratings' mean and scale go into the last layer.
+    The ratings' mean and scale are folded into the last layer.
     """
     first = fitted.pipelines[0].named_steps
     networks = [pipeline.named_steps["network"] for pipeline in fitted.pipelines]
@@ -356,5 +357,6 @@ def to_regressor(fitted: Fitted, values: Matrix, ratings: Matrix, features: Sequ
 
 
 def _batch(items: int, validation: float) -> int:
-    """Items in a batch: few for small files, so that there are steps enough; more for large ones, for speed."""
+    """Batch size: small for few items, so that there are enough steps; larger for many, for speed."""
+
     return min(int(np.clip(items // 10, 16, 512)), items - math.ceil(items * validation))

@@ -1,4 +1,4 @@
-"""Dialogues to learn from: each once, none that something will be measured on, and those that are held out of learning."""
+"""Dialogues for training: distinct, without those of evaluation sets, and split by dialogue or conversation."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _SPLITS = re.compile(r"([-_.](train|valid|validation|dev|test|freq|rare|part)?[-
 
 
 class Split(NamedTuple):
-    """A corpus, parted into what is learnt from and what the parts are weighed on."""
+    """A corpus, split into dialogues to train on and held-out ones."""
 
     learnt: list[Dialogue]
     held: list[Dialogue]
 
 
 def corpus_of(name: str) -> str:
-    """Return which corpus a file is of, by its name without extensions and without what names a part of a corpus.
+    """Return the corpus of a file, by its name without extensions and without the names of splits.
 
-    ``topical-chat-valid-freq`` and ``topical-chat-test-rare`` are both of ``topical-chat``.
+    ``topical-chat-valid-freq`` and ``topical-chat-test-rare`` both belong to ``topical-chat``.
     """
     return _SPLITS.sub("", name) or name
 
@@ -40,10 +40,10 @@ def corpus_of(name: str) -> str:
 def distinct_dialogues(
     corpora: Mapping[str, Iterable[Sequence[str]]], excluded: Iterable[str] = ()
 ) -> tuple[dict[str, list[Dialogue]], dict[str, int]]:
-    """Return the dialogues to train on, each once, by corpus; and how many were dropped and why.
+    """Return the distinct dialogues to train on, by corpus; and the numbers of dropped ones by reason.
 
-    Blank turns are left out. A dialogue stands among the ``excluded`` turns when it shares one of six words or more with them;
-    case, punctuation and blanks do not count.
+    Blank turns are left out. A dialogue is excluded when it shares a turn of six words or more with the ``excluded`` turns,
+    ignoring case, punctuation and spaces.
     """
     barred = {turn for turn in map(_plain, excluded) if turn.count(" ") >= TELLING_WORDS - 1}
     seen: set[tuple[str, ...]] = set()
@@ -66,9 +66,9 @@ def distinct_dialogues(
 
 
 def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:
-    """Raise :class:`InputError` when a corpus has fewer than 20 dialogues, too few to hold some out."""
+    """Raise :class:`InputError` when a corpus has fewer than 20 dialogues, too few to hold some out, or there is none."""
     if not corpora:
-        raise InputError("there is nothing to train on; give dialogues")
+        raise InputError("there are no dialogues to train on; give some")
     for name, dialogues in corpora.items():
         if len(dialogues) < LEAST_DIALOGUES:
             raise InputError(
@@ -77,7 +77,7 @@ def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:
 
 
 def hold_out(corpora: Mapping[str, Sequence[Dialogue]], random: np.random.Generator) -> dict[str, Split]:
-    """Hold a tenth of each corpus out of learning, at most 1,000 dialogues in all.
+    """Split each corpus: a tenth is held out, at most 1,000 dialogues in all.
 
     Raises:
         InputError: a corpus has fewer than 20 dialogues, or there is none.
@@ -96,17 +96,16 @@ def _plain(text: str) -> str:
     return " ".join(word.text for word in words_of(text))
 
 
-# Dividing judged responses into parts for training and testing so that no conversation stands on both sides.
+# Splits of judged responses for training and testing that keep conversations together.
 #
-# Judgement files rate several responses to one history, and some rate turn after turn of one conversation. A model that has
-# seen the one has seen a good part of the other, so items stay together when their histories are equal, or when one's history
-# goes on from the other's history and response.
+# Judgement files rate several responses to one history, or every turn of a conversation. Since such items share most of their
+# text, they stay together: items with equal histories, and items whose history continues another's history and response.
 
 Places = NDArray[np.int64]
 
 
 class Round(NamedTuple):
-    """Places of the items to learn from, and of those to test on."""
+    """Indices of the items to train on, and of those to test on."""
 
     train: Places
     test: Places
@@ -115,8 +114,8 @@ class Round(NamedTuple):
 def conversations(items: Sequence[tuple[Sequence[str], str]]) -> Places:
     """Return the number of each item's conversation, shape (n,), from 0 in order of first appearance.
 
-    Two ``(history, response)`` are of one conversation when their histories are equal, or when the history of one begins with all
-    of the other's turns, its response included.
+    Two ``(history, response)`` belong to one conversation when their histories are equal, or when the history of one begins with
+    all turns of the other, including its response.
     """
     owner: dict[tuple[str, ...], int] = {}
     parent = list(range(len(items)))
@@ -143,7 +142,7 @@ def conversations(items: Sequence[tuple[Sequence[str], str]]) -> Places:
 def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
     """Return ``folds`` rounds in which every item is tested once; items of one group are tested together.
 
-    Groups are dealt out in a seeded order, each to the fold that holds the fewest items so far.
+    Groups are assigned in a seeded order by size, each to the fold with the fewest items so far.
 
     Raises:
         InputError: there are fewer groups than folds, or fewer than two folds.
@@ -163,7 +162,7 @@ def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
 
 
 def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> list[Round]:
-    """Return ``rounds`` random splits whose test part holds about ``test_share`` of the items, in whole groups.
+    """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups.
 
     Raises:
         InputError: a part would be empty.

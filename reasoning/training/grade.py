@@ -1,7 +1,7 @@
-"""Training of GRADE by margin ranking: a true response is to score higher than a false one (Huang et al., EMNLP 2020, 3.4).
+"""Training GRADE by margin ranking: true responses must score higher than false ones (Huang et al., EMNLP 2020, section 3.4).
 
-Everything random hangs on the seed and the step, so one seed gives one model, and a training that was killed goes on with the
-curve that it would have had.
+Random numbers depend on the seed and the step alone, so one seed gives one model, and an interrupted training continues with
+the same loss curve.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from .grade_data import (
 )
 from .loop import Plan, State
 
-Told = Callable[[str, int, int], object]
+StageProgress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a model is trained.
+    """Settings of the training.
 
     Attributes:
-        seed: of weights, order, dropout and dropped edges. epochs: passes over the pairs. batch: pairs a step.
-        rate: the highest, after a warm-up over the first ``warmup`` of all steps, then falling linearly to 0.
-        margin: by which a true response is to score higher. clip: longest gradient. drop_edge: share of edges dropped.
-        looks: how many times an epoch the development pairs are looked at, and the state saved.
+        seed: of weights, order, dropout and dropped edges. epochs: passes over the pairs. batch: pairs per step.
+        rate: the highest learning rate, after a warm-up over the share ``warmup`` of the steps; then it falls linearly to 0.
+        margin: of the ranking loss. clip: largest norm of the gradient. drop_edge: share of edges dropped.
+        looks: evaluations on the development pairs per epoch, with a checkpoint each.
     """
 
     seed: int = 0
@@ -67,24 +67,26 @@ class Recipe:
     looks: int = 4
 
     def check(self) -> None:
-        """Raise :class:`InputError` when it makes no sense."""
+        """Raise :class:`InputError` when a value is out of its range."""
         if min(self.epochs, self.batch, self.looks) < 1 or self.rate <= 0 or self.margin <= 0 or self.clip <= 0:
-            raise InputError("epochs, batch, looks, rate, margin and clip are above 0; give others")
+            raise InputError("epochs, batch, looks, rate, margin and clip must be > 0")
         if not 0 <= self.warmup <= 1 or not 0 <= self.drop_edge < 1 or self.seed < 0:
-            raise InputError("warm-up is in 0..1, the share of dropped edges in 0..1 without 1, the seed 0 or more; give others")
+            raise InputError("warmup must be in 0..1, drop_edge >= 0 and < 1, seed >= 0")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         return asdict(self)
 
 
-def fit(model: GradeModel, material: Material, recipe: Recipe, folder: Path, told: Told, *, device: str = "cpu") -> State:
-    """Train ``model`` and leave it with the weights of the lowest development loss, ready to be asked, on the CPU.
+def fit(
+    model: GradeModel, material: Material, recipe: Recipe, folder: Path, progress: StageProgress, *, device: str = "cpu"
+) -> State:
+    """Train ``model`` in place; it ends on the CPU in evaluation mode, with the weights of the lowest development loss.
 
     Args:
-        folder: for checkpoints; a training that was killed continues from there.
-        told: told what is being done, how far it is and how far it goes.
-        device: as torch names it; on a GPU in bfloat16 where weights allow.
+        folder: for checkpoints; an interrupted training continues from there.
+        progress: called with the stage, the amount done, and the total.
+        device: as torch names it; on a GPU in bfloat16 autocast.
     """
     recipe.check()
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
@@ -102,14 +104,14 @@ def fit(model: GradeModel, material: Material, recipe: Recipe, folder: Path, tol
 
     state = loop.fit(
         model, loss, len(train), plan, folder, data=f"{recipe}", look=lambda: look(model, material, dev, recipe),
-        progress=lambda step, steps, _: told("training", step, steps),
+        progress=lambda step, steps, _: progress("training", step, steps),
     )  # fmt: skip
     model.cpu()
     return state
 
 
 def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], recipe: Recipe) -> dict[str, float]:
-    """Return the loss on some pairs, and how often the true response scores higher than each of the false ones."""
+    """Return the mean loss on some pairs, and the share of them in which the true response beats each of the false ones."""
     model.eval()
     losses, wins = [], []
     with torch.inference_mode():
@@ -124,7 +126,7 @@ def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], re
 def _scores(
     model: GradeModel, material: Material, places: list[int], generator: torch.Generator | None, recipe: Recipe
 ) -> Tensor:
-    """Return the scores of all candidates, shape (pairs, candidates); with a generator, edges are dropped."""
+    """The scores of all candidates, shape (pairs, candidates); with a generator, edges are dropped."""
     device = next(model.parameters()).device
     texts = tuple(one if one is None else one.to(device) for one in material.texts(places))
     graphs = material.tensors(places)
@@ -138,24 +140,24 @@ def _scores(
 
 
 def _loss(scores: Tensor, margin: float, *, mean: bool = True) -> Tensor:
-    """Margin ranking: max(0, margin - s(true) + s(false)), the mean over false ones, and over pairs with ``mean``."""
+    """Margin ranking loss: max(0, margin - s(true) + s(false)), mean over false responses, and over pairs with ``mean``."""
     each = torch.relu(margin - scores[:, :1] + scores[:, 1:]).mean(1)
     return each.mean() if mean else each
 
 
-# From dialogues to a GRADE checkpoint: what is encoded, counted, looked up and drawn before the training.
+# From dialogues to a checkpoint: encoding, keywords, false responses and dialogue graphs, then training.
 
 NEGATIVES = ("hard", "random")
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What a training asks.
+    """The inputs of a training beside the dialogues.
 
     Attributes:
-        graph, analyser: for keywords and hops. encoder: of texts, and of concepts where ``vectors`` is made with it.
-        encoder_id: the id to write down for the encoder, empty for a folder. vectors: of concepts.
-        tuned: id or folder of the model that is trained along, for ``utterance="tuned"``.
+        graph, analyser: for keywords and hops. encoder: of texts.
+        encoder_id: id of the encoder for the checkpoint, empty for a folder. vectors: of concepts.
+        tuned: id or folder of the encoder that is fine-tuned, for ``utterance="tuned"``.
     """
 
     graph: KnowledgeGraph
@@ -168,7 +170,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training made: a checkpoint without a folder, how it went, and the tokenizer of a tuned encoder."""
+    """The result of a training: a checkpoint that is not saved yet, the training state, and the tokenizer of a tuned encoder."""
 
     checkpoint: Checkpoint
     state: State
@@ -181,7 +183,7 @@ def train_grade(
     config: GradeConfig,
     recipe: Recipe,
     folder: Path,
-    told: Told,
+    progress: StageProgress,
     *,
     negatives: str = "random",
     most: int | None = None,
@@ -189,25 +191,25 @@ def train_grade(
     device: str = "cpu",
     facts: Mapping[str, Any] | None = None,
 ) -> Trained:
-    """Train GRADE on dialogues, of which judged ones were taken out before.
+    """Train GRADE on dialogues; judged ones must have been removed.
 
     Args:
-        config: sizes that hang on the encoder and the vectors are filled in here.
-        folder: for the state of the training, in a folder for these very settings; what stands there goes on.
-        told: told what is being done, how far it is and how far it goes.
-        negatives: ``hard``: one like the true response in words and one like it in meaning; ``random``: two at random.
-        most: about how many pairs to learn from.
-        turn_cache: where the frozen encoder's vectors of turns are kept; by default with the state.
-        facts: to be written down with the checkpoint.
+        config: the sizes that depend on the encoder and the vectors are filled in.
+        folder: for checkpoints, in a subfolder for these exact settings; an existing one is continued.
+        progress: called with the stage, the amount done, and the total.
+        negatives: ``hard``: one false response similar in words and one similar in meaning; ``random``: two at random.
+        most: about how many pairs to train on.
+        turn_cache: folder for the frozen encoder's vectors of turns; by default that of the checkpoints.
+        facts: further facts for the checkpoint.
 
     Raises:
-        InputError: a setting makes no sense, or there are too few dialogues.
-        ModelError: a state is damaged, or the tuned encoder cannot be opened.
+        InputError: a setting is out of range, or there are too few dialogues.
+        ModelError: a checkpoint is damaged, or the tuned encoder cannot be opened.
     """
     recipe.check()
     edge_weights(config.profile)
     if negatives not in NEGATIVES:
-        raise InputError(f"there are no negatives {negatives!r}; choose from {', '.join(NEGATIVES)}")
+        raise InputError(f"unknown negatives {negatives!r}; choose from {', '.join(NEGATIVES)}")
     encoder = sources.encoder
     config = replace(config, text_width=3 * encoder.width, concept_dimension=sources.vectors.dimension)
     pairs = make_pairs(dialogues, config.turns, most=most, seed=recipe.seed)
@@ -216,22 +218,22 @@ def train_grade(
     key = _key(pairs, sources, config, recipe, negatives)
     place = folder / key
     place.mkdir(parents=True, exist_ok=True)
-    turns = _encoded(pairs, encoder, turn_cache or folder, told)
+    turns = _encoded(pairs, encoder, turn_cache or folder, progress)
     linker = Linker(sources.graph, sources.analyser, pos=POS, max_words=1, cache_size=1000)
     learnt = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
-    finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, told)
+    finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, progress)
     dialogues_used = len(set(pairs.dialogue.tolist()))
-    candidates = _candidates(pairs, turns, encoder, negatives, recipe.seed, told)
+    candidates = _candidates(pairs, turns, encoder, negatives, recipe.seed, progress)
     material = Material(
         config, pairs, candidates, sources.graph,
         Neighbourhood(sources.graph, sources.vectors, limits=config.limits, cache_size=1_000_000),
         finder, keywords, turns.matrix(), turns.rows(pairs.texts),
     )  # fmt: skip
-    material.prepare(list(range(len(pairs.response))), told)
+    material.prepare(list(range(len(pairs.response))), progress)
     model, tokenizer = _model(config, sources, recipe.seed)
     if tokenizer is not None:
         material.tokenizer, material.length = tokenizer, _length(model)
-    state = fit(model, material, recipe, place, told, device=device)
+    state = fit(model, material, recipe, place, progress, device=device)
     dev = np.flatnonzero(pairs.dev)
     noted = {
         "pairs": int((~pairs.dev).sum()), "dev_pairs": len(dev), "dialogues": dialogues_used,
@@ -249,7 +251,7 @@ def train_grade(
 
 
 def _model(config: GradeConfig, sources: Sources, seed: int) -> tuple[GradeModel, Any]:
-    """A model with fresh weights, and the tokenizer of the encoder that is trained along, if any."""
+    """A model with initial weights, and the tokenizer of the encoder that is fine-tuned, if any."""
     opened, tokenizer = None, None
     if config.utterance == "tuned":
         opened, tokenizer = open_model("AutoModel", find_model(sources.tuned or ""), device="cpu", dtype="float32")
@@ -260,13 +262,13 @@ def _model(config: GradeConfig, sources: Sources, seed: int) -> tuple[GradeModel
 
 
 def _length(model: GradeModel) -> int:
-    """Tokens that a tuned encoder reads at most."""
+    """Largest number of tokens of a tuned encoder's input."""
     own: Any = model.reading
     return int(getattr(own.encoder.config, "max_position_embeddings", 512))
 
 
-def _encoded(pairs: Pairs, encoder: TextEncoder, folder: Path, told: Told) -> TurnVectors:
-    """Every turn through the frozen encoder, those of an earlier run read back."""
+def _encoded(pairs: Pairs, encoder: TextEncoder, folder: Path, progress: StageProgress) -> TurnVectors:
+    """The vectors of every turn by the frozen encoder; those of an earlier run are reused."""
     name = f"turns-{encoder.signature.replace(';', '-').replace('=', '-')}"
     turns = TurnVectors(folder / name, 3 * encoder.width)
     total = turns.missing(pairs.texts)
@@ -275,14 +277,16 @@ def _encoded(pairs: Pairs, encoder: TextEncoder, folder: Path, told: Told) -> Tu
     def count(number: int) -> None:
         nonlocal done
         done += number
-        told("encoding turns", done, total)
+        progress("encoding turns", done, total)
 
     turns.fill(pairs.texts, encoder, count)
     return turns
 
 
-def _candidates(pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negatives: str, seed: int, told: Told) -> Any:
-    """Rows of the true response and the false ones: shape (pairs, 3)."""
+def _candidates(
+    pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negatives: str, seed: int, progress: StageProgress
+) -> Any:
+    """Rows of the true response and the false ones, shape (pairs, 3)."""
     if negatives == "random":
         false = [random_negatives(pairs, seed), random_negatives(pairs, seed + 1)]
         return np.stack([pairs.response, *false], axis=1)
@@ -292,7 +296,7 @@ def _candidates(pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negative
     def count(number: int) -> None:
         nonlocal done
         done += number
-        told("false responses", done, total)
+        progress("false responses", done, total)
 
     lexical = lexical_negatives(pairs, seed, count)
     vectors = np.asarray(turns.matrix()[turns.rows(pairs.texts)], np.float32)
@@ -301,21 +305,21 @@ def _candidates(pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negative
 
 
 def _keyword_facts(material: Material) -> dict[str, float]:
-    """How many keywords a turn has on average, and what share of turns has none."""
+    """The mean number of keywords per turn, and the share of turns without any."""
     numbers = [len(found) for found in material.keywords]
     return {"mean": round(float(np.mean(numbers)), 3), "none": round(float(np.mean([not number for number in numbers])), 4)}
 
 
 def _key(pairs: Pairs, sources: Sources, config: GradeConfig, recipe: Recipe, negatives: str) -> str:
-    """16 hex digits for everything that decides how a training goes."""
+    """16 hex digits that identify all inputs and settings of a training."""
     hasher = hashlib.sha256()
     for text in pairs.texts:
         hasher.update(text.encode() + b"\0")
     for array in (pairs.context, pairs.response, pairs.dev):
         hasher.update(array.tobytes())
-    told = [
+    settings = [
         config.to_dict(), recipe.to_dict(), negatives, sources.graph.manifest().digest, sources.encoder.signature,
         sources.vectors.signature, sources.analyser.signature, sources.tuned or "",
     ]  # fmt: skip
-    hasher.update(json.dumps(told, sort_keys=True).encode())
+    hasher.update(json.dumps(settings, sort_keys=True).encode())
     return hasher.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What GRADE learns from, made ready once: pairs with false responses, their dialogue graphs, and batches of both as tensors."""
+"""Training data of GRADE: pairs of context and response with false responses, keywords, dialogue graphs and turn vectors."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from ..text.linking import Linker
 from .loop import STATE
 
 Rows = NDArray[np.int64]
-Told = Callable[[str, int, int], object]
+StageProgress = Callable[[str, int, int], object]
 
 
 @dataclass
 class Material:
-    """Pairs with their candidates: the true response first, then the false ones.
+    """Pairs with their candidates (the true response first, then false ones), as inputs of the model.
 
     Attributes:
         candidates: rows of :attr:`Pairs.texts`, shape (pairs, 1 + false ones).
         vectors: of the texts by :attr:`text_rows`, for a frozen encoder; tokenizer: for a tuned one, of ``length`` tokens.
-        blind: show no context, to see how far responses give themselves away.
-        keywords: of each text. graphs: by pair and candidate, worked out when first asked for.
+        blind: hide the context, to measure how well responses alone can be told apart.
+        keywords: of each text. graphs: by pair and candidate, computed on first use.
     """
 
     config: GradeConfig
@@ -61,18 +61,18 @@ class Material:
         self._weights = edge_weights(self.config.profile)
 
     def texts(self, places: Sequence[int]) -> tuple[Tensor, ...]:
-        """Return what the utterance branch reads of all candidates of some pairs, pair by pair."""
+        """Return the utterance branch's inputs for all candidates of some pairs, pair by pair."""
         width = self.candidates.shape[1]
         rows = self.candidates[places].reshape(-1)
         context = np.repeat(self.pairs.context[places], width, axis=0)
         if self.blind:
             context = np.full_like(context, -1)
         if self.tokenizer is not None:
-            said = self.pairs.texts
-            turns = [[said[row] for row in before[::-1] if row >= 0] for before in context]
-            return tuned_texts(self.tokenizer, turns, [said[row] for row in rows], self.length)
+            all_texts = self.pairs.texts
+            turns = [[all_texts[row] for row in before[::-1] if row >= 0] for before in context]
+            return tuned_texts(self.tokenizer, turns, [all_texts[row] for row in rows], self.length)
         used, inverse = np.unique(np.concatenate([context.reshape(-1), rows]), return_inverse=True)
-        vectors = self.vectors[self.text_rows[used]]  # the row of -1 is read too and never looked at
+        vectors = self.vectors[self.text_rows[used]]  # the row of -1 is read but not used
         inverse = np.where(np.concatenate([context.reshape(-1), rows]) >= 0, inverse, -1)
         at = inverse[: context.size].reshape(context.shape)
         earlier = [[row for row in before[1:].tolist() if row >= 0] for before in at]
@@ -85,15 +85,15 @@ class Material:
         wanted = [self._graph_of(place, column) for place in places for column in range(self.candidates.shape[1])]
         return graph_tensors(wanted, self._weights, self.around.rows)
 
-    def prepare(self, places: Sequence[int], told: Told) -> None:
-        """Work out every dialogue graph and every concept's row, so that training does not wait for them."""
+    def prepare(self, places: Sequence[int], progress: StageProgress) -> None:
+        """Compute all dialogue graphs and rows of concepts before the training."""
         if not self.config.graph:
             return
         for start in range(0, len(places), 256):
             block = places[start : start + 256]
             wanted = [self._graph_of(place, column) for place in block for column in range(self.candidates.shape[1])]
             self.around.rows(batch(wanted, self._weights).concepts)
-            told("dialogue graphs", min(start + 256, len(places)), len(places))
+            progress("dialogue graphs", min(start + 256, len(places)), len(places))
 
     def _graph_of(self, place: int, column: int) -> DialogueGraph:
         key = (place, column)
@@ -109,27 +109,26 @@ class Material:
 
 
 def find_keywords(
-    texts: Sequence[str], linker: Linker, counted: Sequence[str], config: GradeConfig, told: Told
+    texts: Sequence[str], linker: Linker, counted: Sequence[str], config: GradeConfig, progress: StageProgress
 ) -> tuple[KeywordFinder, list[tuple[Keyword, ...]]]:
-    """Count the idf table on ``counted``, which are among ``texts``, and return a finder under it with each text's keywords."""
+    """Compute the idf table of ``counted``, a subset of ``texts``; return a keyword finder and each text's keywords."""
     mentions: dict[str, Any] = {}
     for start in range(0, len(texts), 2000):
         block = texts[start : start + 2000]
         mentions.update(zip(block, linker.link_batch(block), strict=True))
-        told("keywords", min(start + 2000, len(texts)), len(texts))
+        progress("keywords", min(start + 2000, len(texts)), len(texts))
     idf = IdfTable.count(mentions[text] for text in counted)
     finder = KeywordFinder(linker, idf, threshold=config.threshold, most=config.most, cache_size=0)
     return finder, [finder.strongest(text, mentions[text]) for text in texts]
 
 
-# False responses for GRADE to tell from true ones: like them in words (BM25), like them in meaning, or at random.
+# False responses: similar to the true one in words (BM25), similar in meaning, or random.
 #
-# Huang et al. (EMNLP 2020, section 3.4): of the responses that Lucene finds for the true one the middle one is taken; of the
-# five nearest by embedding among a thousand drawn at random one is drawn. None is a turn of the same dialogue, nor has the same
-# words, and each is the true response of another place.
+# Huang et al. (EMNLP 2020, section 3.4): the middle one of the responses that Lucene finds for the true one; and one drawn from
+# the five nearest by embedding among a thousand random ones. A false response is not a turn of the same dialogue, has other words
+# than the true one, and is the true response of another history.
 #
-# False responses found this way differ from true ones as texts (they are shorter, plainer, more often the same few), which a
-# network can learn instead of whether they fit.
+# Such responses differ from true ones as texts (shorter, plainer, more repeated), which a network can learn instead of coherence.
 
 Floats = NDArray[np.float32]
 Progress = Callable[[int], object]
@@ -142,7 +141,7 @@ _BLOCK = 500
 
 
 def random_negatives(pairs: Pairs, seed: int) -> Rows:
-    """Return a turn of another dialogue for each pair, drawn at random, shape (pairs,)."""
+    """Return a random turn of another dialogue for each pair, as rows of :attr:`Pairs.texts`, shape (pairs,)."""
     rng = np.random.default_rng([seed, 2])
     said = [plain(text) for text in pairs.texts]
     return np.array([_another(pairs, said, place, rng) for place in range(len(pairs.response))], np.int64)
@@ -151,7 +150,7 @@ def random_negatives(pairs: Pairs, seed: int) -> Rows:
 def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None) -> Rows:
     """Return for each pair the middle one of ten turns that BM25 finds for its true response, shape (pairs,).
 
-    Turns are searched in shards of about 10,000, drawn at random, since a search in all of them takes longer than training.
+    Turns are searched in random shards of about 10,000, since searching all of them takes longer than the training.
 
     Raises:
         MissingExtra: bm25s is not installed.
@@ -183,7 +182,7 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
     """Return for each pair one of the five turns nearest to its true response among a thousand drawn at random, shape (pairs,).
 
     Args:
-        embeddings: of :attr:`Pairs.texts`, of unit length, shape (texts, d).
+        embeddings: of :attr:`Pairs.texts`, unit length, shape (texts, d).
     """
     rng = np.random.default_rng([seed, 4])
     said = [plain(text) for text in pairs.texts]
@@ -207,13 +206,13 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
 
 
 def _allowed(pairs: Pairs, said: list[str], place: int, row: int) -> bool:
-    """Whether a turn may stand as a false response: it is of another dialogue, a response there, and says something else."""
+    """Whether a turn can be a false response: a response of another dialogue, with other words."""
     true = int(pairs.response[place])
     return row in pairs.responses and int(pairs.dialogue[place]) not in pairs.dialogues_of[row] and said[row] != said[true]
 
 
 def _another(pairs: Pairs, said: list[str], place: int, rng: np.random.Generator) -> int:
-    """A turn drawn at random that may stand as a false response; any turn when a hundred draws find none."""
+    """A random turn that can be a false response; any turn when a hundred draws find none."""
     row = 0
     for _ in range(100):
         row = int(rng.integers(len(said)))
@@ -222,38 +221,38 @@ def _another(pairs: Pairs, said: list[str], place: int, rng: np.random.Generator
     return row
 
 
-# Dialogues as pairs of a context and its true response, without what judges have seen, split into training and development.
+# Dialogues as pairs of a context and its true response, without judged ones, split into training and development.
 
 LONG_TURN = 6
 _WORD = re.compile(r"[^\W_]+")
 
 
 def plain(text: str) -> str:
-    """Return a text's words in lower case, with one blank between them: what makes two turns the same."""
+    """Return a text's words in lower case, separated by single spaces; turns with equal results count as the same."""
     return " ".join(_WORD.findall(text.lower()))
 
 
 def without_judged(dialogues: Iterable[Sequence[str]], judged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the distinct dialogues of two turns or more, without those that judges have seen.
+    """Return the distinct dialogues of two turns or more, without those of judgement files.
 
-    A dialogue counts as seen when it holds a judged turn of six words or more, or two judged turns one after the other.
+    A dialogue is left out when it has a judged turn of six words or more, or two consecutive turns that were judged so.
 
     Args:
-        judged: histories of judged responses, each with its response at the end when that stood in a dialogue.
+        judged: histories of judged responses, each followed by its response when that is the true one.
     """
     long: set[str] = set()
     neighbours: set[tuple[str, str]] = set()
     for turns in judged:
-        told = [plain(turn) for turn in turns]
-        long.update(turn for turn in told if turn.count(" ") >= LONG_TURN - 1)
-        neighbours.update(itertools.pairwise(told))
+        words = [plain(turn) for turn in turns]
+        long.update(turn for turn in words if turn.count(" ") >= LONG_TURN - 1)
+        neighbours.update(itertools.pairwise(words))
     kept: dict[tuple[str, ...], tuple[str, ...]] = {}
     for dialogue in dialogues:
         turns = tuple(turn for turn in dialogue if turn.strip())
-        told = [plain(turn) for turn in turns]
-        seen = any(turn in long for turn in told) or any(pair in neighbours for pair in itertools.pairwise(told))
+        words = [plain(turn) for turn in turns]
+        seen = any(turn in long for turn in words) or any(pair in neighbours for pair in itertools.pairwise(words))
         if len(turns) > 1 and not seen:
-            kept.setdefault(tuple(told), turns)
+            kept.setdefault(tuple(words), turns)
     return list(kept.values())
 
 
@@ -262,10 +261,10 @@ class Pairs:
     """Contexts with their responses.
 
     Attributes:
-        texts: the distinct turns. context: rows of a context's turns in it, the last first, shape (pairs, turns), -1 for none.
-        response: rows of the responses, shape (pairs,). dialogue: which dialogue each pair is of.
-        dialogues_of: for each text, the dialogues it stands in. responses: rows of texts that are a response.
-        dev: which pairs are for development.
+        texts: the distinct turns. context: rows of a context's turns, the last first, shape (pairs, turns), -1 for none.
+        response: rows of the responses, shape (pairs,). dialogue: the number of each pair's dialogue.
+        dialogues_of: for each text, the dialogues that contain it. responses: rows of texts that are a response.
+        dev: whether each pair is for development.
     """
 
     texts: list[str]
@@ -280,15 +279,15 @@ class Pairs:
 def make_pairs(
     dialogues: Sequence[Sequence[str]], turns: int, *, most: int | None = None, dev_share: float = 0.05, seed: int = 0
 ) -> Pairs:
-    """Return every turn from the second on with the ``turns`` before it.
+    """Return every turn but the first of each dialogue, with the ``turns`` before it.
 
-    A dialogue is for development by a hash of its words, so that it stays there whatever else is trained on.
+    A dialogue's split is decided by a hash of its words, so that it does not depend on the other dialogues.
 
     Args:
         most: about how many pairs to keep: dialogues are drawn with ``seed`` until there are as many.
 
     Raises:
-        InputError: there are fewer than 20 pairs, or none on one of the two sides.
+        InputError: there are fewer than 20 pairs, or none in one of the splits.
     """
     if most is not None:
         drawn = np.random.default_rng([seed, 1]).permutation(len(dialogues)).tolist()
@@ -318,19 +317,18 @@ def make_pairs(
     if len(pairs.response) < 20 or not pairs.dev.any() or pairs.dev.all():
         raise InputError(
             f"{len(dialogues):,} dialogues give {len(pairs.response):,} pairs, {int(pairs.dev.sum()):,} of them for development; "
-            "GRADE needs more dialogues to learn from"
+            "GRADE needs more dialogues to train on"
         )
     return pairs
 
 
 def _share_of(text: str) -> float:
-    """A number in 0..1 that hangs on the text alone."""
+    """A number in 0..1 that is a function of the text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
 
 
-# Turns and what a frozen encoder says of each, kept on disk: a training that died, or another on the same turns, encodes
-# nothing twice. Two files grow at their end: vectors first, then the texts they belong to, so that a half-written end is seen
-# and cut off.
+# Vectors of turns on disk, so that an interrupted training, or another one on the same turns, does not encode them again. Two
+# files are appended to: vectors first, then their texts, so that a partial write is detected and truncated.
 
 Halves = NDArray[np.float16]
 
@@ -341,7 +339,7 @@ class TurnVectors:
     """Pooled vectors (:meth:`tacit.reasoning.models.encoder.TextEncoder.pooled`) in half precision, by text."""
 
     def __init__(self, folder: Path, width: int) -> None:
-        """Open what ``folder`` holds; ``width`` numbers a text."""
+        """Open the vectors in ``folder``; a text has ``width`` numbers."""
         folder.mkdir(parents=True, exist_ok=True)
         self._vectors, self._texts, self._width = folder / "vectors.f16", folder / "texts.jsonl", width
         for path in (self._vectors, self._texts):
@@ -356,7 +354,7 @@ class TurnVectors:
         self._count = whole
 
     def fill(self, texts: Sequence[str], encoder: TextEncoder, progress: Callable[[int], object] | None = None) -> None:
-        """Encode what is not there yet; ``progress`` is told how many texts were brought."""
+        """Encode and append the missing texts; ``progress`` is called with the number of encoded ones."""
         fresh = [text for text in dict.fromkeys(texts) if text not in self._rows]
         with self._vectors.open("ab") as vectors, self._texts.open("ab") as lines:
             for start in range(0, len(fresh), _TURNS_AT_ONCE):
@@ -370,7 +368,7 @@ class TurnVectors:
                     self._count += 1
 
     def missing(self, texts: Sequence[str]) -> int:
-        """Return how many distinct texts are not there yet."""
+        """Return the number of distinct texts without a vector."""
         return sum(text not in self._rows for text in dict.fromkeys(texts))
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -384,8 +382,9 @@ class TurnVectors:
         return np.memmap(self._vectors, np.float16, "r", shape=(self._count, self._width))
 
 
-def forget(folder: Path) -> None:
-    """Delete the states and the turns that a training kept in ``folder``, and the folder when it holds nothing else."""
+def delete_checkpoints(folder: Path) -> None:
+    """Delete the checkpoints and turn vectors of a training in ``folder``, and the folder when nothing else is in it."""
+
     if not folder.is_dir():
         return
     for inner in folder.iterdir():

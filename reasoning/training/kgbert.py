@@ -1,7 +1,7 @@
-"""Training a KG-BERT (Yao et al., 2019): a classifier learns to tell the triples of a graph from made-up ones.
+"""Training a KG-BERT (Yao et al., 2019): a classifier learns to separate the triples of a graph from corrupted ones.
 
-False triples are true ones whose tail is that of another triple of the same relation, or whose head is; what happens to be in
-the graph is drawn again, a few times.
+A corrupted triple has the head or the tail of another triple of the same relation; one that is in the graph is drawn again, at
+most five times.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..metrics.accent.scorers.kgbert import MAX_LENGTH, reading
+from ..metrics.accent.scorers.kgbert import MAX_LENGTH, classifier_input
 from ..models.hub import find_model, need, open_config, open_model
 from .card import render
 from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
@@ -33,8 +33,10 @@ def train_kgbert(
     device: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train a triple classifier and write it to the folder ``output`` with its card; arguments and errors as
-    :func:`tacit.reasoning.training.comet.train_comet` has them."""
+    """Train a triple classifier and write it to the folder ``output`` with its card.
+
+    Arguments and errors are those of :func:`tacit.reasoning.training.comet.train_comet`.
+    """
     plan.check()
     check_output(output, model)
     rows = sorted(dict.fromkeys(triples))
@@ -43,7 +45,7 @@ def train_kgbert(
     torch = need("torch", "neural")
     files = find_model(model)
     with torch.random.fork_rng():
-        torch.manual_seed(plan.seed)  # a new head has random weights
+        torch.manual_seed(plan.seed)  # for the random weights of the new head
         opened, tokenizer = _opened(files, device)
     watch = Losses(plan, progress)
     digest = digest_of(rows)
@@ -59,7 +61,7 @@ def train_kgbert(
 
 
 def _opened(files: Any, device: str | None) -> tuple[Any, Any]:
-    """An encoder with a fresh head for two classes, on its device; its tokenizer."""
+    """An encoder with a new head for two classes, on its device; its tokenizer."""
     transformers = need("transformers", "neural")
     body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
     config = open_config(files, num_labels=2)
@@ -69,7 +71,7 @@ def _opened(files: Any, device: str | None) -> tuple[Any, Any]:
 
 
 def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """From the numbers of a batch to the loss of its triples, each beside a made-up one."""
+    """Return a function from the numbers of a batch to the loss of its triples, each with a corrupted one."""
     torch = need("torch", "neural")
     known = set(rows)
     by_relation: dict[str, list[int]] = {}
@@ -88,7 +90,7 @@ def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Seque
 
     def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
         true = [rows[number] for number in batch]
-        texts = [reading(row, tokenizer.sep_token) for row in [*true, *(made_up(row, random) for row in true)]]
+        texts = [classifier_input(row, tokenizer.sep_token) for row in [*true, *(made_up(row, random) for row in true)]]
         given = tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
         labels = torch.tensor([1] * len(true) + [0] * len(true))
         parts = {name: value.to(model.device) for name, value in given.items()}

@@ -1,8 +1,8 @@
-"""Training a causal language model on dialogues as transcripts, so that what it expects is what people answer one another.
+"""Training a causal language model on dialogue transcripts, for the metric ``expectation``.
 
-Dialogues are cut at random into windows of one to five turns, written as the metric ``expectation`` writes them: a window of one
-teaches what is said whatever came before, a longer one what follows it. The model learns to go on at every token of them. Only
-its top layers learn: nearly all that is to be learnt is the kind of talk, and on a processor that is most of the time saved.
+Dialogues are cut at random into windows of one to five turns, in the transcript form of the metric: windows of one turn train the
+probability of a turn without history, longer ones its probability after the history. The loss is over all tokens. Only the top
+layers are trained by default: most of the gain is in adapting to the style, and training them takes far less time on a CPU.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ _POOL = 512
 _ASKED = 200
 _AT_ONCE = 40
 _LEARNING = 0.4
-_CHARACTERS = 8  # a token has fewer, in the mean, so there are windows enough
+_CHARACTERS = 8  # more than a token has on average, so that there are enough windows
 
-#: Told the name of the stage at hand, how much of it is done, and how much there is.
+#: Called with the name of the stage, the amount done, and the total.
 Progress = Callable[[str, int, int], object]
 Batch = list[list[int]]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model reads dialogues.
+    """Settings of a training run.
 
     Attributes:
-        steps: batches to learn from; tokens: in each, padding included.
-        layers: how many learn, counted from the output; None: two in five.
-        rate: the highest learning rate, reached after a tenth of the steps, from where it falls to 0 in a line.
-        seed: of what is held out, of windows and of order.
+        steps: number of batches; tokens: in each, including padding.
+        layers: number of trained layers, counted from the output; None: two in five.
+        rate: the highest learning rate, after a warm-up over a tenth of the steps; then it falls linearly to 0.
+        seed: of the held-out dialogues, the windows and their order.
         keep_every: steps between checkpoints; 0 keeps none.
-        half: work in bfloat16; None: on a GPU.
+        half: train in bfloat16; None: on a GPU.
     """
 
     steps: int = 200
@@ -70,24 +70,24 @@ def train_language_model(
     facts: Mapping[str, Any] | None = None,
     progress: Progress = lambda *_: None,
 ) -> dict[str, Any]:
-    """Train a causal language model and write it to the folder ``output`` with its card; a run that died goes on where it was.
+    """Train a causal language model and write it to the folder ``output`` with its card; an interrupted run is continued.
 
     Args:
-        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. Those
-            that :func:`~tacit.reasoning.training.coherence.train_coherence` holds out with this seed are held out here too, if
-            they are given in the same order.
-        model: what to begin with: a folder that transformers saved, a GGUF file, or an id of the hub.
+        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. With
+            the same order and seed, the dialogues held out by :func:`~tacit.reasoning.training.coherence.train_coherence` are
+            held out here too.
+        model: the initial model: a folder that transformers saved, a GGUF file, or an id of the hub.
         facts: ``command`` and ``licence`` for the card.
-        progress: told the name of the stage at hand, how much of it is done, and how much there is.
+        progress: called with the name of the stage, the amount done, and the total.
 
     Returns:
-        Facts about the run: dialogues learnt from, steps, the step that it began from, mean losses of its first and last tenth,
+        Facts about the run: dialogues trained on, steps, its first step, mean losses of the first and last tenth of the steps,
         and nats per token on held-out turns before and after.
 
     Raises:
-        InputError: a corpus has too few dialogues, ``output`` holds something else, or the plan or the layers make no sense.
-        ModelError: the model cannot be opened, or gives no number.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        InputError: a corpus has too few dialogues, ``output`` holds something else, or the plan or the layers are out of range.
+        ModelError: the model cannot be opened, or its loss is not finite.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     reading = reading or Reading()
     plan = Plan(reading.steps, 1, reading.rate, reading.seed, reading.keep_every)
@@ -108,7 +108,7 @@ def train_language_model(
     data = f"{digest} {reading} {half} {opened.files.digest}"
     watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
     state = fit(opened.model, _loss(opened, batches, half), len(batches), plan, checkpoints_of(output), data=data, progress=watch)
-    for weight in opened.model.parameters():  # the numbers that are kept
+    for weight in opened.model.parameters():  # rounded as they are saved
         weight.data = weight.data.half().float()
     after = _nats(opened, asked, lambda done: progress("asking after", done, len(asked)))
     told = facts or {}
@@ -127,7 +127,7 @@ def train_language_model(
 
 
 def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[str]:
-    """Return dialogues cut into windows of one to five turns, as transcripts whose last turn is the first speaker's."""
+    """Return dialogues cut into windows of one to five turns, as transcripts that end with a turn of the first speaker."""
     found = []
     for turns in dialogues:
         start = 0
@@ -139,9 +139,9 @@ def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[
 
 
 def _batches(model: CausalModel, dialogues: Sequence[Dialogue], reading: Reading, random: np.random.Generator) -> list[Batch]:
-    """Windows that go together, as token ids: of like length among some hundreds that chance put beside each other.
+    """Batches of windows as token ids, each of similar length within a random pool of some hundreds.
 
-    There are as many as the steps can take, or all.
+    As many as the steps can use, or all.
     """
     texts = windows(dialogues, random)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
@@ -155,13 +155,13 @@ def _batches(model: CausalModel, dialogues: Sequence[Dialogue], reading: Reading
 
 
 def _loss(model: CausalModel, batches: Sequence[Batch], half: bool) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """From the number of a batch to its mean loss over all tokens but the first of each window."""
+    """Return a function from the number of a batch to its mean loss over all tokens but the first of each window."""
     torch = need("torch", "neural")
     device = model.model.device
 
     def loss(numbers: Sequence[int], _: np.random.Generator) -> Any:
         ids, inside = (torch.from_numpy(array).to(device) for array in padded(batches[numbers[0]], model.begin))
-        with torch.autocast(device.type, torch.bfloat16, enabled=half):  # what stands behind a window's end, no token of it sees
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):  # no mask is needed: padding follows each window
             states = model.body(input_ids=ids, use_cache=False)[0][:, :-1][inside[:, 1:]]
             logits = model.head(states)
         return torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][inside[:, 1:]])
@@ -170,14 +170,14 @@ def _loss(model: CausalModel, batches: Sequence[Batch], half: bool) -> Callable[
 
 
 def _asked(held: Sequence[Dialogue], random: np.random.Generator) -> list[tuple[str, str]]:
-    """Turns of held-out dialogues, with what stood before them."""
+    """Turns of held-out dialogues, with their histories as transcripts."""
     places = [(turns, number) for turns in held for number in range(1, len(turns))]
     chosen = sorted(random.permutation(len(places))[:_ASKED].tolist())
     return [(transcript(turns[max(0, n - RECENT) : n]), f" {one_line(turns[n])}") for turns, n in (places[c] for c in chosen)]
 
 
 def _nats(model: CausalModel, asked: Sequence[tuple[str, str]], told: Callable[[int], object]) -> float:
-    """Mean loss per token of the turns; ``told`` hears how many are done."""
+    """Mean loss per token of the turns; ``told`` is called with the number done."""
     found = []
     for start in range(0, len(asked), _AT_ONCE):
         some = asked[start : start + _AT_ONCE]
@@ -185,5 +185,5 @@ def _nats(model: CausalModel, asked: Sequence[tuple[str, str]], told: Callable[[
         told(len(found))
     losses = np.concatenate([one.losses for one in found])
     if not len(losses):
-        raise InputError("no held-out turn has a token that the model knows; give other dialogues")
+        raise InputError("no held-out turn has a token of the model's vocabulary; give other dialogues")
     return float(losses.mean())

@@ -1,9 +1,8 @@
-"""The training loop of all models that are trained with torch: order, learning rate, checkpoints, early stopping.
+"""The training loop of all models trained with torch: order, learning rate, checkpoints, early stopping.
 
-The batch of a step and everything random in it depend on the seed and the number of the step alone, so a training that was
-killed continues from its last checkpoint to the weights that it would have had. A checkpoint is one file, replaced atomically,
-that holds weights, optimizer and what was measured; it lies in a folder beside the output and is deleted when the output is
-written.
+The batch of a step and its random numbers depend on the seed and the number of the step alone, so an interrupted training
+continues from its last checkpoint to the weights that it would have had. A checkpoint is one file, replaced atomically, with
+weights, optimizer and measurements; it is kept in a folder beside the output and deleted when the output is written.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ from ..models.modelfile import check_folder, new_file, new_folder
 Progress = Callable[[int, int, float], object]
 Loss = Callable[[Sequence[int], np.random.Generator], Any]
 
-NOTHING_TO_LEARN = "the graph holds no tails of events to learn from; load ATOMIC with: tacit load atomic2020 FILE --into GRAPH"
+NOTHING_TO_LEARN = "the graph has no tails of events to train on; load ATOMIC with: tacit load atomic2020 FILE --into GRAPH"
 
 STATE = "training.pt"
-"""The file of a checkpoint."""
+"""File name of a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,10 @@ class Plan:
         steps: optimizer steps, >= 1; batch_size: examples in each, >= 1.
         rate: the highest learning rate. schedule: of transformers (``get_scheduler``), ``linear`` or ``cosine``; warmup: share of
             the steps in which the rate rises from 0.
-        seed: of order, dropout and whatever the loss draws.
+        seed: of order, dropout and the random numbers of the loss.
         keep_every: steps between checkpoints; 0: none.
-        decay: AdamW's weight decay. clip: largest norm of the gradient; 0: any.
-        accumulate: parts that a batch is divided into, run one after the other to save memory.
+        decay: AdamW's weight decay. clip: largest norm of the gradient; 0: no clipping.
+        accumulate: parts of a batch that are run one after the other, to save memory.
         look_every: steps between measurements; 0: none. patience: measurements without a better ``dev_loss`` after which training
             stops early; 0: never.
     """
@@ -70,12 +69,12 @@ class Plan:
 
 @dataclass
 class State:
-    """How far a training is.
+    """The progress of a training.
 
     Attributes:
-        step: steps made. began: the step that this run continued from, 0 for a fresh start.
-        best, best_step: lowest ``dev_loss`` so far and its step. curve: a row for each measurement: ``step``, mean ``loss`` since
-            the one before, and what was measured.
+        step: steps done. began: the step from which this run continued, 0 for a fresh start.
+        best, best_step: lowest ``dev_loss`` so far and its step. curve: a row per measurement: ``step``, mean ``loss`` since the
+            one before, and the measured values.
         losses: sum and number of the losses since the last measurement. weights: those of ``best_step``.
     """
 
@@ -91,11 +90,11 @@ class State:
 def check_output(output: Path, base: str | Path | None = None) -> None:
     """Raise :class:`InputError` unless a model can be written to the folder ``output`` without destroying anything else.
 
-    A model that it holds may be overwritten, but not the one to begin with, ``base``.
+    A model in it may be overwritten, but not the initial model ``base``.
     """
     given = None if base is None else Path(base).expanduser()
     if given is not None and given.exists() and given.resolve() == output.resolve():
-        raise InputError(f"{output} holds the model to begin with; give another folder for what comes of it")
+        raise InputError(f"{output} holds the initial model; give another folder for the trained one")
     check_folder(output, "config.json", "a model")
 
 
@@ -111,19 +110,19 @@ def fit(
     look: Callable[[], Mapping[str, float]] | None = None,
     progress: Progress | None = None,
 ) -> State:
-    """Train ``model`` in place, from the checkpoint in ``folder`` where there is one of the same plan and data.
+    """Train ``model`` in place, from the checkpoint in ``folder`` if it has the same plan and data.
 
-    It is left in evaluation mode, with the weights of the lowest ``dev_loss`` where that was measured.
+    The model is left in evaluation mode, with the weights of the lowest ``dev_loss`` if that was measured.
 
     Args:
         model: a torch module.
-        loss_of: from the numbers of a batch's examples, and a generator for what it draws, to their mean loss, a torch scalar.
-        examples: how many there are; 1 where the loss draws its own.
+        loss_of: from the indices of a batch's examples, and a random generator, to their mean loss, a torch scalar.
+        examples: their number; 1 where the loss draws its own.
         folder: for checkpoints; None keeps none.
-        data: identifies the examples and whatever else the result depends on; a checkpoint of other data is ignored.
-        groups: of weights for AdamW, by default all of the model's.
+        data: identifies the examples and all else that the result depends on; a checkpoint of other data is ignored.
+        groups: parameter groups for AdamW, by default all of the model's parameters.
         look: measures the model in evaluation mode, every ``plan.look_every`` steps and at the end.
-        progress: told the step, the number of steps and the loss after each.
+        progress: called after each step with its number, the number of steps and the loss.
 
     Raises:
         InputError: there are no examples, or the plan is out of range.
@@ -198,7 +197,7 @@ def _stopped(state: State, plan: Plan) -> bool:
 
 
 class Losses:
-    """Mean losses of the first and the last tenth of the steps, told on as they come."""
+    """Progress callback that records the mean losses of the first and the last tenth of the steps."""
 
     def __init__(self, plan: Plan, progress: Progress | None) -> None:
         self._tenth = max(1, plan.steps // 10)
@@ -212,12 +211,12 @@ class Losses:
 
     @property
     def first(self) -> float:
-        """Over the first tenth, as far as it was part of this run; NaN when it was not."""
+        """Over the first tenth, as far as this run did it; NaN if it did not."""
         return self._mean([loss for step, loss in self._seen if step <= self._tenth])
 
     @property
     def last(self) -> float:
-        """Over the last tenth; NaN when nothing was left to do."""
+        """Over the last tenth; NaN when no step was left."""
         return self._mean([loss for _, loss in self._seen[-self._tenth :]])
 
     def _mean(self, losses: Sequence[float]) -> float:
@@ -225,20 +224,20 @@ class Losses:
 
 
 def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
-    """Write model, tokenizer and card to the folder ``output``, whole or not at all, and delete its checkpoints."""
+    """Write model, tokenizer and card to the folder ``output``, created atomically, and delete its checkpoints."""
     with new_folder(output) as fresh:
         with quiet():
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)
         readme = fresh / "README.md"
         readme.write_text(card, encoding="utf-8")
-        for file in filter(Path.is_file, fresh.iterdir()):  # some libraries write weights for their owner alone
+        for file in filter(Path.is_file, fresh.iterdir()):  # some libraries make weights readable by their owner only
             file.chmod(readme.stat().st_mode)
-    forget(output)
+    delete_checkpoints(output)
 
 
 def digest_of(rows: Sequence[Sequence[str]]) -> str:
-    """Return 12 hex digits for examples."""
+    """Return 12 hex digits that identify examples."""
     hasher = hashlib.sha256()
     for row in rows:
         hasher.update("\t".join(row).encode() + b"\n")
@@ -246,7 +245,7 @@ def digest_of(rows: Sequence[Sequence[str]]) -> str:
 
 
 class _Order:
-    """Which examples a step learns from: each one once an epoch, in an order of that epoch's own."""
+    """The examples of a step: each once per epoch, in an order seeded by the epoch."""
 
     def __init__(self, examples: int, plan: Plan) -> None:
         self._examples, self._seed = examples, plan.seed
@@ -271,7 +270,7 @@ def _save(folder: Path, identity: str, state: State, model: Any, optimizer: Any)
 
 
 def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedule: Any) -> State:
-    """Continue from the checkpoint of this identity; a fresh state when there is none."""
+    """The state of the checkpoint with this identity, loaded into the model; a fresh state when there is none."""
     torch = need("torch", "neural")
     if folder is None or not (folder / STATE).is_file():
         return State()
@@ -282,18 +281,19 @@ def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedu
         state = State(**found["state"])
         model.load_state_dict(found["model"])
         optimizer.load_state_dict(found["optimizer"])
-    except Exception as error:  # what torch raises depends on what is damaged
-        raise ModelError(f"the checkpoint {folder / STATE} is damaged; delete {folder} to begin anew") from error
-    schedule.last_epoch, schedule._step_count = state.step, state.step + 1  # its rate is a function of these
+    except Exception as error:  # torch raises errors of many types for damaged files
+        raise ModelError(f"the checkpoint {folder / STATE} is damaged; delete {folder} to start again") from error
+    schedule.last_epoch, schedule._step_count = state.step, state.step + 1  # the rate is a function of these
     state.began = state.step
     return state
 
 
 def checkpoints_of(output: Path) -> Path:
-    """Return the folder for the checkpoints of a training whose model will be written to ``output``."""
+    """Return the folder for the checkpoints of the training of ``output``."""
     return output.with_name(f".{output.name}.checkpoint")
 
 
-def forget(output: Path) -> None:
-    """Delete the checkpoints of a training whose model was written to ``output``."""
+def delete_checkpoints(output: Path) -> None:
+    """Delete the checkpoints of the training of ``output``."""
+
     shutil.rmtree(checkpoints_of(output), ignore_errors=True)

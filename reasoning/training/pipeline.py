@@ -1,9 +1,9 @@
-"""Training the small English pipeline that tacit ships: tags, parts of speech, dependencies and lemmas from a UD treebank.
+"""Training the small English spaCy pipeline that tacit ships: tags, parts of speech, dependencies and lemmas from a UD treebank.
 
-The layers are spaCy's own (shared token vectors with a window of four, a tagger, a morphologizer, a transition parser and the
-rule lemmatiser), made narrow; the loop is a plain one so that it can be read. Half of what is learnt from looks like dialogue
-corpora (lower case, words apart), sentences come in groups as they do in an utterance, and the weights kept are the averaged
-ones of the best score on the development split. With one thread, one seed gives one pipeline.
+The components are spaCy's (shared token vectors with a window of four, a tagger, a morphologizer, a transition parser and the
+rule lemmatiser) with small layers, trained by a plain loop. Half of the training text is made to look like dialogue corpora
+(lower case, spaces between all tokens), sentences come in groups as in an utterance, and the averaged weights with the best score
+on the development split are kept. With one thread, one seed gives one pipeline.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
     from spacy.training import Example
 
-# Reading a Universal Dependencies treebank (CoNLL-U, plain or gzip) into sentences, with no help from any library.
+# Reading a Universal Dependencies treebank (CoNLL-U, plain or gzip).
 #
-# A sentence keeps the syntactic words ("do", "n't"), how they stood in the text, and the columns that the pipeline learns. Two
-# variants of it are made for training and measuring: as written, and as dialogue corpora write it (lower case, a space between
-# all words), since most of the text that tacit reads looks like the second.
+# A sentence keeps its syntactic words ("do", "n't"), the spaces between them, and the columns for training. It has two variants:
+# as written, and as in dialogue corpora (lower case, spaces between all tokens), which most input of tacit looks like.
 
 _COLUMNS = 10
 
@@ -53,7 +52,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The words of one sentence in order, and whether a new document begins with it."""
+    """The words of one sentence in order, and whether it starts a new document."""
 
     words: tuple[Word, ...]
     new_document: bool = False
@@ -64,17 +63,17 @@ class Sentence:
         return "".join(word.form + " " * word.space for word in self.words).rstrip()
 
     def as_dialogue(self) -> Sentence:
-        """Return the sentence in lower case with a space between all words."""
+        """Return the sentence in lower case with spaces between all words."""
         return replace(self, words=tuple(word._replace(form=word.form.lower(), space=True) for word in self.words))
 
 
 def read_treebank(path: Path | str) -> Iterator[Sentence]:
     """Yield the sentences of a CoNLL-U file (gzip when its name ends in ``.gz``), in order.
 
-    Ranges (``2-3 don't``) tell only where spaces stand; empty nodes (``8.1``) are passed over.
+    Ranges (``2-3 don't``) are used for spaces only; empty nodes (``8.1``) are skipped.
 
     Raises:
-        LoadError: the file cannot be opened, is not UTF-8 or a broken gzip, or a line of it is not CoNLL-U.
+        LoadError: the file cannot be opened, is not UTF-8, is a damaged gzip file, or a line is not CoNLL-U.
     """
     path = Path(path)
     try:
@@ -85,7 +84,7 @@ def read_treebank(path: Path | str) -> Iterator[Sentence]:
 
 
 def _open(path: Path) -> IO[str]:
-    """Open ``path`` as text, through gzip when its name says so."""
+    """Open ``path`` as text, through gzip when its name ends in ``.gz``."""
     if path.suffix == ".gz":
         return cast("IO[str]", gzip.open(path, "rt", encoding="utf-8"))
     return path.open(encoding="utf-8")
@@ -112,7 +111,7 @@ def _sentences(lines: IO[str], path: Path) -> Iterator[Sentence]:
 
 
 def _sentence(rows: list[list[str]], new_document: bool, path: Path, line: int) -> Sentence:
-    """Build one sentence from its columns; ``line`` is where it ended, for the error message."""
+    """Build one sentence from its columns; ``line`` is its last line, for error messages."""
     words: list[Word] = []
     range_end, range_space = 0, True
     try:
@@ -130,25 +129,24 @@ def _sentence(rows: list[list[str]], new_document: bool, path: Path, line: int) 
     except ValueError as error:
         raise LoadError(f"{path}: the sentence that ends at line {line} is not CoNLL-U: {error}; check the file") from error
     if not all(0 <= word.head < len(words) for word in words):
-        raise LoadError(f"{path}: the sentence that ends at line {line} names a head that it does not have; check the file")
+        raise LoadError(f"{path}: the sentence that ends at line {line} has a head outside the sentence; check the file")
     return Sentence(tuple(words), new_document)
 
 
-# Lemma tables for spaCy's rule lemmatiser, learnt from a treebank: suffix rules by part of speech, and the exceptions to them.
+# Lemma tables for spaCy's rule lemmatiser, from a treebank: suffix rules by part of speech, and exceptions.
 #
-# For every part of speech the rules form a decision list, longest suffix first (Daelemans & van den Bosch call the idea memory
-# of endings): ``-ied -> -y`` stands before ``-ed``, and a longer suffix gets a rule of its own only where the shorter one
-# decides otherwise. What the rules get wrong on the treebank itself goes to the table of exceptions. The tables are plain data,
-# so the pipeline loads with spaCy alone.
+# The rules of a part of speech form a decision list, longest suffix first (after the memory-based learning of Daelemans & van den
+# Bosch): ``-ied -> -y`` comes before ``-ed``, and a longer suffix has a rule of its own only where the shorter one is wrong.
+# Words of the treebank that the rules lemmatise wrongly become exceptions. The tables are plain data.
 
 _LONGEST = 6
 _SUPPORT = 2
 _OPEN = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
-_LOWER_CASE = ["", ""]  # matches every word; without it spaCy keeps the case of words that no rule fits ("The")
+_LOWER_CASE = ["", ""]  # matches every word; without it spaCy keeps the case of words that no rule matches ("The")
 
 
 def is_base_form(word: Word) -> bool:
-    """Return whether spaCy's English lemmatiser takes ``word`` for its own lemma without asking the tables."""
+    """Return whether spaCy's English lemmatiser treats ``word`` as its own lemma, without its tables."""
     features = set(word.features.split("|"))
     if word.pos == "NOUN" and "Number=Sing" in features:
         return True
@@ -161,7 +159,7 @@ def is_base_form(word: Word) -> bool:
 def lemma_tables(words: Iterable[Word]) -> dict[str, dict[str, Any]]:
     """Return the tables ``lemma_rules``, ``lemma_exc`` and ``lemma_index`` (empty) for spaCy's rule lemmatiser.
 
-    Proper nouns have no tables: spaCy then keeps them as written. Deterministic for a given order-free multiset of words.
+    Proper nouns have no tables, so spaCy keeps them as written. The order of ``words`` does not matter.
     """
     seen: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for word in words:
@@ -195,20 +193,19 @@ def suffix_rules(lemma_of: dict[str, str]) -> list[list[str]]:
 
 
 def apply_rules(form: str, rules: list[list[str]]) -> str:
-    """Return the lemma that the first rule whose suffix ``form`` ends in gives; ``form`` itself when none does."""
+    """Return the lemma by the first rule whose suffix ``form`` ends in; ``form`` itself when there is none."""
     return next((form[: -len(old)] + new for old, new in rules if form.endswith(old) and len(form) > len(old)), form)
 
 
-# Measuring a pipeline on treebank sentences, as they are written and as dialogue corpora write them.
+# Evaluation on treebank sentences, as written and as in dialogue corpora.
 #
-# The pipeline sees raw text and makes its own tokens, so a wrong token costs every score that it takes part in, as in spaCy's
-# own tables. Lemmas are compared as the treebank has them, case included.
+# The pipeline tokenises raw text, so a wrong token lowers every score, as in spaCy's evaluation. Lemmas are compared with case.
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """Accuracies of one pipeline on one kind of text, each in 0..1: tokens, treebank tags, universal parts of speech, features,
-    lemmas, lemmas with case ignored, unlabelled and labelled attachment, and the F score of sentence boundaries."""
+    lemmas, lemmas ignoring case, unlabelled and labelled attachment, and the F1 of sentence boundaries."""
 
     token: float
     tag: float
@@ -223,7 +220,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Scores on the same ``sentences`` (their number), as ``written`` and as ``dialogue`` (lower case, words apart)."""
+    """Scores on the same sentences, as ``written`` and as ``dialogue`` (lower case, spaced); numbers of sentences and words."""
 
     written: Scores
     dialogue: Scores
@@ -242,7 +239,7 @@ class Evaluation:
 
 
 def evaluate(nlp: Language, sentences: Sequence[Sentence]) -> Evaluation:
-    """Return the scores of ``nlp`` on ``sentences``, taken three at a time as neighbours in a text."""
+    """Return the scores of ``nlp`` on ``sentences``, in groups of three consecutive ones."""
     written = [sentences[i : i + 3] for i in range(0, len(sentences), 3)]
     dialogue = [[sentence.as_dialogue() for sentence in group] for group in written]
     words = sum(len(sentence.words) for sentence in sentences)
@@ -250,7 +247,7 @@ def evaluate(nlp: Language, sentences: Sequence[Sentence]) -> Evaluation:
 
 
 def _scores(nlp: Language, groups: Iterable[Sequence[Sentence]]) -> Scores:
-    """Run ``nlp`` over raw text and compare."""
+    """Run ``nlp`` on raw text and compare with the treebank."""
     from spacy.scorer import Scorer
 
     examples = to_examples(nlp, groups)
@@ -263,7 +260,7 @@ def _scores(nlp: Language, groups: Iterable[Sequence[Sentence]]) -> Scores:
 
 
 def to_examples(nlp: Language, groups: Iterable[Sequence[Sentence]]) -> list[Example]:
-    """Return one spaCy example a group of sentences: the raw text beside the treebank's analysis."""
+    """Return one spaCy example per group of sentences: the raw text and the treebank's analysis."""
     from spacy.training import Example
 
     references = [_reference(nlp, group) for group in groups]
@@ -294,6 +291,8 @@ def _reference(nlp: Language, sentences: Sequence[Sentence]) -> Doc:
         sent_starts=[index in starts for index in range(total)],
     )
 
+
+# Training.
 
 Progress = Callable[[int, int, dict[str, float]], None]
 
@@ -390,10 +389,10 @@ def train_pipeline(
 
     Args:
         train, dev, test: the splits, plain or gzip.
-        output: folder to write; an existing one is replaced when it holds a pipeline and nothing else.
+        output: folder to write; an existing pipeline is replaced.
         seed: of the weights, the order and the dropout.
-        max_steps: batches of about 700 words to learn from, >= 1; 4,000 take some eight minutes on one core.
-        progress: called at every check on the development split with step, ``max_steps`` and the scores there (0..1).
+        max_steps: number of batches of about 700 words, >= 1; 4,000 take about eight minutes on one core.
+        progress: called at every evaluation on the development split with step, ``max_steps`` and the scores (0..1).
 
     Raises:
         InputError: ``max_steps`` is below 1, or ``output`` is a folder that holds something else.
@@ -403,7 +402,7 @@ def train_pipeline(
         os.environ.setdefault(name, "1")
     output = _check_output(Path(output))
     if max_steps < 1:
-        raise InputError(f"{max_steps} training steps make no pipeline; give 1 or more")
+        raise InputError(f"max_steps is {max_steps}; it must be >= 1")
     splits = {}
     for name, path in (("train", train), ("dev", dev), ("test", test)):
         splits[name] = list(read_treebank(path))
@@ -419,7 +418,7 @@ def train_pipeline(
 
 
 def _check_output(output: Path) -> Path:
-    """Return ``output`` when writing there destroys nothing but a pipeline."""
+    """Return ``output`` if it is new, empty or a pipeline, and so may be replaced."""
     if output.exists() and not (output.is_dir() and (not any(output.iterdir()) or (output / "meta.json").is_file())):
         raise InputError(f"{output} holds something other than a pipeline; give a new folder for --output")
     return output
@@ -448,7 +447,7 @@ def _build(sentences: Sequence[Sentence], seed: int) -> Language:
 def _fit(
     nlp: Language, train: Sequence[Sentence], dev: Sequence[Sentence], seed: int, max_steps: int, progress: Progress | None
 ) -> None:
-    """Learn for ``max_steps`` batches and leave the best averaged weights in ``nlp``."""
+    """Train for ``max_steps`` batches and leave the best averaged weights in ``nlp``."""
     from thinc.api import Adam
 
     optimizer = Adam(0.001, L2=0.01, grad_clip=1.0, use_averages=True)
@@ -472,7 +471,7 @@ def _fit(
 
 
 def _batches(sentences: Sequence[Sentence], rng: random.Random) -> Iterator[list[list[Sentence]]]:
-    """Yield batches of groups of consecutive sentences without end, each group as written or as dialogue."""
+    """Yield batches of groups of consecutive sentences, endlessly, each group as written or as dialogue."""
     while True:
         groups: list[list[Sentence]] = []
         size = 0
@@ -495,10 +494,10 @@ def _batches(sentences: Sequence[Sentence], rng: random.Random) -> Iterator[list
 
 
 def _save(nlp: Language, folder: Path) -> Language:
-    """Write ``nlp`` to ``folder``, and return it as it opens from there.
+    """Write ``nlp`` to ``folder``, and return it as loaded from there.
 
-    The vocabulary keeps the strings that the components need; the treebank's own words, web and mail addresses among them,
-    stay out of it.
+    The vocabulary keeps only the strings that the components need, so that the treebank's words (web and mail addresses among
+    them) are not shipped.
     """
     import spacy
     from spacy.lang.en import English

@@ -1,9 +1,8 @@
-"""Training a probe: ridge regression, from what layers of a language model make of tuples to whether people call them plausible.
+"""Training a linear probe: ridge regression from a layer's hidden states of a language model to plausibility labels of tuples.
 
-States and labels are taken relative to the mean of their relation, so what is learnt is which tuples of a relation are plausible,
-and not which relations often are. The layer is the one that tells best on heads that were not learnt from, the penalty the
-heaviest there within a standard error of the best (Breiman et al., 1984): what little more a lighter one would gain on tuples
-like these, it may lose on others. Platt's scaling (1999) of what was said of those heads makes chances of it.
+States and labels are centred by relation, so that the probe separates tuples of one relation, not relations. The layer with the
+best agreement on held-out heads is chosen, and with it the largest penalty within one standard error of the best (Breiman et al.,
+1984), since a smaller penalty may fit this dataset alone. Platt scaling (1999) of the held-out predictions gives probabilities.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 
 from ...graph.errors import InputError
 from ..metrics.accent.events import head_form
-from ..metrics.accent.scorers.language_models import Asking, Probe, from_bytes, to_bytes
-from ..metrics.accent.verbalise import reading
+from ..metrics.accent.scorers.language_models import PlausibilityPrompt, Probe, from_bytes, to_bytes
+from ..metrics.accent.verbalise import verbalise
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from .corpora import k_folds
@@ -27,12 +26,12 @@ from .loop import digest_of
 
 FOLDS = 5
 PENALTIES = (0.3, 1.0, 3.0, 10.0)
-"""Weights of the ridge, for each tuple learnt from."""
+"""Ridge penalties, per training tuple."""
 
 _TOGETHER = 64
 _RESAMPLES = 1000
 _DEPTHS = 14
-"""Layers are tried at steps of one part of so many, from the middle of the model up."""
+"""Number of steps in which the layers are tried, from the middle of the model to the top."""
 
 Floats = NDArray[np.float64]
 Labelled = tuple[str, str, str, bool]
@@ -40,7 +39,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class _Data(NamedTuple):
-    """Judged tuples: whether people call them plausible, and the numbers of their relations and heads."""
+    """Labelled tuples: plausible or not, and the numbers of their relations and heads."""
 
     labels: Floats
     relations: NDArray[np.int64]
@@ -48,7 +47,7 @@ class _Data(NamedTuple):
 
 
 class _Tried(NamedTuple):
-    """A layer and a penalty, what is said by them of tuples whose heads were not learnt from, and how well it agrees."""
+    """A layer and a penalty, its predictions for tuples with held-out heads, and their agreement with the labels."""
 
     layer: int
     penalty: float
@@ -57,7 +56,7 @@ class _Tried(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A direction in states: what is taken off them first, and their weights."""
+    """A linear function of states: an offset that is subtracted first, and weights."""
 
     off: Floats
     weights: Floats
@@ -74,18 +73,18 @@ def train_probe(
     facts: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Probe:
-    """Return a probe of ``causal`` that was trained on judged tuples (head, relation, tail, whether people call it plausible).
+    """Return a probe of ``causal``, trained on labelled tuples (head, relation, tail, plausible).
 
     Args:
-        judged: of ATOMIC-2020's relations between events; of equal ones the first counts, and none where they disagree.
-        seed: of the folds and of the resamples that the interval comes from.
-        facts: more to write down in the probe beside what is measured here: the mean of the relations' AUCs, weighted by
-            tuples, on heads that were not learnt from.
-        progress: told the stage, how much of it is done, and how much there is.
+        judged: of ATOMIC-2020's relations between events; duplicates count once, and contradicting ones are left out.
+        seed: of the folds and of the bootstrap for the interval.
+        facts: further facts for the probe, beside the measured ones: the AUC on held-out heads, averaged over relations weighted
+            by tuples.
+        progress: called with the stage, the amount done, and the total.
 
     Raises:
-        InputError: there are too few heads, or no relation with tuples of both kinds; the model's layers cannot be told apart.
-        ModelError: the model gives no number, or reads too few tokens.
+        InputError: there are too few heads, no relation has tuples with both labels, or the model's layers cannot be identified.
+        ModelError: the model's output is not finite, or its context is too short.
     """
     told = progress or (lambda *_: None)
     kept = _agreed(judged)
@@ -123,12 +122,12 @@ def train_probe(
 
 
 def agreement(labels: NDArray[Any], relations: NDArray[Any], said: Floats) -> float:
-    """Return the mean of the relations' areas under the curve, weighted by tuples; relations of one label have none.
+    """Return the AUC averaged over relations, weighted by tuples; relations with one label are left out.
 
-    Over relations together the area would tell how well relations are told apart (see docs/accent.md).
+    An AUC over all relations together would also measure how well relations are separated (see docs/accent.md).
 
     Args:
-        labels: 1 and 0; relations: names or numbers; said: numbers that should be higher where the label is 1; all of shape (n,).
+        labels: 1 and 0; relations: names or numbers; said: predictions, higher for label 1; all of shape (n,).
     """
     areas, weights = [], []
     for relation in np.unique(relations):
@@ -143,7 +142,7 @@ def agreement(labels: NDArray[Any], relations: NDArray[Any], said: Floats) -> fl
 
 
 def _agreed(judged: Sequence[Labelled]) -> list[Labelled]:
-    """Each tuple once, sorted, without those that were called both."""
+    """The distinct tuples, sorted, without those with contradicting labels."""
     labels: dict[tuple[str, str, str], set[bool]] = {}
     for head, relation, tail, plausible in judged:
         labels.setdefault((head, relation, tail), set()).add(bool(plausible))
@@ -163,25 +162,25 @@ def _numbered(kept: Sequence[Labelled]) -> _Data:
     )
     if len(heads) < 2 * FOLDS or np.isnan(agreement(data.labels, data.relations, data.labels)):
         raise InputError(
-            f"{len(kept)} judged tuples of {len(heads)} heads tell too little; give {2 * FOLDS} heads or more, and tuples of one "
-            "relation that are plausible and others that are not"
+            f"{len(kept)} judged tuples of {len(heads)} heads are too few; give {2 * FOLDS} heads or more, and plausible and "
+            "implausible tuples of one relation"
         )
     return data
 
 
 def _states(kept: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], told: Progress) -> NDArray[np.float32]:
-    """What each layer makes of each tuple, shape (tuples, layers, width)."""
-    asking = Asking(causal)
+    """The hidden states of each tuple at each layer, shape (tuples, layers, width)."""
+    asking = PlausibilityPrompt(causal)
     parts = []
     for start in range(0, len(kept), _TOGETHER):
-        rows = asking.rows([reading(*one[:3]) for one in kept[start : start + _TOGETHER]])
+        rows = asking.rows([verbalise(*one[:3]) for one in kept[start : start + _TOGETHER]])
         parts.append(asking.continuation.states(rows, layers))
         told("reading", min(start + _TOGETHER, len(kept)), len(kept))
     return np.concatenate(parts)
 
 
 def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any, Any]]) -> list[Floats]:
-    """For each penalty what is said of each tuple by a probe that did not learn from its head."""
+    """For each penalty, predictions for each tuple by a probe that was trained without its head."""
     found = [np.empty(len(states)) for _ in PENALTIES]
     for train, test in rounds:
         part = _Data(*(array[train] for array in data))
@@ -192,9 +191,9 @@ def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any
 
 
 def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[_Line]:
-    """The direction by each penalty: ridge regression within relations on states of one spread."""
+    """The linear function for each penalty: ridge regression on standardised states, centred by relation."""
     mean, spread = states.mean(0), states.std(0)
-    spread[spread <= 1e-9 * max(float(spread.max()), 1e-300)] = np.inf  # what never changes tells nothing
+    spread[spread <= 1e-9 * max(float(spread.max()), 1e-300)] = np.inf  # constant states get no weight
     inputs, wanted = (states - mean) / spread, data.labels.copy()
     for relation in np.unique(data.relations):
         mine = data.relations == relation
@@ -207,7 +206,7 @@ def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[
 
 
 def _scaling(said: Floats, labels: Floats) -> tuple[float, float]:
-    """Slope and offset that make log odds of what was said, with Platt's targets, which are short of 0 and 1."""
+    """Slope and offset that turn predictions into log-odds, fitted to Platt's smoothed targets."""
     spread = float(said.std()) or 1.0
     true = labels.sum()
     wanted = np.where(labels == 1, (true + 1) / (true + 2), 1 / (len(labels) - true + 2))
@@ -217,7 +216,7 @@ def _scaling(said: Floats, labels: Floats) -> tuple[float, float]:
 
 
 def _resampled(data: _Data, said: Floats, seed: int) -> list[float]:
-    """The agreement when tuples are drawn again within relations, many times."""
+    """Agreements on bootstrap samples of tuples within relations."""
     random = np.random.default_rng(seed)
     groups = [np.flatnonzero(data.relations == relation) for relation in np.unique(data.relations)]
     found = []

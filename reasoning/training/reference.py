@@ -1,8 +1,8 @@
-"""Making a reference distribution: true and random responses are drawn from a corpus of dialogues, and a metric scores both.
+"""Making a reference distribution: a metric scores true and random responses drawn from a corpus of dialogues.
 
-A true response is a turn at a random place of a random dialogue, after the last one to eight turns before it; how many is drawn
-too. Its random counterpart is a response drawn from another dialogue of the same corpus, after the same history. What is drawn
-depends on the dialogues, their order, the number and the seed alone, so all metrics score the same responses.
+A true response is a random turn of a random dialogue, with a random number (one to eight) of turns before it. Its random
+counterpart is a response of another dialogue of the corpus, with the same history. The sample is determined by the dialogues,
+their order, the number and the seed, so all metrics score the same responses.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Progress = Callable[[int], object]
 
 
 class Drawn(NamedTuple):
-    """Responses after the same histories, as a metric scores them: what people said, and what was said in other dialogues."""
+    """True responses and random ones with the same histories, as ``(history, response)``."""
 
     true: list[tuple[tuple[str, ...], str]]
     random: list[tuple[tuple[str, ...], str]]
 
 
 def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
-    """Return the dialogues that :func:`tacit.reasoning.training.coherence.train_coherence` holds out of learning under ``seed``.
+    """Return the dialogues held out by :func:`tacit.reasoning.training.coherence.train_coherence` under ``seed``.
 
-    A checkpoint gives responses that it has learnt from higher values than others, so its reference is drawn from these.
+    A checkpoint gives higher scores to its training data, so its reference is drawn from held-out dialogues.
 
     Raises:
         InputError: a corpus has fewer than 20 dialogues, or there is none.
@@ -43,20 +43,20 @@ def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, 
 
 
 def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> Drawn:
-    """Draw ``number`` true responses and a random one for each.
+    """Draw ``number`` true responses, and a random one for each.
 
     Args:
-        corpora: dialogues by corpus, at least two in each; blank turns left out.
-        number: >= 1. Each response is drawn once, so fewer come back where there are fewer.
+        corpora: dialogues by corpus, at least two in each, without blank turns.
+        number: >= 1; fewer are returned when there are fewer, since each true response is drawn once.
 
     Raises:
         InputError: ``number`` or ``seed`` is out of range, or a corpus has fewer than two dialogues.
     """
     if number < 1 or seed < 0:
-        raise InputError(f"{number} responses under the seed {seed} cannot be drawn; give 1 or more, and a seed of 0 or more")
+        raise InputError(f"{number} responses with seed {seed} cannot be drawn; the number must be >= 1, the seed >= 0")
     for name, dialogues in corpora.items():
         if len(dialogues) < 2:
-            raise InputError(f"the corpus {name} has {len(dialogues)} dialogues, and random responses need another one")
+            raise InputError(f"the corpus {name} has {len(dialogues)} dialogues; random responses need at least two")
     rng = np.random.default_rng(seed)
     places = [
         (name, dialogue, turn)
@@ -79,15 +79,15 @@ def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> D
 def make_reference(
     metric: Metric, drawn: Drawn, name: str, facts: Mapping[str, Any], *, batch_size: int = 256, progress: Progress | None = None
 ) -> Reference:
-    """Score the responses and return the reference; those that the metric cannot judge are left out and counted.
+    """Score the responses and return the reference; responses without a score are left out and counted.
 
     Args:
         name: of the corpus.
-        facts: kept with it as they are.
-        progress: told the number of responses scored since it was last told.
+        facts: stored with the reference.
+        progress: called with the number of responses scored since the last call.
 
     Raises:
-        InputError: the metric judges fewer than 100 of the true or of the random responses.
+        InputError: the metric scores fewer than 100 of the true or of the random responses.
     """
     values: dict[str, list[float]] = {}
     for side, items in drawn._asdict().items():
@@ -118,6 +118,6 @@ def make_reference(
 
 
 def without_reference(signature: Signature) -> Signature:
-    """Return a signature without the part that names a reference."""
+    """Return a signature without its reference."""
     parts = tuple(part for part in signature.parts if part[0] != "reference")
     return Signature(signature.metric, parts, signature.version)

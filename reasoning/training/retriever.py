@@ -1,9 +1,8 @@
-"""Training the compact model: two towers on frozen sentence embeddings learn which tails belong to which heads.
+"""Training the compact retrieval model: two towers over frozen sentence embeddings learn which tails belong to which heads.
 
-In every step a batch of triples of one relation is drawn; each head should find its own tail among those of the batch, and
-each tail its head (symmetric InfoNCE; van den Oord et al., 2018). Pairs that share a head or a tail are not held against each
-other. One seed gives one model on one thread. Afterwards the commonest tails of each relation, and others drawn from the rest,
-become the pool that ships with the towers, beside the triples that they belong to.
+Each step draws a batch of triples of one relation; the loss is the symmetric InfoNCE (van den Oord et al., 2018) between heads
+and tails, where pairs that share a head or a tail are not negatives of each other. One seed gives one model on one thread. The
+saved pool has the most frequent tails of each relation and a random sample of the rest, with their triples.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ _BACKGROUND = 300
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a retriever is trained.
+    """Settings of the training.
 
     Attributes:
         steps: batches, >= 1; batch_size: triples in each, >= 2; rate: the highest learning rate.
-        parts: bytes that each text is kept in, >= 1; pool: tails kept for each relation at most, >= 1.
+        parts: bytes per text after quantisation, >= 1; pool: largest number of tails per relation, >= 1.
         seed: of weights, batches and the pool.
     """
 
@@ -55,15 +54,13 @@ class Recipe:
     seed: int = 0
 
     def check(self) -> None:
-        """Raise :class:`InputError` when it makes no sense."""
+        """Raise :class:`InputError` when a value is out of its range."""
         if min(self.steps, self.parts, self.pool) < 1 or self.batch_size < 2 or not self.rate > 0 or self.seed < 0:
-            raise InputError(
-                "training takes 1 step or more of 2 triples or more, a rate, parts and a pool above 0, and a seed from 0"
-            )
+            raise InputError("steps, parts and pool must be >= 1, batch_size >= 2, rate > 0, seed >= 0")
 
 
 class _Numbered(NamedTuple):
-    """Triples as numbers: texts, and rows of (head, relation, tail)."""
+    """Triples as numbers: the texts, and rows of (head, relation, tail)."""
 
     texts: list[str]
     rows: NDArray[np.int64]
@@ -80,18 +77,18 @@ def train_retriever(
     checkpoints: Path | None = None,
     progress: Progress | None = None,
 ) -> Compact:
-    """Return a model that was trained on ``triples`` (head, relation, tail).
+    """Return a model trained on ``triples`` (head, relation, tail).
 
     Args:
-        relations: those that are learnt; triples of others are left out.
-        vectors_of: texts to vectors of unit length, shape (texts, d), asked once; encoder: its name and signature.
-        facts: more to write down in the model beside what is measured here: on triples of heads that were held out, the mean
-            reciprocal rank of the right tail among 200.
-        checkpoints: a folder for them; a training that was killed continues from there.
-        progress: told the step, the number of steps and the loss.
+        relations: those to train on; triples of others are left out.
+        vectors_of: texts to vectors of unit length, shape (texts, d), called once; encoder: its name and signature.
+        facts: further facts for the model, beside the measured ones: on triples with held-out heads, the mean reciprocal rank of
+            the right tail among 200.
+        checkpoints: folder for checkpoints; an interrupted training continues from there.
+        progress: called with the step, the number of steps and the loss.
 
     Raises:
-        InputError: there are no two triples of a relation, or the recipe makes no sense.
+        InputError: fewer than two triples have one of the relations, or the recipe is out of range.
     """
     recipe.check()
     wanted = [name for name in relations if any(relation == name for _, relation, _ in triples)]
@@ -125,7 +122,7 @@ def train_retriever(
     model = Compact(
         tuple(wanted), texts, pools, triples_of, basis, kept_vectors, query, key, encoder, {}, {**(facts or {}), **measured}
     )  # fmt: skip
-    model = from_bytes(to_bytes(model), "the model")  # with the rounding of its file
+    model = from_bytes(to_bytes(model), "the model")  # rounded as in its file
     scales = _scales(model, vectors, data.rows, used, vectors_of, recipe.seed)
     return from_bytes(to_bytes(replace(model, scales=scales)), "the model")
 
@@ -139,7 +136,7 @@ def _numbered(triples: Sequence[Triple], relations: Sequence[str]) -> _Numbered:
 
 
 def _held_out(rows: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
-    """Which rows are of heads that are kept for measuring."""
+    """Which rows have held-out heads."""
     heads = np.unique(rows[:, 0])
     chosen = np.random.default_rng([seed, 2]).permutation(heads)[: int(len(heads) * _HELD_OUT)]
     return np.isin(rows[:, 0], chosen)
@@ -182,21 +179,21 @@ def _fit(
 
 
 def _weights(torch: Any, width: int, relations: int) -> dict[str, Any]:
-    """The weights of a fresh tower."""
+    """The initial weights of a tower."""
     shapes = {"in": (width, _HIDDEN), "bias": (_HIDDEN,), "relation": (relations, _HIDDEN), "out": (_HIDDEN, _KEYS)}
     spreads = {"in": width**-0.5, "bias": 0.0, "relation": 0.02, "out": _HIDDEN**-0.5}
     return {name: torch.randn(shape) * spreads[name] for name, shape in shapes.items()}
 
 
 def _run(torch: Any, weights: Any, vectors: Vectors, relation: int) -> Any:
-    """A tower as :class:`tacit.reasoning.metrics.accent.scorers.compact.Tower` has it, with dropout."""
+    """A tower in torch (see :class:`tacit.reasoning.metrics.accent.scorers.compact.Tower`), with dropout."""
     hidden = torch.from_numpy(vectors) @ weights["in"] + weights["bias"] + weights["relation"][relation]
     hidden = torch.nn.functional.dropout(torch.nn.functional.silu(hidden), _DROPOUT)
     return torch.nn.functional.normalize(hidden @ weights["out"], dim=-1)
 
 
 def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArray[np.int64]]:
-    """For each relation the tails that are kept: half of them the commonest, the others drawn from the rest."""
+    """The pool of each relation: half the most frequent tails, half a sample of the others."""
     random = np.random.default_rng([recipe.seed, 3])
     chosen = []
     for number in range(relations):
@@ -210,19 +207,19 @@ def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArr
 
 
 def _known(rows: NDArray[np.int64], relation: int, pool: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Heads and tails of the triples of a relation whose tails are in its pool, ascending, shape (n, 2)."""
+    """Heads and tails of the triples of a relation with tails in its pool, ascending, shape (n, 2)."""
     part = rows[rows[:, 1] == relation][:, [0, 2]]
     kept: NDArray[np.int64] = part[np.isin(part[:, 1], pool)]
     return kept
 
 
 def _basis(vectors: Vectors, parts: int) -> Vectors:
-    """The directions that hold most of ``vectors``, shape (d, rank), in such an order that all parts of a row hold alike."""
+    """The principal directions of ``vectors``, shape (d, rank), ordered so that the quantised parts have similar variance."""
     wide = vectors.astype(np.float64)
     _, axes = np.linalg.eigh(wide.T @ wide)
     parts = min(parts, axes.shape[1])
     basis = axes[:, ::-1][:, : parts * (axes.shape[1] // parts)]
-    # The sign of a direction is the library's whim; the largest part of each is made positive.
+    # The sign of a direction depends on the library; the largest component of each is made positive.
     basis = basis * np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
     order = np.arange(basis.shape[1]).reshape(-1, parts).T.ravel()
     turned: Vectors = basis[:, order].astype(np.float16).astype(np.float32)
@@ -232,9 +229,9 @@ def _basis(vectors: Vectors, parts: int) -> Vectors:
 def _scales(
     model: Compact, vectors: Vectors, rows: NDArray[np.int64], used: NDArray[np.int64], embed: Any, seed: int
 ) -> dict[str, dict[str, Scale]]:
-    """Mean and spread of what heads and tails get that are put together at random, by score and relation.
+    """Mean and standard deviation of each score on random pairs of heads and tails, by score and relation.
 
-    ``known`` is equation 1 over a head's own tails, the others are the model's; head and tail count as new to all.
+    ``known`` is equation 1 over a head's own tails, the others are the model's; head and tail are left out of the model's data.
     """
     random = np.random.default_rng([seed, 5])
     retriever = Retriever(model, embed, encoder=model.encoder[1])
@@ -262,7 +259,7 @@ def _scales(
 
 
 def _quality(towers: tuple[Tower, Tower], vectors: Vectors, rows: NDArray[np.int64], seed: int) -> float | None:
-    """The mean reciprocal rank of a triple's tail among 200 of the same relation; None when there are too few."""
+    """The mean reciprocal rank of a triple's tail among 200 of the same relation; None when there are too few triples."""
     random = np.random.default_rng([seed, 4])
     ranks = []
     for relation in np.unique(rows[:, 1]).tolist():

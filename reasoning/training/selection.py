@@ -1,5 +1,9 @@
-"""Training the head of response selection over pooled vectors of a frozen encoder; the loss is that of
-:mod:`tacit.reasoning.training.selection`."""
+"""Training the response selection head of ``coherence``: two towers over pooled vectors of a frozen encoder.
+
+Within a batch, every context must select its own response among all responses of the batch and, optionally, its own last two
+turns; and every response its own context (InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A
+response that occurs twice in the batch is not a negative of itself.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ def train_head(
         vectors: pooled vectors of texts, shape (texts, d).
         rows: last turn, turn before it (-1: none) and response of each pair, as rows of ``vectors``, shape (pairs, 3).
         seed: of weights, order and dropout.
-        progress: told how many steps are done, and how many there are.
+        progress: called with the number of steps done, and their total.
     """
     torch = need("torch", "neural")
     settings = settings or HeadSettings()
@@ -56,7 +60,7 @@ def train_head(
 
 
 def _standard(towers: Towers, vectors: Halves, rows: Rows) -> Any:
-    """Standardised vectors of texts, zeros for no text."""
+    """Standardised vectors of texts; zeros for row -1."""
     found = (vectors[np.maximum(rows, 0)].astype(np.float32) - towers.mean) / towers.scale
     found[rows < 0] = 0
     return towers.torch.from_numpy(found)
@@ -74,11 +78,7 @@ def _moments(vectors: Halves, step: int = 8192) -> tuple[NDArray[np.float32], ND
     return mean.astype(np.float32), deviation.astype(np.float32)
 
 
-# The two towers of response selection in torch, one for contexts and one for responses, and the loss that brings them together.
-#
-# Within a batch every context is to pick its own response out of all of the batch's and, where asked, its own last two turns;
-# and every response its own context (InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A
-# response that stands in the batch twice is no negative of itself.
+# The towers and their loss.
 
 Rows = NDArray[np.int64]
 
@@ -88,13 +88,13 @@ _SHARPEST = 100.0
 
 @dataclass(frozen=True)
 class HeadSettings:
-    """How a head is trained.
+    """Settings of the head.
 
     Attributes:
-        width: numbers of the common space; epochs: rounds over all pairs; batch: pairs in a step.
-        rate: of AdamW at its highest; decay: its weight decay; dropout: of pooled vectors, and of hidden units.
+        width: dimension of the common space; epochs: passes over all pairs; batch: pairs per step.
+        rate: the highest learning rate of AdamW; decay: its weight decay; dropout: of pooled vectors, and of hidden units.
         own_turns: the context's own turns are negatives too.
-        hidden: units of the hidden layer of each text, none by default.
+        hidden: units of the hidden layer of each text; 0: none.
     """
 
     width: int = 128
@@ -108,10 +108,10 @@ class HeadSettings:
 
 
 class Towers:
-    """The two maps, the hidden layers, and how sharply cosines are told apart."""
+    """The linear maps of context and response, the hidden layers, and the temperature of the softmax."""
 
     def __init__(self, mean: Floats, scale: Floats, settings: HeadSettings) -> None:
-        """Begin with random maps, whatever torch's seed makes them; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
+        """Initialise at random with torch's seed; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
         self.torch, self.settings = need("torch", "neural"), settings
         self.mean, self.scale = mean, scale
         nn, size = self.torch.nn, len(mean)
@@ -121,16 +121,16 @@ class Towers:
         texts = TURNS + 1 if settings.hidden else 0
         self.inner = nn.ModuleList(nn.Linear(size, settings.hidden) for _ in range(texts))
         self.outer = nn.ModuleList(nn.Linear(settings.hidden, settings.width, bias=False) for _ in range(texts))
-        for layer in self.outer:  # what is learnt starts from the linear maps
+        for layer in self.outer:  # training starts from the linear maps
             nn.init.zeros_(layer.weight)
         self.module = nn.ModuleList([self.context, self.response, self.inner, self.outer, nn.ParameterList([self.sharpness])])
 
     def weights(self) -> list[Any]:
-        """The weights of all maps, without the sharpness."""
+        """The weights of all maps, without the temperature."""
         return [weight for module in (self.context, self.response, self.inner, self.outer) for weight in module.parameters()]
 
     def groups(self, rate: float) -> list[dict[str, Any]]:
-        """What AdamW is to learn at the highest rate ``rate``."""
+        """The parameter groups for AdamW, with the highest learning rate ``rate``."""
         return [
             {"params": self.weights(), "lr": rate, "weight_decay": self.settings.decay},
             {"params": [self.sharpness], "lr": rate, "weight_decay": 0.0},
@@ -141,8 +141,8 @@ class Towers:
 
         Args:
             texts: the standardised pooled vectors of last turns, turns before them and responses, each of shape (n, d); zeros
-                where nothing was said before.
-            rows: a number for each of the three texts, -1 for none, shape (n, 3).
+                for a missing turn.
+            rows: a number for each of the three texts, -1 for a missing one, shape (n, 3).
         """
         torch, functional = self.torch, self.torch.nn.functional
         last, before, response = texts
@@ -164,7 +164,7 @@ class Towers:
         return (functional.cross_entropy(choices, right) + functional.cross_entropy(logits.T, right)) / 2
 
     def _unit(self, linear: Any, vectors: Any, texts: Mapping[int, Any]) -> Any:
-        """Unit vectors of the common space for the standardised ``vectors`` of ``texts`` side by side, and which are there."""
+        """Unit vectors in the common space for the concatenated ``vectors`` of ``texts``, with masks of the present ones."""
         functional, rate = self.torch.nn.functional, self.settings.dropout
         vectors = functional.dropout(vectors, rate)
         found = linear(vectors)
@@ -175,7 +175,7 @@ class Towers:
         return functional.normalize(found, dim=1)
 
     def head(self) -> SelectionHead:
-        """What was learnt."""
+        """Return the trained head."""
 
         def array(weight: Any) -> Floats:
             found: Floats = weight.detach().cpu().numpy()

@@ -101,7 +101,7 @@ def test_training_is_refused_before_it_costs_anything(tacit: Tacit, deco: Path, 
     (mine / "thesis.txt").write_text("all of it")
     for words, sentence in (
         ((deco, "--model", "x", "-o", mine), "holds something other than an extractor"),
-        ((deco, deco, "--model", "x", "-o", tmp_path / "out"), "is named twice"),
+        ((deco, deco, "--model", "x", "-o", tmp_path / "out"), "is given twice"),
         ((deco, "--model", tmp_path / "none", "-o", tmp_path / "out"), "there is no model folder"),
     ):
         done = tacit("train", "accent", *words)

@@ -1,4 +1,4 @@
-"""The commands ``score-tuples`` and ``fold-in``, and the training of what judges tuples, as people and programs call them."""
+"""The commands ``score-tuples`` and ``merge-cache``, and the training of what judges tuples, as people and programs call them."""
 
 from __future__ import annotations
 
@@ -145,13 +145,13 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path
     for command, sentence in (
         (["score-tuples", "nothing.jsonl", "--graph", place / "graph"], "there is no file nothing.jsonl"),
         (["score-tuples", place / "tuples.jsonl", "--graph", tmp_path / "none"], "there is no graph at"),
-        (words(place, "--scorer", "kg-bert", "--model", place / "encoder"), "no AutoModelForSequenceClassification"),
+        (words(place, "--scorer", "kg-bert", "--model", place / "encoder"), "not a AutoModelForSequenceClassification"),
         (words(place, "--strict"), ":3: there is no relation 'xLikes'"),
         (words(place, "--output", place / "tuples.jsonl"), "is the input; write to another file"),
         (bad, "holds no tuple that can be scored; the first fault: line 1: head is missing"),
         (
             ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder"],
-            "reads the vectors of",
+            "was trained on vectors of",
         ),
     ):
         done = tacit(*command)
@@ -298,6 +298,6 @@ def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -
         journal = journal_of(store)
         assert journal is not None
         journal.append([Assertion("/e/PersonX_sings", "xWant", "/e/to_dance", source="comet:m", rank=0, score=-1.0)])
-    assert tacit("fold-in", graph, "--json").json == {"new": 1, "duplicate": 0, "skipped": 0}
-    assert "0 generated tails are now in the graph" in tacit("fold-in", graph).err
+    assert tacit("merge-cache", graph, "--json").json == {"new": 1, "duplicate": 0, "skipped": 0}
+    assert "0 generated tails are now in the graph" in tacit("merge-cache", graph).err
     assert "to dance" in tacit("tails", graph, "PersonX sings").out

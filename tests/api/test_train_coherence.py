@@ -130,11 +130,11 @@ def test_the_command_of_a_card_names_no_folder(
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (["{place}/pets-train.jsonl"], "is named twice"),
+        (["{place}/pets-train.jsonl"], "is given twice"),
         (["{place}/judged.jsonl"], "holds no dialogue"),
         (["{place}/nothing.jsonl"], "nothing.jsonl"),
         (["--exclude", "{place}/bad.jsonl"], "neither judgements nor dialogues"),
-        (["--exclude", "-"], "reads no standard input"),
+        (["--exclude", "-"], "cannot read standard input"),
         (["--exclude", "{place}/sea.jsonl"], "distinct dialogues of sea are left"),
         (["--encoder", "{place}/nothing"], "no model folder"),
         (["-o", "{place}/encoder"], "holds something other"),

@@ -173,7 +173,7 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
     assert "5 judgements are too few" in wrong(tacit, sample_graph, few, "-o", output)
     assert "holds no judgement" in wrong(tacit, sample_graph, str(empty), "-o", output)
     assert "there is no file" in wrong(tacit, sample_graph, str(tmp_path / "none"), "-o", output)
-    assert "named twice" in wrong(tacit, sample_graph, file, file, "-o", output)
+    assert "given twice" in wrong(tacit, sample_graph, file, file, "-o", output)
     assert "--split 1/2 is not three numbers" in wrong(tacit, sample_graph, file, "-o", output, "--split", "1/2")
     assert "sum of 1" in wrong(tacit, sample_graph, file, "-o", output, "--split", "0.8/0.1/0.2")
     assert "cannot be divided into 100 folds" in wrong(tacit, sample_graph, file, "-o", output, "--folds", "100")

@@ -14,7 +14,7 @@ from .tiny_models import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.metrics.accent.scorers.kgbert import open_kgbert, reading
+from tacit.reasoning.metrics.accent.scorers.kgbert import classifier_input, open_kgbert
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.tails.comet import CausalWriter, as_known, open_comet, open_writer
 from tacit.reasoning.metrics.accent.tails.source import Query
@@ -183,7 +183,7 @@ def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) ->
 
 
 def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no tails"):
+    with pytest.raises(InputError, match="has no tails"):
         train_comet([], base, tmp_path / "model", Plan(1))
     with pytest.raises(InputError, match="must be >= 1"):
         train_comet(TRIPLES, base, tmp_path / "model", Plan(0))
@@ -193,7 +193,7 @@ def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
         train_comet(TRIPLES, base, tmp_path / "taken", Plan(1))
     with pytest.raises(ModelError, match="no model folder"):
         train_comet(TRIPLES, tmp_path / "nowhere", tmp_path / "model", Plan(1))
-    with pytest.raises(InputError, match="holds the model to begin with"):
+    with pytest.raises(InputError, match="holds the initial model"):
         train_comet(TRIPLES, base, base, Plan(1))
     with pytest.raises(InputError, match="beams"):
         open_comet(base, beams=0)
@@ -219,7 +219,7 @@ def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
     assert "its top 1 layers" in (tmp_path / "comet" / "README.md").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="number of layers to train must be from 1 to"):
         train_comet(TRIPLES, base, tmp_path / "other", Plan(1), layers=9)
-    with pytest.raises(InputError, match="layers can be chosen of a causal model"):
+    with pytest.raises(InputError, match="layers applies to causal models"):
         train_comet(TRIPLES, save_tiny_seq2seq(tmp_path / "bart"), tmp_path / "other", Plan(1), layers=1)
 
 
@@ -236,7 +236,7 @@ def test_a_comet_may_be_a_gguf_file(tmp_path: Path) -> None:
 
 
 def test_what_writes_no_text_is_no_comet(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"is no AutoModelForCausalLM|cannot be opened"):
+    with pytest.raises(ModelError, match=r"is not a AutoModelForCausalLM|cannot be opened"):
         open_comet(save_tiny_encoder(tmp_path / "bert"))
 
 
@@ -252,8 +252,8 @@ def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> 
     false = [score.value for score in scorer.score([("the dog", "xWant", "to sea"), ("the beach", "xWant", "to food")])]
     assert min(true) > max(false) + 0.3
     np.testing.assert_allclose([scorer.score([one])[0].value for one in triples], true, atol=1e-5)
-    assert reading(triples[0], "[SEP]") == "the dog [SEP] xWant [SEP] to food"
-    with pytest.raises(ModelError, match=r"cannot be opened|is no AutoModel|is no KG-BERT"):
+    assert classifier_input(triples[0], "[SEP]") == "the dog [SEP] xWant [SEP] to food"
+    with pytest.raises(ModelError, match=r"cannot be opened|is not a AutoModel|is not a KG-BERT"):
         open_kgbert(body)
-    with pytest.raises(InputError, match="holds the model to begin with"):
+    with pytest.raises(InputError, match="holds the initial model"):
         train_kgbert(triples, body, body, Plan(1))

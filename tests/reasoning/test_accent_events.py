@@ -21,7 +21,7 @@ from tacit.reasoning.metrics.accent.events import (
     tail_form,
     third_person,
 )
-from tacit.reasoning.metrics.accent.extractors.phrases import name_people, participant
+from tacit.reasoning.metrics.accent.extractors.phrases import name_participants, participant
 
 from ..conftest import GraphOf
 
@@ -157,7 +157,7 @@ def test_a_graph_may_know_a_head_in_several_wordings() -> None:
 )
 def test_the_one_who_is_named_first_is_person_x(said: list[tuple[str, int]], wanted: list[str]) -> None:
     phrases = [[participant(word, 1 if speaker else 0) or word for word in text.split()] for text, speaker in said]
-    assert name_people(phrases) == wanted
+    assert name_participants(phrases) == wanted
 
 
 SOME = "PersonX PersonY PersonX's not never buys buy be is wants to feels a the dog happy can't doesn't likes was ___ and they x"

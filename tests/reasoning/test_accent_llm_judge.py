@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.metrics.accent.verbalise import reading
+from tacit.reasoning.metrics.accent.verbalise import verbalise
 
 from .tiny_judges import CHAT, KINDS, save_judge
 from .tiny_models import END, save_tiny_causal
@@ -57,7 +57,7 @@ def chance_of_yes(judge: LlmJudge, event: str, inference: str) -> float:
 
 def cost(causal: CausalModel, event: str, inference: str) -> float:
     """Nats of the inference after the list of plausible ones and its event."""
-    listed = "".join("Event: {}.\nInference: {}.\n\n".format(*reading(*one)) for one in PLAUSIBLE)
+    listed = "".join("Event: {}.\nInference: {}.\n\n".format(*verbalise(*one)) for one in PLAUSIBLE)
     texts = [f"{SAID_FIRST}\n\n{listed}", f"Event: {event}.\nInference:", f" {inference}."]
     first, before, after = causal.tokens(texts)
     ids = [causal.begin, *first, *before, *after]
@@ -66,7 +66,7 @@ def cost(causal: CausalModel, event: str, inference: str) -> float:
 
 
 def read_at_once(judge: LlmJudge, head: str, relation: str, tail: str) -> float:
-    event, inference = reading(head, relation, tail)
+    event, inference = verbalise(head, relation, tail)
     alone = cost(judge.asking.causal, "Alex does something", inference)
     saved = (alone - cost(judge.asking.causal, event, inference)) / alone
     return (1 + chance_of_yes(judge, event, inference) + max(saved, -1.0)) / 3
@@ -133,7 +133,7 @@ def test_a_template_is_followed(tmp_path: Path) -> None:
 
 def test_what_a_model_cannot_do_is_said(tmp_path: Path) -> None:
     judge = open_llm_judge(save_judge(tmp_path / "judge"))
-    with pytest.raises(InputError, match="there is no relation 'xLikes' between events; choose from Causes"):
+    with pytest.raises(InputError, match="unknown relation between events 'xLikes'; choose from Causes"):
         judge.score([("PersonX buys a dog", "xLikes", "bones")])
     short = open_llm_judge(save_judge(tmp_path / "short", positions=64))
     with pytest.raises(ModelError, match=r"reads 64 tokens, and the prompt is longer than \d+; give a model"):
@@ -141,7 +141,7 @@ def test_what_a_model_cannot_do_is_said(tmp_path: Path) -> None:
     wordless = open_llm_judge(save_tiny_causal(tmp_path / "wordless", positions=4096))
     with pytest.raises(ModelError, match="gives Yes and No the same first token"):
         wordless.score(TUPLES)
-    for template, reason in (("{{ raise_exception('never') }}", "fails .never."), ("hello", "changes what it is given")):
+    for template, reason in (("{{ raise_exception('never') }}", "fails .never."), ("hello", "changes its messages")):
         with pytest.raises(ModelError, match=reason):
             open_llm_judge(save_judge(tmp_path / "broken", template=template)).score(TUPLES)
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.metrics.accent.scorers.language_models import FILE, Probe, open_probe, to_bytes
-from tacit.reasoning.metrics.accent.verbalise import reading
+from tacit.reasoning.metrics.accent.verbalise import verbalise
 
 from .tiny_judges import CHAT, KINDS, save_judge
 from .tiny_models import save_tiny_causal
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.metrics.accent.scorers.language_models import Asking, LlmProbe, open_llm_probe
+from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, PlausibilityPrompt, open_llm_probe
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.layers import cut_above, watched
 from tacit.reasoning.training.card import probe_card as card
@@ -53,8 +53,8 @@ def read_at_once(causal: CausalModel, probe: Probe, one: tuple[str, str, str]) -
     """What the probe says of the states of the whole model, when it reads everything in one piece."""
     import torch
 
-    asking = Asking(causal)
-    event, inferred = reading(*one)
+    asking = PlausibilityPrompt(causal)
+    event, inferred = verbalise(*one)
     before, after, _ = asking.template
     (told,) = causal.tokens([f"Event: {event}.\nInference: {inferred}."])
     ids = [*asking.special(before), *told, *asking.special(after)]
@@ -107,7 +107,7 @@ def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Pat
         LlmProbe(other, probe_of(plain))
     with pytest.raises(ModelError, match=f"must be from 1 to {LAYERS}, not 9"):
         LlmProbe(plain, probe_of(plain, 9))
-    with pytest.raises(InputError, match="there is no relation 'xLikes' between events"):
+    with pytest.raises(InputError, match="unknown relation between events 'xLikes'"):
         LlmProbe(plain, probe_of(plain, LAYERS)).score([("PersonX buys a dog", "xLikes", "bones")])
 
 
@@ -138,7 +138,7 @@ def test_a_broken_probe_is_refused(tmp_path: Path, plain: CausalModel, changed: 
         open_probe(tmp_path)
     for damaged in (b"", b"once upon a time", to_bytes(probe_of(plain))[:-5]):
         (tmp_path / FILE).write_bytes(damaged)
-        with pytest.raises(ModelError, match="is no probe"):
+        with pytest.raises(ModelError, match="is not a probe"):
             open_probe(tmp_path)
 
 
@@ -154,8 +154,8 @@ def judged(number: int, seed: int = 0) -> list[Labelled]:
 
 
 def states_of(causal: CausalModel, rows: list[Labelled], layer: int) -> Any:
-    asking = Asking(causal)
-    return asking.continuation.states(asking.rows([reading(*one[:3]) for one in rows]), [layer])[:, 0].astype(float)
+    asking = PlausibilityPrompt(causal)
+    return asking.continuation.states(asking.rows([verbalise(*one[:3]) for one in rows]), [layer])[:, 0].astype(float)
 
 
 def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: CausalModel, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_agreement_is_the_mean_of_the_relations_areas() -> None:
     ids=["none", "few heads", "one label", "a label a relation"],
 )
 def test_too_little_to_learn_from_is_said(plain: CausalModel, rows: list[Labelled]) -> None:
-    with pytest.raises(InputError, match="tell too little; give 10 heads or more"):
+    with pytest.raises(InputError, match="are too few; give 10 heads or more"):
         train_probe(rows, plain)
 
 

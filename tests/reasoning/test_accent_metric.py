@@ -15,7 +15,7 @@ from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
 from tacit.reasoning.metrics.accent.events import EventTuple, Kind, Where
 from tacit.reasoning.metrics.accent.metric import Accent, make
-from tacit.reasoning.metrics.accent.scorers.base import Close, Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
 from tacit.reasoning.metrics.accent.tails.source import KnownTail, Origin
 
@@ -51,7 +51,7 @@ class Fixed:
         self.asked += tuples
         tail = KnownTail("happy", "happy", Origin.GRAPH, "PersonX buys a dog", 1.0, "atomic2020")
         return [
-            TupleScore(0.8, (Close(tail, 0.8), Close(tail._replace(text="glad"), 0.5)))
+            TupleScore(0.8, (CloseTail(tail, 0.8), CloseTail(tail._replace(text="glad"), 0.5)))
             if relation == "xReact"
             else TupleScore(0.2)
             for _, relation, _ in tuples
@@ -176,7 +176,7 @@ def test_a_comet_answers_before_the_model_and_is_asked_once(graph: WritableGraph
 def test_a_comet_out_of_reach_is_said_in_the_note(graph: WritableGraph, model: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     score = scored(graph, model, [FLY], comet=tmp_path / "none")
-    assert "no COMET could be asked" in score.evidence.note
+    assert "no COMET could be opened" in score.evidence.note
 
 
 def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> None:
@@ -251,9 +251,9 @@ def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGra
     [
         ({"profile": "mine"}, "no profile 'mine'"),
         ({"scorer": "best"}, "unknown tuple scorer 'best'"),
-        ({"extractor": "guess"}, "no extractor 'guess'"),
-        ({"nearest": 3, "threshold": 2.0}, "make no sense"),
-        ({"extractor_model": "x"}, "the extractor rules takes no model"),
+        ({"extractor": "guess"}, "unknown extractor 'guess'"),
+        ({"nearest": 3, "threshold": 2.0}, "nearest must be >= 1"),
+        ({"extractor_model": "x"}, "the extractor rules has no model"),
     ],
 )
 def test_options_that_make_no_sense(graph: WritableGraph, model: Path, options: dict[str, object], sentence: str) -> None:

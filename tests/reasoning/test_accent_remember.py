@@ -15,7 +15,15 @@ from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
 from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.tails.journal import JOURNAL, AbsentComet, CometTails, Journal, LearntTails, Memory, fold_in
+from tacit.reasoning.metrics.accent.tails.journal import (
+    JOURNAL,
+    AbsentComet,
+    CachedTails,
+    CometTails,
+    Journal,
+    TailCache,
+    merge_cache,
+)
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
 from tacit.reasoning.metrics.accent.tails.source import Chain, Found, Origin, Query, TailSource
 from tacit.reasoning.metrics.accent.tails.table import open_table
@@ -37,7 +45,7 @@ def learnt(number: int, process: int = 0) -> Assertion:
 def tails(graph: WritableGraph, comet: ToldComet, *, remember: bool = True) -> TailSource:
     """The graph, then ``comet``, as the metric chains them."""
     table = open_table(graph)
-    return Chain([GraphTails(table, learnt=False), CometTails(comet, Memory(graph, table), remember=remember)])  # type: ignore[arg-type]
+    return Chain([GraphTails(table, learnt=False), CometTails(comet, TailCache(graph, table), remember=remember)])  # type: ignore[arg-type]
 
 
 def texts(found: list[Found]) -> list[list[str]]:
@@ -61,8 +69,8 @@ def test_folded_in_tails_answer_for_their_model_and_are_in_the_graph(tmp_path: P
     with open_graph(tmp_path / "graph", create=True) as graph:
         graph.load(world())
         first = tails(graph, comet).find([SLEEPS, SINGS])
-        assert fold_in(graph).new == 3
-        assert fold_in(graph).new == 0
+        assert merge_cache(graph).new == 3
+        assert merge_cache(graph).new == 0
         assert [(row.source, row.rank) for row in graph.tails("PersonX sleeps")] == [(comet.source, 1), (comet.source, 0)]
         assert tails(graph, comet).find([SLEEPS, SINGS]) == first
         assert comet.calls == 2
@@ -91,9 +99,9 @@ def test_a_bad_record_does_not_keep_the_others_from_being_folded_in(tmp_path: Pa
         (tmp_path / "graph" / JOURNAL).write_text("".join(f"{line}\n" for line in lines))
         journal = Journal(tmp_path / "graph" / JOURNAL)
         assert [row.tail for row in journal.new()] == ["/e/b"]
-        assert fold_in(graph) == (1, 0, len(bad) + 2)
+        assert merge_cache(graph) == (1, 0, len(bad) + 2)
         assert [row.tail for row in graph.assertions()] == ["/e/b"]
-        assert fold_in(graph) == (0, 0, 0)
+        assert merge_cache(graph) == (0, 0, 0)
 
 
 def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
@@ -101,7 +109,7 @@ def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
         graph.load([*world(), learnt(1)])
         table = open_table(graph)
     assert table.exact("PersonX does thing 0") is not None
-    assert table.exact("PersonX does thing 0") not in table.asserted().tolist()
+    assert table.exact("PersonX does thing 0") not in table.observed_heads().tolist()
 
 
 def test_without_remembering_nothing_is_written(tmp_path: Path) -> None:
@@ -131,7 +139,7 @@ def test_a_comet_that_fails_or_is_absent_leaves_the_graph(tmp_path: Path) -> Non
         graph.load(world())
         known, unknown = tails(graph, comet).find([KNOWN, SLEEPS])
         assert texts([known, unknown]) == [["happy"], []]
-        assert (known.note, unknown.note) == ("", "the COMET told failed (out of memory), so the graph alone answers")
+        assert (known.note, unknown.note) == ("", "the COMET told failed (out of memory), so only the graph was used")
         comet.fails = ""
         assert texts(tails(graph, comet).find([SLEEPS])) == [["rested", "refreshed"]]
         absent = Chain([GraphTails(open_table(graph)), AbsentComet("there is none")])
@@ -146,16 +154,16 @@ def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(tmp
         (tmp_path / "graph" / JOURNAL).mkdir()
         (found,) = source.find([SLEEPS])
     assert texts([found]) == [["rested", "refreshed"]]
-    assert "could not be kept" in found.note
+    assert "could not be stored" in found.note
 
 
 def test_learnt_tails_answer_without_a_comet_as_they_were(tmp_path: Path) -> None:
     comet = ToldComet(ANSWERS)
     with open_graph(tmp_path / "graph", create=True) as graph:
         graph.load(world())
-        assert LearntTails(Memory(graph, open_table(graph))).signature == ""
+        assert CachedTails(TailCache(graph, open_table(graph))).signature == ""
         tails(graph, comet).find([SLEEPS])
-        source = LearntTails(Memory(graph, open_table(graph)))
+        source = CachedTails(TailCache(graph, open_table(graph)))
     assert texts(source.find([SLEEPS, SINGS])) == [["rested", "refreshed"], []]
     assert source.signature.startswith("learnt:")
 
@@ -180,9 +188,9 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(process)]) for process in range(3)]
         folded = 0
         while any(writer.poll() is None for writer in writers):  # the graph takes in what there is, in the midst of it
-            folded += fold_in(graph).new
+            folded += merge_cache(graph).new
         assert [writer.wait() for writer in writers] == [0, 0, 0]
-        folded += fold_in(graph).new
+        folded += merge_cache(graph).new
         assert folded == 120
         assert graph.counts().assertions == before + 120
 
@@ -195,10 +203,10 @@ def test_a_busy_graph_leaves_the_journal_alone(tmp_path: Path) -> None:
         journal.append([learnt(1)])
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(GraphBusy):
-            fold_in(graph)
+            merge_cache(graph)
         fcntl.flock(lock, fcntl.LOCK_UN)
         assert journal.new() == [learnt(1)]
-        assert fold_in(graph).new == 1
+        assert merge_cache(graph).new == 1
 
 
 @settings(deadline=None, max_examples=40)
@@ -223,7 +231,7 @@ def test_a_reader_sees_every_record_once(tmp_path_factory: pytest.TempPathFactor
             with journal.path.open("ab") as file:
                 file.write(b'{"head": "/e/half')
         elif step == "fold":
-            journal.fold_in(Graph())  # type: ignore[arg-type]
+            journal.merge_cache(Graph())  # type: ignore[arg-type]
             waiting = []
         elif step == "read":
             assert reader.new() == waiting

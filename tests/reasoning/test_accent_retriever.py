@@ -17,7 +17,7 @@ from tacit.reasoning.metrics.accent.events import head_form
 from tacit.reasoning.metrics.accent.scorers import compact
 from tacit.reasoning.metrics.accent.scorers.base import Triple
 from tacit.reasoning.metrics.accent.scorers.compact import Compact, from_bytes, open_compact, quantise, to_bytes
-from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WIDTH, Retriever, Support
 from tacit.reasoning.metrics.accent.tails.source import Origin
 from tacit.reasoning.metrics.accent.verbalise import statement
@@ -99,7 +99,7 @@ def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
     assert opened.digest == trained.digest
     assert opened.scales == trained.scales
     one, other = (Retriever(model, WordEncoder().encode, encoder="words", pool=8) for model in (trained, opened))
-    assert one.judge(lesson()[:40]) == other.judge(lesson()[:40])
+    assert one.evaluate(lesson()[:40]) == other.evaluate(lesson()[:40])
 
 
 @pytest.mark.parametrize(("parts", "width"), [(8, 16), (6, 18)])
@@ -161,7 +161,7 @@ def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     graph = open_graph(tmp_path / "graph", create=True)
     graph.load(world())
-    scorer = Opener(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
+    scorer = ScorerResources(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
     assert scorer.signature == f"support({trained.digest})"
     for animal, other in pairwise(ANIMALS):
         right, wrong = scorer.score([(f"PersonX loses a {animal}", "xWant", f"to keep the {one}") for one in (animal, other)])
@@ -178,9 +178,9 @@ def test_a_model_is_read_once_for_all_that_ask_it(trained: Compact, tmp_path: Pa
     graph.load(world())
     opened: list[object] = []
     monkeypatch.setattr(compact, "open_compact", lambda model: opened.append(model) or open_compact(model))
-    opener = Opener(graph, encoder=WordEncoder())
+    resources = ScorerResources(graph, encoder=WordEncoder())
     for name in ("blend", "support", "retriever", "compatibility"):
-        opener.scorer(name, model=tmp_path)
+        resources.scorer(name, model=tmp_path)
     assert opened == [tmp_path]
 
 
@@ -195,7 +195,7 @@ def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:
 @pytest.mark.parametrize("cut", [0, 7, 100, -1])
 def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> None:
     data = to_bytes(trained)
-    with pytest.raises(ModelError, match="is no tail retriever"):
+    with pytest.raises(ModelError, match="is not a tail retriever"):
         from_bytes(data[:cut], "file")
     with pytest.raises(ModelError, match="there is no tail retriever"):
         open_compact(tmp_path / "none")
@@ -206,9 +206,9 @@ def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> Non
 
 
 def test_a_retriever_reads_its_own_encoder_alone(trained: Compact) -> None:
-    with pytest.raises(ModelError, match="reads the vectors of words"):
+    with pytest.raises(ModelError, match="was trained on vectors of words"):
         Retriever(trained, WordEncoder("others").encode, encoder="others")
-    with pytest.raises(InputError, match="no relation 'oWant'"):
+    with pytest.raises(InputError, match="unknown relation between events 'oWant'"):
         Retriever(trained, WordEncoder().encode, encoder="words").score([("a", "oWant", "b")])
 
 

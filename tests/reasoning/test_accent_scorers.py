@@ -21,7 +21,7 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
     exchanged,
     scales_of,
 )
-from tacit.reasoning.metrics.accent.scorers.registry import Opener
+from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
 from tacit.reasoning.metrics.accent.tails.source import Origin
 from tacit.reasoning.metrics.accent.tails.table import open_table
@@ -101,7 +101,7 @@ def test_each_distinct_text_is_embedded_once(graph: KnowledgeGraph) -> None:
 
 
 def test_an_unknown_relation_is_refused_with_the_known_ones(graph: KnowledgeGraph) -> None:
-    with pytest.raises(InputError, match=r"no relation 'xLikes' between events; choose from xNeed, xReact, xWant"):
+    with pytest.raises(InputError, match=r"unknown relation between events 'xLikes'; choose from xNeed, xReact, xWant"):
         compatibility(graph, WordEncoder()).score([("PersonX buys a dog", "xLikes", "bones")])
 
 
@@ -152,10 +152,10 @@ def test_tails_are_exchanged_within_their_relation() -> None:
 
 
 def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
-    opener = Opener(graph, encoder=WordEncoder())
-    assert opener.scorer("cosine").signature == "cosine(words)"
+    resources = ScorerResources(graph, encoder=WordEncoder())
+    assert resources.scorer("cosine").signature == "cosine(words)"
     with pytest.raises(InputError, match="kg-bert needs a model"):
-        opener.scorer("kg-bert")
+        resources.scorer("kg-bert")
     with pytest.raises(InputError, match=f"unknown tuple scorer 'best'; choose from {', '.join(SCORER_REGISTRY.own)}"):
-        opener.scorer("best")
-    assert opener.relations()[:2] == ["xIntent", "xNeed"]
+        resources.scorer("best")
+    assert resources.relations()[:2] == ["xIntent", "xNeed"]

@@ -132,5 +132,5 @@ def test_what_cannot_be_compared_is_named() -> None:
         compare_tuples(EXTRACTED, HUMAN[:3])
     with pytest.raises(InputError, match="0 and 0 dialogues"):
         compare_tuples([], [])
-    with pytest.raises(InputError, match="0 resamples"):
+    with pytest.raises(InputError, match="resamples is 0"):
         compare_tuples(EXTRACTED, HUMAN, resamples=0)

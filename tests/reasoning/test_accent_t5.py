@@ -139,9 +139,9 @@ def test_examples_are_all_tuples_and_some_none() -> None:
     assert examples != examples_of(ROWS, nones=2, seed=1)
     few = examples_of(ROWS[:1], nones=5)
     assert sum(example.target == "None" for example in few) == len(RELATIONS) - 1  # its own relation has no dialogue without it
-    with pytest.raises(InputError, match="no event tuple to learn from"):
+    with pytest.raises(InputError, match="no event tuple to train on"):
         examples_of(ROWS[3:])
-    with pytest.raises(InputError, match="-1 examples"):
+    with pytest.raises(InputError, match="nones is -1"):
         examples_of(ROWS, nones=-1)
 
 
@@ -231,9 +231,9 @@ def test_an_old_model_is_replaced_and_other_folders_are_not(base: Path, tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"beams": 0}, "beams is 0; give 1 or more"),
+        ({"beams": 0}, "beams is 0; it must be >= 1"),
         ({"no_repeat": -1}, "no_repeat is -1"),
-        ({"max_length": 10}, "max_length is 10; give 96 or more"),
+        ({"max_length": 10}, "max_length is 10; it must be >= 96"),
     ],
 )
 def test_wrong_options_are_named(base: Path, options: dict[str, Any], message: str) -> None:

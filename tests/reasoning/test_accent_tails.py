@@ -17,7 +17,7 @@ from tacit.graph.names import event_uri
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails, NearestVectors
 from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, Origin, Query
 from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
-from tacit.reasoning.metrics.accent.tails.vectors import KeptVectors
+from tacit.reasoning.metrics.accent.tails.vectors import VectorCache
 
 from .accent_world import WordEncoder, world
 
@@ -88,7 +88,7 @@ def test_a_graph_without_events_knows_nothing(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph", create=True) as graph:
         table = open_table(graph)
     assert GraphTails(table).find([Query("PersonX eats", "xWant")]) == [Found()]
-    vectors = KeptVectors(tmp_path, WordEncoder())  # type: ignore[arg-type]
+    vectors = VectorCache(tmp_path, WordEncoder())  # type: ignore[arg-type]
     assert NearestTails(GraphTails(table), vectors).find([Query("PersonX eats", "xWant")]) == [Found()]
 
 
@@ -113,7 +113,7 @@ def test_what_the_graph_does_not_know(table: EventTable, query: Query) -> None:
 
 def test_the_nearest_heads_answer_for_an_unknown_one(table: EventTable, tmp_path: Path) -> None:
     encoder = WordEncoder()
-    nearest = NearestTails(GraphTails(table), KeptVectors(tmp_path, encoder), limit=1, threshold=0.3)  # type: ignore[arg-type]
+    nearest = NearestTails(GraphTails(table), VectorCache(tmp_path, encoder), limit=1, threshold=0.3)  # type: ignore[arg-type]
     (found,) = nearest.find([Query("PersonX buys a cat", "xWant")])
     one, other = encoder.encode(["PersonX buys a cat", found.tails[0].head])
     assert {tail.head for tail in found.tails} == {"PersonX buys a dog"}
@@ -123,7 +123,7 @@ def test_the_nearest_heads_answer_for_an_unknown_one(table: EventTable, tmp_path
 
 
 def test_the_nearest_heads_are_those_with_tails_under_the_relation(table: EventTable, tmp_path: Path) -> None:
-    nearest = NearestTails(GraphTails(table), KeptVectors(tmp_path, WordEncoder()), limit=1, threshold=0.1)  # type: ignore[arg-type]
+    nearest = NearestTails(GraphTails(table), VectorCache(tmp_path, WordEncoder()), limit=1, threshold=0.1)  # type: ignore[arg-type]
     (found,) = nearest.find([Query("PersonX gets a puppy", "xReact")])
     assert "PersonX gets a puppy" not in {tail.head for tail in found.tails}
     assert found.tails
@@ -131,28 +131,28 @@ def test_the_nearest_heads_are_those_with_tails_under_the_relation(table: EventT
 
 @pytest.mark.parametrize(("limit", "threshold"), [(0, 0.5), (3, 1.5), (3, -2)])
 def test_a_search_that_makes_no_sense(table: EventTable, tmp_path: Path, limit: int, threshold: float) -> None:
-    with pytest.raises(InputError, match="make no sense"):
-        NearestTails(GraphTails(table), KeptVectors(tmp_path, WordEncoder()), limit=limit, threshold=threshold)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="nearest must be >= 1"):
+        NearestTails(GraphTails(table), VectorCache(tmp_path, WordEncoder()), limit=limit, threshold=threshold)  # type: ignore[arg-type]
 
 
 def test_vectors_are_kept_and_encoded_once(tmp_path: Path) -> None:
     encoder = WordEncoder()
-    kept = KeptVectors(tmp_path, encoder)  # type: ignore[arg-type]
+    kept = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
     kept.add(["a b", "c", "a b"])
     kept.add(["c", "d e"])
     assert sorted(encoder.seen) == ["a b", "c", "d e"]
-    again = KeptVectors(tmp_path, encoder)  # type: ignore[arg-type]
+    again = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
     mixed = again[["d e", "new", "a b", "new"]]
     assert encoder.seen[3:] == ["new"]
     np.testing.assert_allclose(mixed, WordEncoder().encode(["d e", "new", "a b", "new"]), atol=1e-3)
-    assert len(KeptVectors(tmp_path, WordEncoder("others"))) == 0  # type: ignore[arg-type]
+    assert len(VectorCache(tmp_path, WordEncoder("others"))) == 0  # type: ignore[arg-type]
     again.path.write_bytes(b"\x00" * 30)
-    assert len(KeptVectors(tmp_path, encoder)) == 0  # type: ignore[arg-type]
+    assert len(VectorCache(tmp_path, encoder)) == 0  # type: ignore[arg-type]
 
 
 def test_vectors_stay_in_memory_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    kept = KeptVectors(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
+    kept = VectorCache(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
     kept.add(["a", "b"])
     assert kept.known(["b", "a"]).shape == (2, 64)
 

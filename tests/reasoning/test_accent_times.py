@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.reasoning.metrics.accent.extractors.clauses import clauses_of
-from tacit.reasoning.metrics.accent.extractors.phrases import TIMES, set_right
+from tacit.reasoning.metrics.accent.extractors.phrases import TIMES, attach_times
 from tacit.reasoning.text.parsing import Parse, Word, open_parser
 
 
@@ -32,7 +32,7 @@ MISSED = (
 
 
 def test_what_happened_governs_the_time() -> None:
-    assert tree_of(set_right(parse_of(MISSED))) == [
+    assert tree_of(attach_times(parse_of(MISSED))) == [
         ("This", "det", "morning"), ("morning", "obl:unmarked", "missed"), ("I", "nsubj", "missed"), ("missed", "ROOT", "missed"),
         ("it", "obj", "missed"), (".", "punct", "missed"),
     ]  # fmt: skip
@@ -41,8 +41,8 @@ def test_what_happened_governs_the_time() -> None:
 def test_a_time_is_no_second_subject_and_no_connective() -> None:
     sunday = "Sunday/PROPN/NNP/nsubj/2 we/PRON/PRP/nsubj/2 play/VERB/VBP/ROOT/2"
     tonight = "Tonight/NOUN/NN/mark/3 he/PRON/PRP/nsubj/3 is/AUX/VBZ/aux/3 going/VERB/VBG/ROOT/3"
-    assert tree_of(set_right(parse_of(sunday)))[0] == ("Sunday", "obl:unmarked", "play")
-    assert tree_of(set_right(parse_of(tonight)))[0] == ("Tonight", "obl:unmarked", "going")
+    assert tree_of(attach_times(parse_of(sunday)))[0] == ("Sunday", "obl:unmarked", "play")
+    assert tree_of(attach_times(parse_of(tonight)))[0] == ("Tonight", "obl:unmarked", "going")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_time_is_no_second_subject_and_no_connective() -> None:
     ],
 )  # fmt: skip
 def test_other_trees_stay(text: str) -> None:
-    assert set_right(parse_of(text)) == parse_of(text)
+    assert attach_times(parse_of(text)) == parse_of(text)
 
 
 @st.composite
@@ -89,7 +89,7 @@ def up(parse: Parse, place: int) -> int:
 
 @given(parses())
 def test_a_tree_stays_a_tree_of_the_same_words(parse: Parse) -> None:
-    found = set_right(parse)
+    found = attach_times(parse)
     assert [word._replace(head=0, relation="") for word in found] == [word._replace(head=0, relation="") for word in parse]
     for place, word in enumerate(found):
         assert (word.relation == "ROOT") == (word.head == place)

@@ -103,8 +103,8 @@ def test_a_feature_that_never_varied_is_left_aside() -> None:
     ("ratings", "said"),
     [
         (np.full(50, 3.0), "all ratings are 3"),
-        (np.r_[np.nan, np.arange(49.0)], "no finite number"),
-        (np.r_[np.inf, np.arange(49.0)], "no finite number"),
+        (np.r_[np.nan, np.arange(49.0)], "not a finite number"),
+        (np.r_[np.inf, np.arange(49.0)], "not a finite number"),
         (np.arange(5.0), "5 judgements are too few"),
     ],
 )

@@ -127,9 +127,9 @@ def test_conversations_are_never_divided() -> None:
 @pytest.mark.parametrize(
     ("ratings", "said"),
     [
-        ([3.0] * 50, r"all ratings are 3, so there is nothing to learn"),
-        ([1.0] * 40 + [float("nan")], "the rating of judgement 41 is no finite number"),
-        ([1.0] * 40 + [float("-inf")], "the rating of judgement 41 is no finite number"),
+        ([3.0] * 50, r"all ratings are 3; give judgements"),
+        ([1.0] * 40 + [float("nan")], "the rating of judgement 41 is not a finite number"),
+        ([1.0] * 40 + [float("-inf")], "the rating of judgement 41 is not a finite number"),
         ([1.0, 2.0] * 10, "20 judgements are too few"),
         ([], "0 judgements are too few"),
     ],
@@ -169,9 +169,9 @@ def test_dialogues_are_contrasted_with_each_other() -> None:
     for one in other[:50]:
         assert one.response == "d" or one.response != taken[one.history]
     assert contrast(items, 0) == contrast(items, 0) != contrast(items, 1)
-    with pytest.raises(InputError, match="within one conversation"):
+    with pytest.raises(InputError, match="at least two conversations"):
         contrast([(("a",), "b"), (("a", "b"), "c")], 0)
-    with pytest.raises(InputError, match="within one conversation"):
+    with pytest.raises(InputError, match="at least two conversations"):
         contrast([], 0)
 
 

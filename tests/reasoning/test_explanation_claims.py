@@ -22,7 +22,7 @@ from tacit.reasoning import Evidence, Explanation, Piece, Reasoner, Score, Signa
 from tacit.reasoning.explanation import Claim
 from tacit.reasoning.metrics.accent.events import EventTuple, Kind
 from tacit.reasoning.metrics.accent.metric import Accent
-from tacit.reasoning.metrics.accent.scorers.base import Close, Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, TupleScore
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
 from tacit.reasoning.metrics.accent.tails.source import Origin, Query
 from tacit.reasoning.metrics.accent.tails.table import open_table
@@ -150,7 +150,7 @@ class AllTails:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         known = self.tails.find([Query(head, relation) for head, relation, _ in tuples])
-        return [TupleScore(1.0, tuple(Close(tail, 1.0) for tail in one.tails)) for one in known]
+        return [TupleScore(1.0, tuple(CloseTail(tail, 1.0) for tail in one.tails)) for one in known]
 
 
 EXTRA = (
@@ -207,7 +207,7 @@ def test_what_a_model_says_now_is_no_claim(new_store: Callable[[], WritableGraph
                 made._replace(origin=Origin.MODEL),
                 made._replace(source="me"),
             ]
-            return [TupleScore(1.0, tuple(Close(tail, 1.0) for tail in tails)) for _ in tuples]
+            return [TupleScore(1.0, tuple(CloseTail(tail, 1.0) for tail in tails)) for _ in tuples]
 
     metric = Accent(store, Tuples([("PersonX buys a dog", "xReact", "x")]), Saying())
     told = Explanation((), "it", metric.score([], "it", explain=True))

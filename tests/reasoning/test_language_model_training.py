@@ -172,12 +172,12 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
 
 def test_what_cannot_be_trained_is_refused_before_the_work(model: Path, tmp_path: Path) -> None:
     wrong = [(Reading(steps=0), "must be >= 1"), (Reading(rate=-1.0), "learning rate > 0")]
-    for reading, sentence in (*wrong, (Reading(layers=0), "2 layers"), (Reading(layers=3), "2 layers")):
+    for reading, sentence in (*wrong, (Reading(layers=0), "from 1 to 2"), (Reading(layers=3), "from 1 to 2")):
         with pytest.raises(InputError, match=sentence):
             train_language_model(CORPORA, model, tmp_path / "out", reading)
     with pytest.raises(InputError, match="give 20 or more"):
         train_language_model({"few": CORPORA["one"][:5]}, model, tmp_path / "out", TINY)
-    with pytest.raises(InputError, match="the model to begin with"):
+    with pytest.raises(InputError, match="the initial model"):
         train_language_model(CORPORA, model, model, TINY)
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "letter.txt").write_text("dear", encoding="utf-8")

@@ -104,7 +104,7 @@ def test_a_checkpoint_of_another_plan_or_data_is_ignored_and_a_damaged_one_named
     assert run(plan, tmp_path / "c", data="two")[1].began == 0
     assert run(Plan(4, 4, keep_every=2, seed=1), tmp_path / "c", data="two")[1].began == 0
     (tmp_path / "c" / STATE).write_bytes((tmp_path / "c" / STATE).read_bytes()[:100])
-    with pytest.raises(ModelError, match=r"training\.pt is damaged; delete .*c to begin anew$"):
+    with pytest.raises(ModelError, match=r"training\.pt is damaged; delete .*c to start again$"):
         run(plan, tmp_path / "c", data="one")
 
 

@@ -1,3 +1,3 @@
-"""The commands under ``tacit train``, one module each."""
+"""The commands of ``tacit train``."""
 
 from __future__ import annotations

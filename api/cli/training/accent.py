@@ -1,4 +1,4 @@
-"""The command ``train accent``: a model that extracts event tuples, fine-tuned on those that people wrote down."""
+"""The commands that train models of ACCENT: ``accent`` (an extractor), ``retriever``, ``comet``, ``kg-bert``, ``llm-probe``."""
 
 from __future__ import annotations
 
@@ -15,34 +15,46 @@ from ...opening import open_store, readable
 from ...terminal.progress import Meter, Stages, waiting
 from ..options import Dtype, GraphOrDefault, Json, Quiet, Strict, address_at
 from ..tuples import making
-from .data import as_typed, check_distinct, name_of, say, sha256_of, tell_left_out
+from .data import (
+    CheckpointEvery,
+    Device,
+    Encoder,
+    Licence,
+    Output,
+    Rate,
+    Seed,
+    as_typed,
+    check_distinct,
+    name_of,
+    say,
+    sha256_of,
+    tell_left_out,
+)
 
 if TYPE_CHECKING:
-    from ....reasoning.metrics.accent.scorers.registry import Opener
+    from ....reasoning.metrics.accent.scorers.registry import ScorerResources
 
 
 def accent(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with human event tuples, plain or gzip."),
+        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with annotated event tuples, plain or gzip."),
     ],
     model: Annotated[
-        str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="What to fine-tune, e.g. t5-base.")
+        str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model, e.g. t5-base.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the model and its card go.")
-    ],
-    nones: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the answer None, a relation.")] = 5,
+    output: Output,
+    nones: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the answer None per relation.")] = 5,
     epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the examples.")] = 50,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Examples a step.")] = 4,
-    rate: Annotated[float, typer.Option(metavar="X", help="AdamW's learning rate, falling to 0.")] = 5e-5,
-    max_length: Annotated[int, typer.Option(metavar="N", min=96, help="Tokens of a prompt that are read.")] = 512,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of examples, order and dropout; one seed, one model.")] = 42,
-    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Examples per step.")] = 4,
+    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate; it falls linearly to 0.")] = 5e-5,
+    max_length: Annotated[int, typer.Option(metavar="N", min=96, help="Longest prompt in tokens; longer ones are cut.")] = 512,
+    seed: Seed = 42,
+    device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train the extractor of the metric accent: a sequence-to-sequence model learns human event tuples."""
+    """Train the extractor t5 of the metric accent: fine-tune a sequence-to-sequence model on annotated event tuples."""
     from ....loaders import read_event_tuples
     from ...terminal.screen import facts, print_json, show
 
@@ -75,54 +87,47 @@ def accent(
     show(facts(rows_shown))
 
 
-# The commands ``train retriever``, ``train comet`` and ``train kg-bert``: what ACCENT judges event tuples by, from a loaded
-# graph.
+# Tuple scorers trained on the events of a graph: retriever, comet, kg-bert.
 
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="For the model and its card.")]
-Base = Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="What it begins as.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of all that is drawn; one seed, one model.")]
-Device = Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Where it is trained.")]
-Epochs = Annotated[float, typer.Option(metavar="X", help="How often every triple is learnt from, where --steps does not say.")]
-Steps = Annotated[int | None, typer.Option(metavar="N", min=1, show_default=False, help="Batches to learn from.")]
+Epochs = Annotated[float, typer.Option(metavar="X", help="Passes over the triples, without --steps.")]
+Steps = Annotated[int | None, typer.Option(metavar="N", min=1, show_default=False, help="Number of batches.")]
 
 
 def retriever(
     graph: GraphOrDefault,
     output: Output,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 2500,
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Number of batches.")] = 2500,
     batch_size: Annotated[int, typer.Option(metavar="N", min=2, help="Triples of one relation in a batch.")] = 512,
-    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 1e-3,
-    parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes that each text is kept in.")] = 48,
+    rate: Rate = 1e-3,
+    parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes per text after quantisation.")] = 48,
     seed: Seed = 0,
-    encoder: Annotated[
-        str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
-    ] = None,
+    encoder: Encoder = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train the compact model that judges tails of events that a graph does not know."""
+    """Train the compact retrieval model, which scores tails of heads that are not in the graph."""
     from ....reasoning.metrics.accent.events import RELATIONS
     from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
     from ....reasoning.models.encoder import DEFAULT_ENCODER
     from ....reasoning.models.modelfile import check_folder, new_folder
     from ....reasoning.training.card import licence_text, retriever_card
-    from ....reasoning.training.loop import checkpoints_of, forget
+    from ....reasoning.training.loop import checkpoints_of, delete_checkpoints
     from ....reasoning.training.retriever import Recipe, train_retriever
 
     recipe = Recipe(steps, batch_size, rate, parts, seed=seed)
     recipe.check()
     check_folder(output, FILE, "a tail retriever")
-    with _opened(graph, quiet, encoder) as (opener, stages):
-        triples = opener.table.triples(RELATIONS)
+    with _opened(graph, quiet, encoder) as (resources, stages):
+        triples = resources.table.triples(RELATIONS)
         stages.end()
 
         def vectors(texts: Any) -> Any:
-            opener.vectors.add(texts, lambda number: stages.count("embedding", number))
+            resources.vectors.add(texts, lambda number: stages.count("embedding", number))
             stages.end()
-            return opener.vectors.known(texts)
+            return resources.vectors.known(texts)
 
-        name = (name_of(encoder) if encoder else DEFAULT_ENCODER, opener.encoder.signature)
-        facts = {"graph": opener.table.digest, "sources": opener.table.sources}
+        name = (name_of(encoder) if encoder else DEFAULT_ENCODER, resources.encoder.signature)
+        facts = {"graph": resources.table.digest, "sources": resources.table.sources}
         with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
             model = train_retriever(
                 triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, checkpoints=checkpoints_of(output),
@@ -133,31 +138,32 @@ def retriever(
         (fresh / "README.md").write_bytes(retriever_card(model, len(data)).encode())
         (fresh / "LICENSE").write_bytes(licence_text("retriever").encode())
         (fresh / FILE).write_bytes(data)
-    forget(output)
+    delete_checkpoints(output)
     say(output, json, {"digest": model.digest, "bytes": len(data), **model.facts})
 
 
 def comet(
     graph: GraphOrDefault,
     output: Output,
-    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="What it begins as.")],
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The initial model.")],
     epochs: Epochs = 3.0,
     steps: Steps = None,
     batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Triples in a batch.")] = 32,
-    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 5e-5,
+    rate: Rate = 5e-5,
     layers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, show_default="all", help="Top layers of a causal model that learn.")
+        int | None,
+        typer.Option(metavar="N", min=1, show_default="all", help="Train only this many top layers of a causal model."),
     ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="Numbers to work with.")] = Dtype.FLOAT32,
+    dtype: Annotated[Dtype, typer.Option(help="Precision of the computation.")] = Dtype.FLOAT32,
     seed: Seed = 0,
-    checkpoint_every: Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")] = 500,
+    checkpoint_every: CheckpointEvery = 500,
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a COMET, which writes tails of events, on what a graph says; a run that died goes on when it is called again.
+    """Train a COMET, which generates tails of events, on a graph's assertions; an interrupted run is continued.
 
-    It begins as a sequence-to-sequence model, or as a causal one.
+    The initial model is a sequence-to-sequence or a causal one.
     """
     from ....reasoning.training.comet import train_comet
 
@@ -169,18 +175,18 @@ def comet(
 def kg_bert(
     graph: GraphOrDefault,
     output: Output,
-    model: Base,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model.")],
     epochs: Epochs = 3.0,
     steps: Steps = None,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="True triples in a batch, each with a made-up one.")] = 32,
-    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 5e-5,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="True triples in a batch, each with a corrupted one.")] = 32,
+    rate: Rate = 5e-5,
     seed: Seed = 0,
-    checkpoint_every: Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")] = 500,
+    checkpoint_every: CheckpointEvery = 500,
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a KG-BERT, which tells true triples from made-up ones, on what a graph says."""
+    """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions."""
     from ....reasoning.training.kgbert import train_kgbert
 
     options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
@@ -195,11 +201,11 @@ def _train(
 
     epochs, steps, batch_size, rate, seed, checkpoint_every = options
     if not epochs > 0:
-        raise InputError(f"{epochs:g} epochs make no sense; give a number above 0")
+        raise InputError(f"epochs is {epochs:g}; it must be > 0")
     check_output(output)
-    with _opened(graph, quiet, None) as (opener, stages):
-        triples = sorted(set(opener.table.triples(opener.table.relations)))
-        digest = opener.table.digest
+    with _opened(graph, quiet, None) as (resources, stages):
+        triples = sorted(set(resources.table.triples(resources.table.relations)))
+        digest = resources.table.digest
         stages.end()
     planned = steps or max(1, round(epochs * len(triples) / batch_size))
     plan = Plan(planned, batch_size, rate, seed, checkpoint_every)
@@ -214,15 +220,15 @@ def _train(
 
 
 @contextmanager
-def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[Opener, Stages]]:
-    """Give what opens the parts of ACCENT over a graph, and what shows their making."""
-    from ....reasoning.metrics.accent.scorers.registry import Opener
+def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[ScorerResources, Stages]]:
+    """Open the resources of tuple scorers over a graph, and a progress display."""
+    from ....reasoning.metrics.accent.scorers.registry import ScorerResources
 
     with open_store(address_at(graph)) as store, making(quiet) as stages:
-        yield Opener(store, encoder=encoder, progress=stages.count), stages
+        yield ScorerResources(store, encoder=encoder, progress=stages.count), stages
 
 
-# The command ``train llm-probe``: what tells plausible tuples from others within a language model, from judged tuples.
+# A probe of a language model, trained on judged tuples.
 
 _SHOWN = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
 _NOUNS = {"reading": "tuples", "fitting": "layers"}
@@ -239,17 +245,17 @@ def llm_probe(
     ],
     output: Output,
     model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The language model.")],
-    dtype: Annotated[Dtype, typer.Option(help="Numbers that the model works with.")] = Dtype.FLOAT32,
+    dtype: Annotated[Dtype, typer.Option(help="Precision of the model.")] = Dtype.FLOAT32,
     device: Device = None,
     seed: Seed = 0,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    licence: Licence = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a probe, which reads from within a language model whether people call an event tuple plausible.
+    """Train a linear probe of a language model's hidden states, which predicts whether an event tuple is plausible.
 
-    Its agreement with them is measured on heads that it did not learn from.
+    Its agreement with the labels is measured on held-out heads.
     """
     from ....reasoning.metrics.accent.scorers.language_models import FILE, to_bytes
     from ....reasoning.models.modelfile import check_folder, new_folder
@@ -274,20 +280,20 @@ def llm_probe(
 
 
 def _read(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any]]]:
-    """The judged tuples of the files, and for each file its name, its digest and how many it gave.
+    """The judged tuples of the files, and for each file its name, digest and number of tuples.
 
     Raises:
-        InputError: there is no such file, one is named twice, or one holds no judged tuple; under ``strict``, a line holds none.
+        InputError: a file is missing, given twice, or has no judged tuple; with ``strict``, a line is not one.
     """
     from ....loaders import JudgedTupleError, read_judged_tuples
-    from ....reasoning.metrics.accent.verbalise import READ
+    from ....reasoning.metrics.accent.verbalise import VERBALISED
 
     rows: list[Any] = []
     files = []
     check_distinct(paths)
     for path in paths:
         faults, before = [], len(rows)
-        for row in read_judged_tuples(readable(path), READ):
+        for row in read_judged_tuples(readable(path), VERBALISED):
             if not isinstance(row, JudgedTupleError):
                 rows.append(tuple(row))
             elif strict:

@@ -1,4 +1,4 @@
-"""The command ``train coherence``: a checkpoint of the metric from dialogues alone, with its card, in minutes on a CPU."""
+"""The commands ``train coherence`` and ``train language-model``, which train on dialogues without ratings."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import typer
 
 from ...terminal.progress import Stages
 from ..options import Dtype, Json, Quiet, Strict
-from .data import DialogueFiles, Exclude, as_typed, read_corpora
+from .data import CheckpointEvery, Device, DialogueFiles, Encoder, Exclude, Licence, Output, Rate, Seed, as_typed, read_corpora
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
 
 
 class Use(Enum):
-    """Which talk a checkpoint is made for."""
+    """The kind of dialogues that a checkpoint is for."""
 
     SAME = "same"
     OTHER = "other"
@@ -25,42 +25,40 @@ class Use(Enum):
 
 def coherence(
     dialogues: DialogueFiles,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
-    ],
+    output: Output,
     exclude: Exclude = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder."),
-    ] = None,
+    encoder: Encoder = None,
     language_model: Annotated[
         str | None,
         typer.Option(
             "--language-model",
             metavar="ID|FOLDER|FILE.gguf",
             show_default=False,
-            help="A causal language model; with it, what it expects is a part too.",
+            help="A causal language model; adds the part expectation.",
         ),
     ] = None,
-    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs of turns that the head learns from, at most.")] = 200_000,
-    terms: Annotated[int, typer.Option(metavar="N", min=1, help="Most frequent words and pairs of words that count.")] = 30_000,
-    edges: Annotated[int, typer.Option(metavar="N", min=1, help="Associations that are kept, at most.")] = 1_200_000,
+    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of turn pairs to train the head on.")] = 200_000,
+    terms: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of terms: the most frequent words and pairs of words.")
+    ] = 30_000,
+    edges: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of associations.")] = 1_200_000,
     use: Annotated[
         Use,
         typer.Option(
-            "--for", help="Talk like the data's, or of other kinds as well: how associations and parts are weighed, and the head."
+            "--for",
+            help="Dialogues like the training data, or other kinds too; sets head, associations and weights.",
         ),
     ] = Use.SAME,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one checkpoint.")] = 0,
-    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to encode.")] = None,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    seed: Seed = 0,
+    device: Device = None,
+    licence: Licence = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train the metric coherence on dialogues: what follows what, without anybody's ratings.
+    """Train the metric coherence on dialogues, without ratings.
 
-    Files whose names differ in a split alone (talk-train, talk-dev) are of one corpus; several corpora make it hold elsewhere.
+    Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
     """
     from ....reasoning.metrics.coherence.checkpoint import HEADER
     from ....reasoning.models.modelfile import check_folder, new_folder
@@ -107,50 +105,48 @@ def coherence(
 
 
 def _noun(step: str) -> str:
-    """What is counted in a step of the training."""
+    """The unit of progress of a training stage."""
     return _NOUNS.get(step.partition(" without ")[0], "steps")
 
 
 def _id(model: str | None) -> str | None:
-    """Return what a model is opened by anywhere; None for the default one and for files of this machine."""
+    """Return the hub id of a model; None for the default one and for local files."""
     return model if model is not None and not Path(model).expanduser().exists() else None
 
 
-# The command ``train language-model``: a causal language model reads dialogues, for the metrics expectation and coherence.
+# The command ``train language-model``, for the metrics expectation and coherence.
 
 
 def language_model(
     dialogues: DialogueFiles,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the model and its card go.")
-    ],
+    output: Output,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", metavar="ID|FOLDER|FILE.gguf", show_default="SmolLM2-135M-Instruct", help="The model that reads them."
-        ),
+        typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default="SmolLM2-135M-Instruct", help="The initial model."),
     ] = None,
     exclude: Exclude = None,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 200,
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Number of batches.")] = 200,
     tokens: Annotated[int, typer.Option(metavar="N", min=1, help="Tokens in a batch.")] = 2_048,
     layers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, show_default="two in five", help="Top layers that learn.")
+        int | None, typer.Option(metavar="N", min=1, show_default="two in five", help="Number of top layers to train.")
     ] = None,
-    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")] = 2e-4,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of all that is drawn; one seed, one model.")] = 0,
-    checkpoint_every: Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")] = 50,
-    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
+    rate: Rate = 2e-4,
+    seed: Seed = 0,
+    checkpoint_every: CheckpointEvery = 50,
+    device: Device = None,
     dtype: Annotated[
-        Dtype | None, typer.Option(show_default="bfloat16 on a GPU, else float32", help="Numbers to work with.")
+        Dtype | None, typer.Option(show_default="bfloat16 on a GPU, else float32", help="Precision of the computation.")
     ] = None,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the model, for the card.")] = None,
+    licence: Annotated[
+        str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the model, for the card.")
+    ] = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Let a language model read dialogues, so that it expects what people answer one another; a run that died goes on.
+    """Fine-tune a causal language model on dialogues, for the metrics expectation and coherence; an interrupted run is continued.
 
-    With the same files in the same order, --exclude and --seed, what train coherence holds out is held out here too.
+    With the same files in the same order, --exclude and --seed, the dialogues held out by train coherence are held out here too.
     """
     from ....reasoning.metrics.coherence.parts import DEFAULT_MODEL
     from ....reasoning.training.language_model import Reading, train_language_model

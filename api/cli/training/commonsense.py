@@ -1,4 +1,4 @@
-"""The command ``train commonsense``: a regressor from judged responses, or from dialogues alone, with its card and its scores."""
+"""The command ``train commonsense``: a regressor from judged responses, or from dialogues without ratings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ....graph.errors import InputError
 from ...opening import Address, open_engine
 from ...terminal.progress import Stages
 from ..options import Engine, EngineOption, GraphOption, Json, Pipeline, Quiet, Strict, address_of
-from .data import check_place, collect, name_of, write_model
+from .data import Device, Licence, Seed, check_place, collect, name_of, write_model
 
 if TYPE_CHECKING:
     from ....graph.protocol import KnowledgeGraph
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Variant(Enum):
-    """Which features the model reads."""
+    """The features of the model."""
 
     SYMBOLIC = "symbolic"
     NEURAL = "neural"
@@ -32,14 +32,14 @@ class Variant(Enum):
 
 
 class Counted(Enum):
-    """What is counted between history and response."""
+    """The count between history and response."""
 
     PAIRS = "pairs"
     TRIPLES = "triples"
 
 
 class DecoRating(Enum):
-    """Which of DECO's two ratings counts."""
+    """The rating of DECO that is used."""
 
     EVENT = "event_cs"
     GENERAL = "general_cs"
@@ -57,34 +57,36 @@ def commonsense(
             "-o",
             metavar="FOLDER|FILE",
             show_default=False,
-            help="For the model and its card; a FILE ends in .safetensors.",
+            help="Folder, or .safetensors file, for the model and its card.",
         ),
     ],
     graph: GraphOption = None,
     variant: Annotated[
         Variant, typer.Option(help="Features: triples and length, a language model's losses, or all.")
     ] = Variant.SYMBOLIC,
-    count: Annotated[Counted, typer.Option(help="Pairs of concepts that a triple joins, or distinct triples.")] = Counted.PAIRS,
+    count: Annotated[Counted, typer.Option(help="Count pairs of connected concepts, or distinct triples.")] = Counted.PAIRS,
     model: Annotated[
         str | None,
         typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="A causal language model, for neural and all."),
     ] = None,
     contrast: Annotated[
-        bool, typer.Option("--contrast", help="Learn from dialogues that nobody rated: own responses (1) against others (0).")
+        bool, typer.Option("--contrast", help="Train on dialogues without ratings: own responses (1) against random ones (0).")
     ] = False,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of the cross-validation.")] = 10,
     split: Annotated[
         str | None,
-        typer.Option(metavar="0.8/0.1/0.1", show_default=False, help="Random splits instead: train, early stopping, test."),
+        typer.Option(
+            metavar="0.8/0.1/0.1", show_default=False, help="Random splits in place of folds: train, early stopping, test."
+        ),
     ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="How many random splits.")] = 10,
-    rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
-    members: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Networks whose mean is the model.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of folds and networks; one seed, one model.")] = 0,
-    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")] = 10_000,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    rounds: Annotated[int, typer.Option(metavar="N", min=1, help="Number of random splits.")] = 10,
+    rating: Annotated[DecoRating, typer.Option(help="The rating of DECO to use.")] = DecoRating.EVENT,
+    members: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Number of networks that are averaged.")] = 5,
+    seed: Seed = 0,
+    resamples: Annotated[int, typer.Option(metavar="N", min=1, help="Bootstrap resamples for the 95% intervals.")] = 10_000,
+    licence: Licence = None,
     pipeline: Pipeline = None,
-    device: Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Where the language model runs.")] = None,
+    device: Device = None,
     engine: EngineOption = Engine.AUTO,
     strict: Strict = False,
     json: Json = False,
@@ -92,7 +94,7 @@ def commonsense(
 ) -> None:
     """Train the regressor of the metric commonsense on rated responses.
 
-    Its scores are those on responses that it did not see; responses of one conversation are never divided.
+    The reported agreement is on unseen responses; responses of one conversation stay together.
     """
     from ....reasoning.metrics.commonsense.features import open_features
     from ....reasoning.metrics.commonsense.regressor import variant_features
@@ -136,7 +138,7 @@ def _noun(stage: str) -> str:
 
 
 def _report(model: Regressor, trained: Trained, output: Path, card: Path, json: bool) -> None:
-    """Say what was made, and how well it does."""
+    """Show the trained model and its agreement with ratings."""
     from ...terminal.screen import facts, print_json, show, table
 
     if json:
@@ -163,10 +165,10 @@ def _report(model: Regressor, trained: Trained, output: Path, card: Path, json: 
 
 @contextmanager
 def _open_graph(address: Address | None, engine: Engine, variant: Variant, quiet: bool) -> Iterator[KnowledgeGraph | None]:
-    """Give the graph, None where the variant reads no triples.
+    """Open the graph; None where the variant does not use triples.
 
     Raises:
-        InputError: it does, and no graph is named.
+        InputError: it uses triples, and no graph is given.
     """
     if variant is Variant.NEURAL:
         yield None
@@ -191,7 +193,7 @@ def _shares(split: str | None) -> tuple[float, float, float]:
 
 
 def _command(files: Sequence[str], changed: dict[str, Any]) -> str:
-    """Return the command line with options that differ from their defaults, files by their names: a card travels."""
+    """Return the command line for the card, with options that differ from their defaults, and files without folders."""
     words = ["tacit", "train", "commonsense", *(Path(file).name for file in files), "--graph", "GRAPH", "--output", "FOLDER"]
     for name, value in changed.items():
         words += [f"--{name}"] if value is True else [f"--{name}", str(value)]

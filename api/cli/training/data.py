@@ -1,4 +1,4 @@
-"""What models are trained on: judgement files and dialogue files as rated responses, and what the files are called in a card."""
+"""Shared parts of the training commands: options, reading of training files, writing of models, the command line for cards."""
 
 from __future__ import annotations
 
@@ -22,17 +22,34 @@ if TYPE_CHECKING:
 
 _SHOWN_FAULTS = 10
 
+# Options that several commands have.
+
+CheckpointEvery = Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where models run, as torch names it.")
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
+]
+Licence = Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the data, for the card.")]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Folder for the model and its card.")
+]
+Rate = Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Random seed; one seed, one model.")]
+
 
 def collect(
     files: Sequence[str], contrast: bool, rating: str, seed: int, strict: bool
 ) -> tuple[list[Rated], list[dict[str, Any]]]:
-    """Read every file; what cannot be used is named on stderr.
+    """Read all files; faulty rows are reported on stderr.
 
     Returns:
-        The rated responses, and for each file its name, its digest and how many of them it gave.
+        The rated responses, and for each file its name, digest and number of responses.
 
     Raises:
-        InputError: there is no such file, one is named twice, or one holds nothing that can be used.
+        InputError: a file is missing, given twice, or has nothing that can be used.
     """
     rated: list[Rated] = []
     data: list[dict[str, Any]] = []
@@ -50,14 +67,14 @@ def collect(
 
 
 def check_distinct(files: Sequence[str]) -> None:
-    """Raise :class:`InputError` when a file is named twice."""
+    """Raise :class:`InputError` when a file is given twice."""
     for place, file in enumerate(files):
         if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
-            raise InputError(f"{file} is named twice; what it holds would count twice")
+            raise InputError(f"{file} is given twice; give each file once")
 
 
 def tell_left_out(file: str, faults: Sequence[str]) -> None:
-    """Name what of a file cannot be used on stderr, the first few faults in full."""
+    """Report the faults of a file on stderr, the first few in full."""
     from ...terminal.screen import note
 
     for fault in faults[:_SHOWN_FAULTS]:
@@ -67,7 +84,7 @@ def tell_left_out(file: str, faults: Sequence[str]) -> None:
 
 
 def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rated]:
-    """Return the judgements of a file that can be scored; what is wrong with the others goes to ``faults``."""
+    """Return the valid judgements of a file; faults of the others are appended to ``faults``."""
     from ....graph.item import Item
     from ....loaders import Judgement, read_judgements
 
@@ -87,7 +104,7 @@ def _judged(file: str, rating: str, strict: bool, faults: list[str]) -> list[Rat
 
 
 def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Rated]:
-    """Return the responses of a dialogue file, each in its own place and in another's."""
+    """Return the responses of a dialogue file, each with its own history and with another one's."""
     from ....graph.item import ItemError
     from ....loaders import read_items
     from ....loaders.judgements import dataset_name
@@ -103,7 +120,7 @@ def _dialogues(file: str, seed: int, strict: bool, faults: list[str]) -> list[Ra
 
 
 def sha256_of(file: str) -> str | None:
-    """Return the digest of a file's bytes, None for standard input."""
+    """Return the sha256 of a file, None for standard input."""
     import hashlib
 
     if file == "-":
@@ -112,7 +129,7 @@ def sha256_of(file: str) -> str | None:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-# The dialogues that a model is trained on: files of them by corpus, without those that will be measured on.
+# Dialogue files.
 
 DialogueFiles = Annotated[
     list[str],
@@ -124,7 +141,7 @@ Exclude = Annotated[
         "--exclude",
         metavar="FILE",
         show_default=False,
-        help="Rated responses or dialogues that will be measured on; what they share is left out. Repeatable.",
+        help="Judgements or dialogues of an evaluation; dialogues that share turns with them are left out. Repeatable.",
     ),
 ]
 
@@ -132,10 +149,10 @@ Exclude = Annotated[
 def read_corpora(
     files: Sequence[str], exclude: Sequence[str], strict: bool
 ) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, int], list[dict[str, Any]]]:
-    """Return the distinct dialogues of each corpus, how many were left out and why, and what a card says of each file.
+    """Return the distinct dialogues of each corpus, the numbers left out by reason, and the facts of each file for the card.
 
     Raises:
-        InputError: a file cannot be read, is named twice, or holds no dialogue; or a corpus has too few.
+        InputError: a file cannot be read, is given twice, or has no dialogue; or a corpus has too few.
     """
     read, described = _read(files, strict)
     barred = [turn for file in exclude for turn in _turns_of(file)]
@@ -147,10 +164,10 @@ def read_corpora(
 
 
 def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str, ...]]], list[dict[str, Any]]]:
-    """Read the dialogues of each corpus, and what the card says of each file.
+    """Read the dialogues of each corpus, and the facts of each file for the card.
 
     Raises:
-        InputError: a file cannot be read, is named twice, or holds no dialogue.
+        InputError: a file cannot be read, is given twice, or has no dialogue.
     """
     from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
@@ -176,16 +193,16 @@ def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str,
 
 
 def _turns_of(file: str) -> Iterator[str]:
-    """The turns of a file that will be measured on: of judgements what was said before the rated response, else every turn.
+    """The turns of an evaluation file: the histories of judgements, or all turns of dialogues.
 
     Raises:
-        InputError: it holds neither judgements nor dialogues.
+        InputError: it has neither judgements nor dialogues.
     """
     from ....loaders import Judgement, read_judgements
     from ....loaders.dialogues import Dialogue, read_dialogues
 
     if file == "-":
-        raise InputError("--exclude reads no standard input; name a file")
+        raise InputError("--exclude cannot read standard input; give a file")
     try:
         rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
     except InputError:  # a table without turns may be one of judgements
@@ -197,18 +214,18 @@ def _turns_of(file: str) -> Iterator[str]:
         yield from turns
 
 
-# Where a trained model goes: a folder with its card, or a file with its card beside it, whole or not at all.
+# Writing of models, replaced atomically: a folder with the card, or a file with the card beside it.
 
 _SUFFIX = ".safetensors"
 
 
 def name_of(model: str) -> str:
-    """Return a model's id, or its folder's or file's name without where it is."""
+    """Return a model's id, or the name of its file or folder without the path."""
     return Path(model).name if Path(model).exists() else model
 
 
 def say(output: Path, json: bool, found: dict[str, Any]) -> None:
-    """Say what was made in the folder ``output``, and what is known of it."""
+    """Show the folder ``output`` of a model and its facts."""
     from ...terminal.screen import facts, print_json, show
 
     if json:
@@ -251,15 +268,15 @@ def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
     return model, output / "README.md"
 
 
-# The command line that made a model, as its card tells it: without the folders of one machine, since a card travels.
+# The command line for cards, without local folders.
 
 
 def as_typed(name: str, otherwise: Sequence[str], output: Path) -> str:
-    """Return the command line ``tacit train NAME …`` with files and folders by their names alone.
+    """Return the command line ``tacit train NAME …`` with files and folders reduced to their names.
 
     Args:
-        otherwise: what stands after ``name`` where the command was called from Python, not typed.
-        output: the folder that the model is written to, which may not be there yet.
+        otherwise: the words after ``name``, when the command was called from Python.
+        output: the folder of the model, which may not exist yet.
     """
     words = sys.argv[3:] if sys.argv[1:3] == ["train", name] else list(otherwise)
     return shlex.join(["tacit", "train", name, *(_named(word, output) for word in words)])

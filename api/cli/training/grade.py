@@ -1,4 +1,4 @@
-"""The command ``train grade``: a GRADE checkpoint from dialogues and a graph, with its card; a run that died goes on."""
+"""The command ``train grade``: a GRADE checkpoint from dialogues and a graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ....graph.errors import InputError
 from ...opening import open_engine, readable
 from ...terminal.progress import Stages
 from ..options import Engine, EngineOption, GraphNeeded, Json, Pipeline, Quiet, Strict, address_at
-from .data import Exclude, as_typed, sha256_of
+from .data import Device, Encoder, Exclude, Licence, Output, Seed, as_typed, sha256_of
 
 if TYPE_CHECKING:
     from ....graph.protocol import KnowledgeGraph
@@ -23,14 +23,14 @@ _NOUNS = {"encoding turns": "turns", "keywords": "turns", "false responses": "re
 
 
 class Negatives(Enum):
-    """Which false responses."""
+    """The kind of false responses."""
 
     HARD = "hard"
     RANDOM = "random"
 
 
 class Profile(Enum):
-    """What an edge weighs."""
+    """The weights of edges."""
 
     PAPER = "paper"
     RELEASED = "released"
@@ -42,63 +42,71 @@ def grade(
         typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines, plain or gzip, as for tacit score."),
     ],
     graph: GraphNeeded,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the checkpoint and its card go.")
-    ],
+    output: Output,
     exclude: Exclude = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
-    ] = None,
+    encoder: Encoder = None,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Train a BERT-like model along, which reads context and response together.")
+        bool, typer.Option("--tune", help="Fine-tune a BERT-like model that reads context and response together.")
     ] = False,
-    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER", help="Which one, with --tune.")] = "bert-base-uncased",
+    model: Annotated[
+        str, typer.Option("--model", metavar="ID|FOLDER", help="The model to fine-tune, with --tune.")
+    ] = "bert-base-uncased",
     vectors: Annotated[
         Path | None,
         typer.Option("--vectors", metavar="FOLDER", show_default="the encoder's", help="Concept vectors such as Numberbatch."),
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option("--cache", metavar="FOLDER", show_default=False, help="Keeps vectors of turns and concepts between runs."),
+        typer.Option(
+            "--cache",
+            metavar="FOLDER",
+            show_default=False,
+            help="Folder for vectors of turns and concepts, reused by later runs.",
+        ),
     ] = None,
     pairs: Annotated[
-        int | None, typer.Option("--pairs", metavar="N", min=20, show_default=False, help="Learn from about this many.")
+        int | None, typer.Option("--pairs", metavar="N", min=20, show_default=False, help="Train on about this many pairs.")
     ] = None,
     negatives: Annotated[
         Negatives | None,
         typer.Option(
             show_default="random, hard with --tune",
-            help="False responses: like the true one in words and meaning, or drawn at random.",
+            help="False responses: similar to the true one in words and meaning, or random.",
         ),
     ] = None,
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave the graph branch out.")] = False,
     neighbours: Annotated[
-        str, typer.Option(metavar="N1,N2", help="Neighbours averaged at one hop, at two, …; 0 for none.")
+        str, typer.Option(metavar="N1,N2", help="Number of neighbours averaged at one hop, at two, …; 0 for none.")
     ] = "10,10",
-    no_hop_attention: Annotated[bool, typer.Option("--no-hop-attention", help="Attend to edges alike, however long.")] = False,
-    profile: Annotated[Profile, typer.Option(help="Edges: 1/hops, or as the released code has them.")] = Profile.PAPER,
+    no_hop_attention: Annotated[
+        bool, typer.Option("--no-hop-attention", help="Attention without regard to the number of hops.")
+    ] = False,
+    profile: Annotated[
+        Profile, typer.Option(help="Edge weights: 1/hops (paper), or those of the released code.")
+    ] = Profile.PAPER,
     hidden: Annotated[
         int, typer.Option(metavar="N", min=4, help="Width of the graph branch and the head, a multiple of 4.")
     ] = 128,
-    turns: Annotated[int, typer.Option(metavar="N", min=1, help="Last turns of the history that are the context.")] = 2,
+    turns: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of last turns of the history that form the context.")
+    ] = 2,
     epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the pairs.")] = 3,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs a step.")] = 64,
+    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs per step.")] = 64,
     rate: Annotated[
-        float | None, typer.Option(metavar="X", show_default="1e-3, 2e-5 with --tune", help="Adam's highest learning rate.")
+        float | None, typer.Option(metavar="X", show_default="1e-3, 2e-5 with --tune", help="The highest learning rate.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of everything random; one seed, one model.")] = 0,
-    device: Annotated[str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where to train.")] = None,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the data, for the card.")] = None,
+    seed: Seed = 0,
+    device: Device = None,
+    licence: Licence = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train the metric grade on dialogues: true responses are to score higher than false ones.
+    """Train the metric grade on dialogues, to score true responses higher than false ones.
 
-    A training that was stopped goes on when the same command is given again.
+    An interrupted training is continued by the same command.
     """
     from ....reasoning.metrics.grade.checkpoint import KIND, SETTINGS, save_checkpoint
     from ....reasoning.models.hub import need
@@ -111,10 +119,10 @@ def grade(
     from ....reasoning.metrics.grade.network import GradeConfig
     from ....reasoning.training.card import grade_card as card
     from ....reasoning.training.grade import Recipe, train_grade
-    from ....reasoning.training.grade_data import forget
+    from ....reasoning.training.grade_data import delete_checkpoints
 
     if hidden % 4:
-        raise InputError(f"--hidden {hidden} does not part into 4 heads; give a multiple of 4")
+        raise InputError(f"--hidden {hidden} is not a multiple of 4, the number of attention heads; give one that is")
     config = GradeConfig(
         utterance="tuned" if tune else "frozen", limits=limits, profile=profile.value,
         graph=not no_graph, hop_attention=not no_hop_attention, turns=turns, hidden=hidden,
@@ -136,7 +144,7 @@ def grade(
         )  # fmt: skip
     text = card(trained.checkpoint, path=output.name)
     digest = save_checkpoint(trained.checkpoint, output, text, trained.tokenizer)
-    forget(work)
+    delete_checkpoints(work)
     _report(trained, output, digest, json)
 
 
@@ -144,7 +152,7 @@ def _sources(
     graph: KnowledgeGraph, encoder: str | None, vectors: Path | None, cache: Path | None, pipeline: str | None, device: str,
     tuned: str | None,
 ) -> Sources:  # fmt: skip
-    """Open what the training asks."""
+    """Open the inputs of the training."""
     from ....loaders import open_vectors
     from ....reasoning.metrics.grade.concepts import EncodedVectors, TableVectors
     from ....reasoning.models.encoder import open_encoder
@@ -160,7 +168,7 @@ def _sources(
 
 
 def _read(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[list[tuple[str, ...]], list[dict[str, Any]]]:
-    """Read the dialogues, those that judges have seen left out; and what the card says of each file."""
+    """Read the dialogues without judged ones, and the facts of each file for the card."""
     from ....loaders import Judgement, read_judgements
     from ....reasoning.training.grade_data import without_judged
 
@@ -182,7 +190,7 @@ def _read(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[l
 
 
 def _dialogues(file: str, strict: bool) -> Iterator[tuple[str, ...]]:
-    """The dialogues of a file; of items that grow turn by turn, the whole one."""
+    """The dialogues of a file; of items with growing histories, the longest one."""
     from ....loaders import ItemError, read_items
 
     last: tuple[str, ...] = ()
@@ -197,7 +205,7 @@ def _dialogues(file: str, strict: bool) -> Iterator[tuple[str, ...]]:
 
 
 def _limits(text: str) -> tuple[int, ...]:
-    """Return N_1, N_2, … of ``N1,N2``."""
+    """Parse ``N1,N2,…``."""
     try:
         limits = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -205,12 +213,12 @@ def _limits(text: str) -> tuple[int, ...]:
     if limits == (0,):
         return ()
     if min(limits) < 1 or len(limits) > 3:
-        raise InputError(f"--neighbours {text} is not one to three numbers above 0 such as 10,10, nor 0")
+        raise InputError(f"--neighbours {text} must be one to three numbers > 0 such as 10,10, or 0")
     return limits
 
 
 def _report(trained: Trained, output: Path, digest: str, json: bool) -> None:
-    """Say what was made, and how well it ranks."""
+    """Show the checkpoint, and its ranking on development pairs."""
     from ....reasoning.metrics.grade.checkpoint import CARD
     from ...terminal.screen import facts, print_json, show, table
 

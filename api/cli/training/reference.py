@@ -1,4 +1,4 @@
-"""The command ``train reference``: what percentiles come from, for a graph, options or dialogues of one's own."""
+"""The command ``train reference``: reference distributions for percentiles, for a graph, options or dialogues of one's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..options import (
     metric_options,
     open_reasoner,
 )
-from .data import DialogueFiles, Exclude, read_corpora
+from .data import DialogueFiles, Exclude, Seed, read_corpora
 
 
 def reference(
@@ -34,19 +34,17 @@ def reference(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FOLDER", show_default="where scoring finds them", help="Where the references go."
+            "--output", "-o", metavar="FOLDER", show_default="where scoring finds them", help="Folder for the references."
         ),
     ] = None,
-    responses: Annotated[int, typer.Option(metavar="N", min=100, help="True responses, and as many random ones.")] = 2_500,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is drawn; one seed, one reference.")] = 0,
+    responses: Annotated[int, typer.Option(metavar="N", min=100, help="Number of true responses, and of random ones.")] = 2_500,
+    seed: Seed = 0,
     held_out: Annotated[
         bool,
-        typer.Option(
-            "--held-out", help="Draw from the tenth that train coherence with these files and this seed does not learn from."
-        ),
+        typer.Option("--held-out", help="Draw from the tenth that train coherence holds out with these files and this seed."),
     ] = False,
     exclude: Exclude = None,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Of the dialogues.")] = None,
+    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the dialogues.")] = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     batch_size: BatchSize = None,
@@ -55,9 +53,9 @@ def reference(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make the distributions that percentiles come from, for your graph, options or dialogues.
+    """Make reference distributions, for percentiles with your graph, options or dialogues.
 
-    Scores of the same metric with the same options over the same graph have a percentile from then on.
+    Later scores of the same metric with the same options over the same graph have a percentile.
     """
     from ....reasoning.reference import own_folder, write_reference
     from ....reasoning.training.reference import draw, make_reference, unlearnt

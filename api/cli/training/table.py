@@ -1,4 +1,4 @@
-"""The command ``train``: makes what ships with tacit, or the like of it, from data: the language pipeline, metrics."""
+"""The command group ``tacit train``, and ``train pipeline``, which trains the English spaCy pipeline."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from ..options import Group, Json, Quiet
 from .accent import accent, comet, kg_bert, llm_probe, retriever
 from .coherence import coherence, language_model
 from .commonsense import commonsense
+from .data import Output, Seed
 from .grade import grade
 from .reference import reference
 
-train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train what tacit needs.")
+train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
 
 
 @train.callback()
 def _several() -> None:
-    """Train what tacit needs."""
+    """Train the models of metrics."""
 
 
 @train.command()
 def pipeline(
     treebank: Annotated[
         Path,
-        typer.Argument(metavar="TREEBANK_DIR", show_default=False, help="Holds *-train, *-dev and *-test.conllu, plain or gzip."),
+        typer.Argument(
+            metavar="TREEBANK_DIR", show_default=False, help="Folder with *-train, *-dev and *-test.conllu, plain or gzip."
+        ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Where the pipeline goes.")
-    ],
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of weights, order and dropout; one seed, one pipeline.")] = 0,
-    max_steps: Annotated[int, typer.Option(metavar="N", min=1, help="Batches to learn from.")] = 4000,
+    output: Output,
+    seed: Seed = 0,
+    max_steps: Annotated[int, typer.Option(metavar="N", min=1, help="Number of batches.")] = 4000,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -75,7 +76,7 @@ def split(treebank: Path, name: str) -> Path:
     """Return the file of the split ``name`` in a treebank's folder.
 
     Raises:
-        InputError: there is no folder, no such file in it, or more than one.
+        InputError: the folder does not exist, or does not have exactly one such file.
     """
     if not treebank.is_dir():
         raise InputError(f"there is no folder {treebank}")

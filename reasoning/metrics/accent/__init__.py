@@ -1,8 +1,9 @@
-"""ACCENT, event commonsense (Ghazarian et al., ACL 2023): what a response says happens, held against what is known to happen.
+"""The metric ACCENT (Ghazarian et al., ACL 2023): event commonsense of a response.
 
-A response and its history become event tuples, head, relation and tail in the words of ATOMIC (:mod:`.tuples`), by one of three
-extractors: :mod:`.rules` over a parse, :mod:`.t5` over a sequence-to-sequence model, :mod:`.keywords` over the graph itself.
-:mod:`.events` writes events in one way, so that those of a dialogue and those of the graph can be compared.
+:mod:`.metric` scores a response. An extractor (:mod:`.extractors`) finds event tuples (head, relation, tail) in the response and
+the turn before it; a tuple scorer (:mod:`.scorers`) rates how plausible each tuple is, by the tails known for its head
+(:mod:`.tails`) or by a model. :mod:`.events` normalises the wording of events, so that those of a dialogue can be compared with
+those of the graph, and :mod:`.verbalise` writes tuples as sentences.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Events written in one way: as ATOMIC writes heads, as it writes tails, and as keys under which wordings of one event meet.
+"""Event tuples, and the normal forms in which their events are written and compared.
 
-ATOMIC's heads are clauses (``PersonX buys a brush``); its tails leave out a subject that the relation already names (``to buy a
-brush`` for xWant, ``happy`` for xReact), and people who write down the events of a dialogue do neither the same way
-(``PersonX be happy``, ``PersonX not gets it``). :func:`head_form` and :func:`tail_form` give the graph's wording,
-:func:`comparison_key` drops what the two disagree on: subject, "to", "wants to", "feels", articles and agreement. Tense stays.
-:func:`name_people` decides who is PersonX.
+ATOMIC's heads are clauses (``PersonX buys a brush``); its tails leave out a subject that the relation implies (``to buy a brush``
+for xWant, ``happy`` for xReact). Annotators of dialogues do neither consistently (``PersonX be happy``, ``PersonX not gets it``).
+:func:`head_form` and :func:`tail_form` give the graph's wording; :func:`comparison_key` also drops subject, "to", "wants to",
+"feels", articles and agreement, so that wordings of one event get one key. Tense is kept.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from typing import Any, NamedTuple, Protocol
 from ....graph.item import Item
 from ....graph.names import lemmas, normalise_event
 
-# Event tuples: what an extractor finds in a response and its history, and the twelve relations of ACCENT.
-#
-# A tuple is *Single* when both events are said in the response, *Pair* when the head is said in the turn before it and the tail
-# in the response (Ghazarian et al., ACL 2023, section 3.1).
+# Event tuples.
 
 RELATIONS = (
     "xIntent", "xNeed", "xReact", "oReact", "xWant", "oWant", "xAttr", "xEffect", "oEffect", "HinderedBy", "isAfter",
     "HasSubEvent",
 )  # fmt: skip
-"""The twelve relations of ATOMIC-2020 that ACCENT looks for, in the order in which tuples are given."""
+"""The twelve relations of ATOMIC-2020 that ACCENT extracts, in the order in which tuples are returned."""
 
 _PLACE = {relation: place for place, relation in enumerate(RELATIONS)}
 
 
 class Kind(StrEnum):
-    """Where the two events of a tuple are said."""
+    """Where the two events of a tuple come from (Ghazarian et al., ACL 2023, section 3.1).
+
+    Single: both from the response. Pair: the head from the turn before it, the tail from the response.
+    """
 
     SINGLE = "single"
     PAIR = "pair"
 
 
 class Where(NamedTuple):
-    """Characters of a dialogue in which an event is said.
+    """The characters of a dialogue from which an event was extracted.
 
     Attributes:
         turn: index of the turn of the history, from 0; None for the response.
@@ -56,11 +55,11 @@ class EventTuple(NamedTuple):
     """Two events and how the second relates to the first.
 
     Attributes:
-        head: an event with its subject, who is PersonX, e.g. ``PersonX gets a dog``.
+        head: an event with its subject, PersonX, e.g. ``PersonX gets a dog``.
         relation: one of :data:`RELATIONS`.
         tail: an event with its subject: PersonX for relations in x, PersonY for those in o.
-        kind: where they are said.
-        head_at, tail_at: the words that they are made of; None where the extractor does not know.
+        kind: Single or Pair.
+        head_at, tail_at: the characters of the events; None where the extractor does not know them.
     """
 
     head: str
@@ -83,29 +82,26 @@ class EventTuple(NamedTuple):
 
 
 class Extractor(Protocol):
-    """What finds the event tuples of responses; ``signature`` names it in the signature of every score made with it."""
+    """Extracts the event tuples of responses; ``signature`` is part of the signature of every score made with it."""
 
     @property
     def signature(self) -> str:
-        """Short text that changes whenever the tuples may."""
+        """Identifies the extractor; changes whenever the tuples may change."""
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
-        """Return the tuples of each item, in the order of :func:`in_order`; the same alone as in a batch."""
+        """Return the tuples of each item, ordered by :func:`in_order`; independent of the other items of the batch."""
 
 
 def in_order(tuples: Iterable[EventTuple]) -> list[EventTuple]:
-    """Return ``tuples`` without repetitions of head, relation and tail, by relation, else as they were found."""
+    """Return distinct ``tuples`` by head, relation and tail, ordered by relation, then as given."""
     first: dict[tuple[str, str, str], EventTuple] = {}
     for one in tuples:
         first.setdefault(one[:3], one)
     return sorted(first.values(), key=lambda one: _PLACE[one.relation])
 
 
-# Agreement of English verbs with their subject, on single words: ``buys`` and ``buy``, tense left as it is.
-#
-# Events of ATOMIC say ``PersonX buys a brush``, its tails ``to buy a brush``; these are one verb in one tense. A past form
-# stays what it is, so ``bought`` and ``buys`` are never taken for each other. No dictionary is needed: whoever asks knows that
-# the word is a verb.
+# Agreement of English verbs with their subject, on single words: ``buys`` and ``buy``. Tense is kept, so ``bought`` and ``buys``
+# stay different. No dictionary is used: callers pass words that are verbs.
 
 _THIRD = {"be": "is", "am": "is", "are": "is", "have": "has", "do": "does", "go": "goes"}
 _BASE = {
@@ -139,7 +135,7 @@ _LIKE_ADVERBS = frozenset(_VERBS_IN_LY.split())
 def third_person(base: str) -> str:
     """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay.
 
-    A gerund gets its auxiliary: ``breathing`` -> ``is breathing``, as does one that was taken for a base form, ``breathings``.
+    A gerund gets its auxiliary: ``breathing`` -> ``is breathing``, and so does ``breathings``, a gerund with a wrong ending.
     """
     if base in _THIRD:
         return _THIRD[base]
@@ -153,7 +149,7 @@ def third_person(base: str) -> str:
 
 
 def base_form(verb: str) -> str:
-    """Return the form of a verb after "to" when it agrees with a subject: ``buys`` -> ``buy``, ``is`` -> ``be``; others stay."""
+    """Return the base form of a verb in the third person: ``buys`` -> ``buy``, ``is`` -> ``be``; other forms unchanged."""
     if verb in _BASE:
         return _BASE[verb]
     if not is_third_person(verb):
@@ -164,23 +160,23 @@ def base_form(verb: str) -> str:
 
 
 def is_third_person(verb: str) -> bool:
-    """``verb`` has the ending of the third person singular, or is one of its irregular forms."""
+    """Whether ``verb`` ends like the third person singular, or is one of its irregular forms."""
     return verb in _BASE or (verb.endswith("s") and len(verb) > 2 and not verb.endswith(_NO_ENDING))
 
 
 def is_gerund(verb: str) -> bool:
-    """``verb`` ends in -ing with a vowel before it: ``waking``, but neither ``bring`` nor a noun such as ``evening``."""
+    """Whether ``verb`` ends in -ing after a vowel: ``waking``, but neither ``bring`` nor a noun such as ``evening``."""
     return _GERUND.fullmatch(verb) is not None and verb not in _NO_GERUNDS
 
 
 def progressive(phrase: str) -> str:
-    """Return a predicate with the auxiliary that its gerund needs: ``not eating`` -> ``is not eating``; others as they are."""
+    """Return a predicate with the auxiliary that its gerund needs: ``not eating`` -> ``is not eating``; others unchanged."""
     words = phrase.split(" ")
     return f"is {phrase}" if is_gerund(words[verb_place(words)]) else phrase
 
 
 def verb_place(words: Sequence[str]) -> int:
-    """Return where the verb of a predicate stands, after adverbs such as ``never`` and ``quickly``; the last word may be one."""
+    """Return the index of the verb of a predicate, after adverbs such as ``never`` and ``quickly``; at most the last word."""
     place = 0
     while place < len(words) - 1 and is_adverb(words[place]):
         place += 1
@@ -188,16 +184,18 @@ def verb_place(words: Sequence[str]) -> int:
 
 
 def is_adverb(word: str) -> bool:
-    """``word`` may stand between a subject and its verb: ``never``, ``quickly``; verbs such as ``reply`` are none."""
+    """Whether ``word`` is an adverb that can precede a verb: ``never``, ``quickly``, but not a verb such as ``reply``."""
     return word in _ADVERBS or (word.endswith("ly") and len(word) > 3 and word not in _LIKE_ADVERBS)
 
 
 def is_past(verb: str) -> bool:
-    """``verb`` is a past form, as far as its shape says: ``walked`` and ``bought`` are, ``need`` and ``put`` are not."""
+    """Whether ``verb`` is a past form by its shape: ``walked`` and ``bought`` are, ``need`` and ``put`` are not."""
     if verb in _PAST:
         return True
     return verb.endswith("ed") and len(verb) > 3 and not verb.endswith("eed") and bool(lemmas(verb))
 
+
+# Normal forms of heads and tails, and comparison keys.
 
 WANTS = frozenset(("xIntent", "xNeed", "xWant", "oWant"))
 FEELINGS = frozenset(("xReact", "oReact", "xAttr"))
@@ -235,9 +233,9 @@ _DENIED = re.compile(r"^(?:do not|does not|not) (?:to )?(?=\w)")
 
 
 def normalise(text: str) -> str:
-    """Return an event phrase as :func:`tacit.graph.names.normalise_event` does, apostrophes made one and end marks dropped.
+    """Return an event phrase normalised as by :func:`tacit.graph.names.normalise_event`, without end marks.
 
-    ``" Person x likes PersonY`s dog !"`` gives ``PersonX likes PersonY's dog``. Normalising twice changes nothing.
+    Apostrophes get one form: ``" Person x likes PersonY`s dog !"`` gives ``PersonX likes PersonY's dog``. Idempotent.
     """
     text = _NEGATION.sub("", _CLITIC.sub("'", _APOSTROPHES.sub("'", _QUOTES.sub(" ", text))))
     while (stripped := _END.sub("", normalise_event(text))) != text:
@@ -247,10 +245,10 @@ def normalise(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def head_form(text: str) -> str:
-    """Return an event as ATOMIC writes heads and the clauses of HinderedBy and isAfter.
+    """Return an event as ATOMIC writes heads and the tails of HinderedBy and isAfter.
 
-    The verb after a person agrees with it (``PersonX be happy`` -> ``PersonX is happy``), negation has its auxiliary
-    (``PersonX not gets it`` -> ``PersonX does not get it``) and contractions are written out. Phrases without a person as subject
+    The verb agrees with a person as subject (``PersonX be happy`` -> ``PersonX is happy``), negation gets its auxiliary
+    (``PersonX not gets it`` -> ``PersonX does not get it``) and contractions are expanded. Phrases without a person as subject
     keep their words.
     """
     subject, words = split_subject(_written_out(normalise(text)))
@@ -270,10 +268,10 @@ def head_form(text: str) -> str:
 
 
 def head_forms(text: str) -> tuple[str, ...]:
-    """Return the wordings under which a graph may know the head ``text``, in the order in which they should be tried.
+    """Return the wordings under which a graph may hold the head ``text``, in the order in which they should be tried.
 
-    As normalised, as :func:`head_form` writes it, with the negations that ATOMIC's files hold (``can n't``), without articles,
-    and without its subject in base form, as ConceptNet's events stand there (``buy a brush``).
+    As normalised, as :func:`head_form` writes it, with the negations of ATOMIC's files (``can n't``), without articles, and
+    without its subject in base form, as ConceptNet words events (``buy a brush``).
     """
     full = head_form(text)
     forms = [normalise(text), full]
@@ -291,8 +289,8 @@ def tail_form(text: str, relation: str) -> str:
     """Return an event as ATOMIC writes the tails of ``relation``.
 
     xIntent, xNeed, xWant, oWant: ``to`` and the base form; xReact, oReact, xAttr: the complement of the verb; xEffect, oEffect:
-    the verb in the third person; HasSubEvent: its base form; each without the subject that the relation names (PersonX,
-    for oWant, oReact and oEffect PersonY), and with any other. HinderedBy, isAfter: :func:`head_form`.
+    the verb in the third person; HasSubEvent: its base form. The subject that the relation implies (PersonX, for oWant, oReact
+    and oEffect PersonY) is dropped, any other is kept. HinderedBy, isAfter: :func:`head_form`.
     """
     full = head_form(text)
     words = _without_subject(full, relation)
@@ -314,15 +312,15 @@ def tail_form(text: str, relation: str) -> str:
 
 @lru_cache(maxsize=200_000)
 def comparison_key(text: str, relation: str | None = None) -> str:
-    """Return what wordings of one event share: ``PersonX buys a brush`` and ``to buy brush`` have the key ``buy brush``.
+    """Return a key that wordings of one event share: ``PersonX buys a brush`` and ``to buy brush`` have the key ``buy brush``.
 
     Args:
         text: a head, or with ``relation`` a tail, in a graph's wording or a dialogue's.
-        relation: the tail's relation, which tells whose act it is and whether "wants to" or "feels" go without saying.
+        relation: the tail's relation, which implies its subject and verbs such as "wants to" and "feels".
 
     Returns:
-        Lower case but for people; no subject that is PersonX (for oWant, oReact, oEffect: PersonY), no "to", no articles; present
-        tense without agreement, other tenses as they are. It may be empty only when ``text`` holds no word.
+        Lower case except for persons; without a subject PersonX (for oWant, oReact, oEffect: PersonY), "to" and articles; present
+        tense without agreement, other tenses unchanged. Empty only when ``text`` has no word.
     """
     full = _written_out(normalise(text))
     words = _without_subject(full, relation)
@@ -343,14 +341,14 @@ def comparison_key(text: str, relation: str | None = None) -> str:
 
 
 def _written_out(text: str) -> str:
-    """``text`` with its contractions written out."""
+    """``text`` with its contractions expanded."""
     for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
     return _NOT_THIRD.sub("not", text)
 
 
 def split_subject(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a clause's subject when it is a person (``PersonX``, ``they``), and the other words."""
+    """Return the words of a clause's subject when it is a person (``PersonX``, ``they``), and the remaining words."""
     words = text.split()
     for size in (3, 1):
         if len(words) >= size and _PERSON.match(" ".join(words[:size])):
@@ -359,7 +357,7 @@ def split_subject(text: str) -> tuple[list[str], list[str]]:
 
 
 def _without_subject(text: str, relation: str | None) -> list[str] | None:
-    """The words of a clause without the subject that goes without saying; None when it has another subject."""
+    """The words of a clause without the subject that its relation implies; None when it has another subject."""
     words = text.split()
     while len(words) > 1 and words[0] in _LEADING:
         words = words[1:]
@@ -374,7 +372,7 @@ def _without_subject(text: str, relation: str | None) -> list[str] | None:
 
 
 def _goal(phrase: str) -> str:
-    """A phrase without the words that say that it is wanted."""
+    """A phrase without a verb of wanting: ``wants to sleep`` -> ``sleep``."""
     match = _WANTING.match(phrase)
     if match:
         phrase = (match["negated"] or "") + phrase[match.end() :]
@@ -382,7 +380,7 @@ def _goal(phrase: str) -> str:
 
 
 def _based(phrase: str) -> str:
-    """A verb phrase whose first verb does not agree with anybody."""
+    """A verb phrase with its first verb in base form."""
     words = phrase.split()
     before = verb_place(words)
     if words and not words[before].startswith("Person"):

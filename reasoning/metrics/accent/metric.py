@@ -1,8 +1,8 @@
-"""ACCENT, the metric ``accent`` (Ghazarian et al., ACL 2023): how well what a response says goes with event commonsense.
+"""The metric ``accent`` (ACCENT, Ghazarian et al., ACL 2023): event commonsense of a response.
 
-Event tuples are found in the response and the turn before it, each gets its compatibility with what is known
-(:mod:`.scorers`), and the score is their mean, in 0..1. The profiles differ in what a response without
-tuples is worth: 0.5 in ``paper``; in ``tacit``, the default, it has no score (NaN), since finding no tuple says nothing.
+Event tuples are extracted from the response and the turn before it, each is scored by a tuple scorer (:mod:`.scorers`), and the
+metric's score is their mean, in 0..1. The profiles differ for a response without tuples: ``paper`` gives it 0.5; ``tacit``, the
+default, gives it no score (NaN), since a missing tuple is no evidence for or against the response.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ...registry import DEFAULT_SCORER, SCORER_REGISTRY
 from ...text.linking import Mention
 from .events import EventTuple, Extractor, Where
-from .scorers.base import Close, Triple, TupleScore, TupleScorer
-from .tails.table import Asserted
+from .scorers.base import CloseTail, Triple, TupleScore, TupleScorer
+from .tails.table import Provenance
 
 VERSION = 2
 
@@ -32,20 +32,20 @@ IN_THE_PAPER = "no event tuple was found, and the paper gives 0.5 to such a resp
 
 
 class Accent(BatchScoring):
-    """The metric, over one extractor and one tuple scorer; :func:`make` puts the usual ones together."""
+    """The metric, over one extractor and one tuple scorer; :func:`make` opens both by name."""
 
     name = "accent"
     together = 256
 
     def __init__(self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit") -> None:
-        """Score what ``extractor`` finds by ``scorer``.
+        """Score the tuples that ``extractor`` finds with ``scorer``.
 
         Raises:
-            InputError: there is no such profile.
+            InputError: the profile is unknown.
         """
         if profile not in PROFILES:
             raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
-        self.asserted = Asserted(graph)
+        self.provenance = Provenance(graph)
         self.extractor = extractor
         self.scorer = scorer
         self.profile = profile
@@ -62,7 +62,7 @@ class Accent(BatchScoring):
         )
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses, all their distinct tuples together; with ``explain`` known tails are looked up in the graph."""
+        """Score a batch, each distinct tuple once; with ``explain`` the closest known tails are looked up in the graph."""
         found = self.extractor.extract_batch(items)
         triples: dict[Triple, TupleScore | None] = {(one.head, one.relation, one.tail): None for row in found for one in row}
         triples.update(zip(triples, self.scorer.score(list(triples)), strict=True))
@@ -75,17 +75,17 @@ class Accent(BatchScoring):
             base = Piece("base", PAPER_PRIOR, PAPER_PRIOR, name="no event tuple")
             return Score(PAPER_PRIOR, Evidence((base,), IN_THE_PAPER), self.signature)
         judged = [scores[one.head, one.relation, one.tail] for one in tuples]
-        asserted = self.asserted if explain else None
-        pieces = tuple(_piece(item, one, score, len(tuples), asserted) for one, score in zip(tuples, judged, strict=True))
+        provenance = self.provenance if explain else None
+        pieces = tuple(_piece(item, one, score, len(tuples), provenance) for one, score in zip(tuples, judged, strict=True))
         notes = "; ".join(dict.fromkeys(score.note for score in judged if score.note))
         return Score(sum(piece.share for piece in pieces), Evidence(pieces, notes), self.signature)
 
 
-def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, asserted: Asserted | None) -> Piece:
-    """The evidence for one tuple of ``parts``, resting on the known tails that are closest to its own."""
+def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, provenance: Provenance | None) -> Piece:
+    """The evidence for one of ``parts`` tuples, with the known tails that are closest to its tail."""
     share = score.value / parts
     rests_on = tuple(
-        _known(close, one.relation, share if not place else 0.0, asserted) for place, close in enumerate(score.closest)
+        _known(close, one.relation, share if not place else 0.0, provenance) for place, close in enumerate(score.closest)
     )
     made_of = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
     turn = one.head_at.turn if one.head_at else None
@@ -101,22 +101,22 @@ def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, asserted:
     )
 
 
-def _known(close: Close, relation: str, share: float, asserted: Asserted | None) -> Piece:
+def _known(close: CloseTail, relation: str, share: float, provenance: Provenance | None) -> Piece:
     """A known tail as evidence: ``graph-tail``, ``nearest-tail``, ``comet-tail`` or ``model-tail``; its path is one edge.
 
-    It is the graph's own where that was looked up and is there, else as the source of the tail words it.
+    The edge is the graph's own assertion where it was found there, else it is built from the tail.
     """
     tail = close.tail
-    path = asserted.path(tail, relation) if asserted else None
-    stands = path is not None
+    path = provenance.path(tail, relation) if provenance else None
+    found = path is not None
     if path is None:
         assertion = tail.assertion(relation)
         path = GraphPath((assertion.head, assertion.tail), (assertion,))
-    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=stands)
+    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=found)
 
 
 def _mention(item: Item, where: Where | None, event: str) -> Mention | None:
-    """Where an event is said; None when that is not known, or the event has no name."""
+    """The characters that an event was extracted from; None when they are unknown, or the event has no name."""
     if where is None or not normalise_event(event):
         return None
     text = item.response if where.turn is None else item.history[where.turn]
@@ -146,50 +146,51 @@ def make(
     """Return the metric over ``graph``.
 
     Args:
-        extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a model (``extractor_model``), ``cskb`` by keywords
-            of the graph, or an extractor.
-        scorer: judges a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer; by default ``compatibility``
-            (equation 1) in the profile ``paper``, else ``blend``.
+        extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a sequence-to-sequence model (``extractor_model``),
+            ``cskb`` by keywords of the graph, or an extractor object.
+        scorer: scores a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer object; by default
+            ``compatibility`` (equation 1) in the profile ``paper``, else ``blend``.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
-        nearest: when the graph does not know a head, ask so many of the heads nearest to it; 0 asks none. The embeddings of all
-            heads are made once a graph. threshold: lowest cosine, in -1..1, for a head to count as near.
-        comet: a COMET's folder or id, for heads that the graph does not know; None asks none.
-        remember: write what the COMET generates to the graph, so that it is asked once.
-        model: file of the compact model that judges where nothing is known (by default the one that ships), or the model of
-            ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: of the last, by default the one that ships. dtype: of the weights
-            of these two: ``float32``, or ``bfloat16``, faster and less exact.
-        extractor_model: of the extractor ``t5``, a folder or an id of the hub.
-        pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: texts whose embeddings are remembered.
-        progress: told what is being made for this graph, and how much of it.
+        nearest: when the graph does not hold a head, use the tails of this many nearest heads; 0 uses none. The embeddings of all
+            heads are computed once per graph. threshold: lowest cosine, in -1..1, of a head that counts as near.
+        comet: a COMET's folder or id, for heads that the graph does not hold; None uses none.
+        remember: store the tails that the COMET generates, so that no query is generated twice.
+        model: file of the compact model that scores heads without known tails (by default the one that ships), or the model of
+            ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: the probe of ``llm-probe``, by default the one that ships. dtype:
+            of the weights of these two: ``float32``, or ``bfloat16``, which is faster and less exact.
+        extractor_model: model of the extractor ``t5``, a folder or an id of the hub.
+        pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: embeddings kept in memory.
+        progress: called with the name of what is computed for this graph, and the amount done since the last call.
 
     Raises:
-        InputError: there is no such profile, extractor or scorer, or one lacks the model that it needs.
+        InputError: the profile, extractor or scorer is unknown, or one lacks the model that it needs.
         ModelError: a model cannot be opened.
         MissingExtra: torch or transformers is not installed.
     """
-    from .scorers.registry import Opener
+    from .scorers.registry import ScorerResources
 
     if profile not in PROFILES:
         raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
-    opener = Opener(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
+    resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
     chosen = scorer or ("compatibility" if profile == "paper" else DEFAULT_SCORER)
     if isinstance(chosen, str):
         tails = None
         if "tails" in SCORER_REGISTRY.kind(chosen).options():
-            tails = opener.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
-        chosen = opener.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
+            tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
+        chosen = resources.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
     return Accent(graph, found, chosen, profile=profile)
 
 
 def _extractor(name: str, graph: KnowledgeGraph, model: str | Path | None, pipeline: Any, device: str | None) -> Extractor:
-    """Open an extractor with those of the metric's options that it takes."""
+    """Open an extractor with those of the metric's options that it accepts."""
     from .extractors.registry import extractor_options, open_extractor
 
     given = {"model": model, "pipeline": pipeline, "device": device}
     known = extractor_options(name)
     options = {option: value for option, value in given.items() if value is not None and option in known}
     if model is not None and "model" not in known:
-        raise InputError(f"the extractor {name} takes no model; leave out extractor_model, or take the extractor t5")
+        raise InputError(f"the extractor {name} has no model; leave out extractor_model, or use the extractor t5")
+
     return open_extractor(name, graph, **options)

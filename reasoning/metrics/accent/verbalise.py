@@ -1,9 +1,10 @@
-"""A tuple as people would read it out: an event, and what is inferred of it, with the relation in words.
+"""Event tuples as English text: tails as statements for sentence encoders, and tuples as sentences for language models.
 
-``("PersonX burns the toast", "xReact", "annoyed")`` reads "Alex burns the toast" and "As a result, Alex feels annoyed". Wordings
-follow the meaning that Hwang et al. (AAAI 2021, table 1) give each relation; people have names, as language models know them.
-A tail that says itself who does what is told as it stands; where it leaves the subject out, the relation gives subject and verb.
-Under xReact and oReact all but thoughts is said to be felt, so that what is no feeling sounds like none.
+:func:`statement` turns a tail into a sentence about PersonX. :func:`verbalise` writes a whole tuple:
+``("PersonX burns the toast", "xReact", "annoyed")`` becomes "Alex burns the toast" and "As a result, Alex feels annoyed". The
+wording follows the meaning that Hwang et al. (AAAI 2021, table 1) give each relation; persons get names, which language models
+know better than PersonX. A tail with a subject of its own is kept as a clause; otherwise the relation supplies subject and verb.
+Under xReact and oReact every tail except a thought follows "feels", so that a tail that is not a feeling sounds wrong.
 """
 
 from __future__ import annotations
@@ -28,11 +29,10 @@ from .events import (
     verb_place,
 )
 
-# Tails as statements, the wording in which they are embedded: ``to feed the dog`` under xWant becomes ``PersonX feeds the
-# dog``.
+# Tails as statements, the wording in which they are embedded: ``to feed the dog`` under xWant becomes ``PersonX feeds the dog``.
 #
-# Sentence encoders were trained on sentences; a fragment such as ``happy`` says less to them than ``PersonX is happy``.
-# Whatever way a tail is worded, as ATOMIC does or as a dialogue does, its statement is the same.
+# Sentence encoders were trained on sentences, and fragments such as ``happy`` embed less well than ``PersonX is happy``. A tail
+# has the same statement whether it is worded as in ATOMIC or as in a dialogue.
 
 _ACTS = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
 
@@ -41,12 +41,12 @@ _ACTS = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
 def statement(tail: str, relation: str) -> str:
     """Return a tail of ``relation`` as a statement about PersonX, or about PersonY where the relation is about others.
 
-    Tails with a subject of their own keep it; those of relations between whole events (HinderedBy, isAfter …) are such already.
+    Tails with a subject of their own keep it; tails of relations between whole events (HinderedBy, isAfter …) are clauses.
     """
     if relation not in _ACTS:
         return head_form(tail)
     form = tail_form(tail, relation).strip()
-    if form == "to":  # nothing is left of the tail
+    if form == "to":  # the tail has no other word
         return ""
     if form.startswith("Person") or not form:
         return form
@@ -61,10 +61,8 @@ def statement(tail: str, relation: str) -> str:
     return f"{subject} {third_person(verb)} {rest}".strip()
 
 
-# A phrase of a tuple as people would write it: names keep their capitals, and verbs agree with whom they are about.
-#
-# Tuples come in lower case or as they were typed, with verbs in any form (``PersonX hopes PersonY be rich``, ``the rules be
-# strict``). Only what hardly any reading could doubt is mended.
+# Capitals and agreement. Tuples come in lower case or as they were typed, with verbs in any form (``PersonX hopes PersonY be
+# rich``, ``the rules be strict``). Only unambiguous cases are corrected.
 
 _PEOPLE = re.compile(r"(?:person|people)[xyz]\b.*|i", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_][\w&'-]*")
@@ -77,13 +75,13 @@ _ASKING_WORDS = (
 _ASKING = frozenset(_ASKING_WORDS.split())
 _NO_SUBJECT = frozenset(["and", "or", "but", "to", "who", "which", "want", "wants", "out", "up", "all", "na", "gonna"])
 _REACH = 3
-"""How many words before a base form may ask for it: "makes the dog be quiet"."""
+"""A base form is kept when a verb that governs one ("makes the dog be quiet") precedes it within this many words."""
 
 
 def with_capitals(form: str, typed: str) -> str:
-    """Return ``form``, a wording of ``typed`` in lower case, with the capitals of names (``Sweden``, ``NBA``) as they were typed.
+    """Return ``form``, a lower-case wording of ``typed``, with the capitals that names (``Sweden``) have in ``typed``.
 
-    The first word's capital is a sentence's, unless others follow within it.
+    A capital at the start of the first word is ignored, unless other capitals follow within the word.
     """
     words = _WORD.findall(typed)
     names = {
@@ -95,7 +93,7 @@ def with_capitals(form: str, typed: str) -> str:
 
 
 def agreeing(clause: str) -> str:
-    """Return ``clause`` with ``be``, ``have`` and ``do not`` in the present where they follow who or what they are said of.
+    """Return ``clause`` with ``be``, ``have`` and ``do not`` in the present tense, agreeing with the word before them.
 
     ``PersonX hopes PersonY be rich`` -> ``PersonX hopes PersonY is rich``; ``to be rich`` and ``makes PersonY be quiet`` stay.
     """
@@ -110,6 +108,8 @@ def agreeing(clause: str) -> str:
             words[place] = plural if _PLURAL.fullmatch(subject) else _SINGULAR[base]
     return " ".join(words)
 
+
+# Whole tuples as an event and an inference.
 
 _OPENINGS = {
     "xIntent": "PersonX does this because", "xReason": "This happens because", "xNeed": "Before this,", "isAfter": "Before this,",
@@ -126,8 +126,8 @@ _FINITE = re.compile(
 _FELT = FEELINGS - {"xAttr"}
 _LEAVING_OUT = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
 """The relations whose tails may leave out their subject."""
-# of a tail that names who wants or needs: what is dropped before what is wanted, what tells a wish or a plan of its own (a plan
-# with "to" after it), and what nobody needs to do, but is
+# In a tail under a relation of wanting or needing that names its subject: modals that are dropped, verbs that already express a
+# wish, verbs that express a plan when "to" follows, and states, which are not needed as actions.
 _MODALS = frozenset(("could", "may", "might", "must", "shall", "should", "will", "would"))
 _WISHES = frozenset(("can", "hope", "need", "ought", "want", "wish"))
 _AIMS = frozenset(("have", "intend", "like", "love", "plan", "try"))
@@ -136,33 +136,33 @@ _NAMES = {"PersonX": "Alex", "PersonY": "Kim", "PersonZ": "Sam", "peoplex": "som
 _PERSON = re.compile("|".join(_NAMES))
 _LONGEST = 400
 
-Reading = tuple[str, str]
-"""An event, and what is inferred of it, each a sentence without its full stop."""
-READ = frozenset(_OPENINGS)
-"""The relations that can be read out: those of ATOMIC-2020 between events."""
+Verbalised = tuple[str, str]
+"""An event, and an inference from it, each a sentence without its full stop."""
+VERBALISED = frozenset(_OPENINGS)
+"""The relations that can be verbalised: those of ATOMIC-2020 between events."""
 
 
 @lru_cache(maxsize=50_000)
-def reading(head: str, relation: str, tail: str) -> Reading:
-    """Return the event and the inference of a tuple; of what is too long, the beginning.
+def verbalise(head: str, relation: str, tail: str) -> Verbalised:
+    """Return the event and the inference of a tuple as sentences, cut after 400 characters each.
 
-    ``relation`` is one of :data:`READ`.
+    ``relation`` is one of :data:`VERBALISED`.
     """
-    event, inferred = _told(head_form(head), head), _told(_inferred(tail, relation), tail)
+    event, inferred = _named(head_form(head), head), _named(_inferred(tail, relation), tail)
     return event[:1].upper() + event[1:], inferred[:1].upper() + inferred[1:]
 
 
-def written(event: str, inferred: str) -> str:
-    """Return a reading as language models are shown it."""
-    return f"{begun(event)} {inferred}."
+def as_prompt(event: str, inferred: str) -> str:
+    """Return a verbalised tuple as it is written into prompts of language models."""
+    return f"{prompt_prefix(event)} {inferred}."
 
 
-def begun(event: str) -> str:
-    """Return the beginning of :func:`written`, up to what is inferred."""
+def prompt_prefix(event: str) -> str:
+    """Return the beginning of :func:`as_prompt`, up to the inference."""
     return f"Event: {event}.\nInference:"
 
 
-def _told(form: str, typed: str) -> str:
+def _named(form: str, typed: str) -> str:
     named = _PERSON.sub(lambda found: _NAMES[found[0]], with_capitals(form, typed))
     return agreeing(named).replace("can not ", "cannot ").strip(". ")[:_LONGEST]
 
@@ -184,7 +184,7 @@ def _inferred(tail: str, relation: str) -> str:
 
 
 def _wished(words: Sequence[str], relation: str) -> str:
-    """A predicate as what is wanted or needed, or as it stands where it tells how things are: ``wins``, ``can not win``."""
+    """A predicate after "wants to" or "needs to", or unchanged where it states how things are: ``wins``, ``can not win``."""
     needed, phrase = relation == "xNeed", " ".join(words)
     verb = "need" if needed else "want"
     if words[0] == "to":
@@ -203,7 +203,8 @@ def _wished(words: Sequence[str], relation: str) -> str:
 
 
 def _predicate(form: str, relation: str) -> str:
-    """What is said of the person that a relation is about, by a tail that leaves the subject out."""
+    """The predicate of a tail without a subject, with the verb that its relation implies."""
+
     if relation in EFFECTS or (relation in FEELINGS and _FINITE.match(form)):
         return progressive(form) if relation in EFFECTS else form
     if relation in FEELINGS and not form.startswith(("to ", "not to ")):

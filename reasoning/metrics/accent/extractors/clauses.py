@@ -1,7 +1,7 @@
-"""Clauses of a parsed turn: who does or is what, under which modality, and by which connective it hangs on another clause.
+"""Clauses of a parsed turn: subject, predicate, modality, and the connective to another clause.
 
-A clause is a predicate of the dependency tree that says something by itself: a root, a conjoined, adverbial or parenthetical
-clause, and what somebody thinks or says. Conjoined predicates share a subject; "I don't think it works" denies that it works.
+A clause is a predicate of the dependency tree that makes a statement: a root, a conjoined, adverbial or parenthetical clause, or
+the complement of a verb of thinking or saying. Conjoined predicates share a subject; "I don't think it works" negates "it works".
 Relations are those of Universal Dependencies.
 """
 
@@ -24,10 +24,10 @@ from .phrases import (
     Speaker,
     Tree,
     Words,
+    attach_times,
     is_time,
     participant,
     phrase_at,
-    set_right,
     subject_at,
 )
 
@@ -44,7 +44,7 @@ _WEAK = frozenset(("", "and", "to", "that"))
 
 
 class Mood(Enum):
-    """How a clause is said."""
+    """The mood of a clause."""
 
     STATEMENT = "statement"
     QUESTION = "question"
@@ -56,17 +56,17 @@ class Clause:
     """One clause of a turn.
 
     Attributes:
-        subject: words of the subject; empty when none is said.
-        who: the participant or noun that the subject is; empty when none is said.
-        person: the subject is a person; plural: it takes the verb of many.
+        subject: words of the subject; empty when there is none.
+        who: the participant or noun of the subject; empty when there is none.
+        person: the subject is a person; plural: it takes a plural verb.
         verb: lemma of the verb, ``be`` for a copula; core: lemma of the predicate (the adjective or noun after a copula).
         pos: universal part of speech of the predicate.
-        phrase: the verb in base form and what it governs, without subject, negation and auxiliaries.
-        aim: the same without the modality of wanting or trying ("try it" of "want to try it").
-        denied: it is said not to be so; modals: auxiliaries and governing verbs of modality ("can", "want", "will").
+        phrase: the verb in base form and its dependents, without subject, negation and auxiliaries.
+        aim: the same without verbs of wanting or trying ("try it" of "want to try it").
+        denied: the clause is negated; modals: auxiliaries and governing verbs of modality ("can", "want", "will").
         mood: statement, question or command; asked: its question word, empty when there is none.
-        connective: what joins it to another clause ("because", "but", "to", "and"), empty when nothing does; other: that
-            clause's number in the turn, the one said before when the tree names none, None for the first.
+        connective: the word that joins it to another clause ("because", "but", "to", "and"), or empty; other: that clause's
+            number in the turn, by default the preceding one, None for the first.
         relation: its relation in the tree.
         past: the verb is in a past tense; sentence: number of its sentence; start, end: its characters.
     """
@@ -94,8 +94,8 @@ class Clause:
 
 
 def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
-    """Return the clauses of a turn that ``speaker`` says, in the order of their predicates."""
-    tree = Tree(set_right(parse))
+    """Return the clauses of a turn of ``speaker``, in the order of their predicates."""
+    tree = Tree(attach_times(parse))
     places = [place for place in range(len(parse)) if _is_predicate(tree, place)]
     known = _Places(tree, places)
     clauses: dict[int, Clause] = {}
@@ -106,10 +106,10 @@ def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
 
 
 class _Places:
-    """Where the predicates of a turn are.
+    """The predicates of a turn.
 
     Attributes:
-        numbers: of the predicates by place; apart: those that are no part of the phrase that governs them.
+        numbers: of the predicates by place; apart: those that do not belong to the phrase that governs them.
         above: for every word, the nearest predicate above it, None when there is none; before: by sentence, the last predicate of
             the sentences before it.
     """
@@ -130,7 +130,7 @@ class _Places:
 
 
 def _chain(known: _Places, place: int, found: Mapping[int, Clause]) -> list[int]:
-    """``place`` and the predicates above it that are not ``found`` yet, from the top."""
+    """``place`` and the predicates above it that are not in ``found``, topmost first."""
     chain: list[int] = []
     one: int | None = place
     while one is not None and one not in found:
@@ -140,7 +140,7 @@ def _chain(known: _Places, place: int, found: Mapping[int, Clause]) -> list[int]
 
 
 def _is_predicate(tree: Tree, place: int) -> bool:
-    """The word at ``place`` heads a clause of its own."""
+    """Whether the word at ``place`` heads a clause of its own."""
     word = tree.words[place]
     if word.relation not in _OWN or word.pos in ("PUNCT", "SYM"):
         return False
@@ -150,7 +150,7 @@ def _is_predicate(tree: Tree, place: int) -> bool:
     if word.relation == "acl":
         return word.tag == "VB" and tree.marked(place, "to")
     if word.tag in _QUESTION_TAGS and tree.child(place, "cop") is None and tree.child(place, *SUBJECTS) is not None:
-        return False  # "You what?" asks for a repetition and tells of no event
+        return False  # "You what?" asks for a repetition and states no event
     if word.pos in ("VERB", "AUX") or tree.child(place, "cop", *SUBJECTS) is not None:
         return True
     if is_time(word):
@@ -159,7 +159,7 @@ def _is_predicate(tree: Tree, place: int) -> bool:
 
 
 def _clause(known: _Places, place: int, speaker: Speaker, found: Mapping[int, Clause]) -> Clause:
-    """The clause at ``place``; the one that it hangs on is among those ``found``."""
+    """The clause at ``place``; the one that it depends on is in ``found``."""
     tree, words = known.tree, known.tree.words
     word = words[place]
     above = known.above[place]
@@ -184,7 +184,7 @@ def _clause(known: _Places, place: int, speaker: Speaker, found: Mapping[int, Cl
     connective, other = _connective(known, place)
     phrase, goal = (phrase_at(tree, at, speaker, known.apart) for at in (core, aim))
     if subject_place is None and len(phrase) > 1 and isinstance(phrase[0], Participant) and not phrase[0].possessive:
-        subject, who, person = phrase[:1], phrase[0].who, True  # a subject that hangs on a word below the predicate
+        subject, who, person = phrase[:1], phrase[0].who, True  # a subject attached to a word below the predicate
         phrase, goal = phrase[1:], goal[1:] if goal == phrase else goal
     span = tree.below(place, known.numbers)
     kept = [one for one in span if words[one].relation not in ("punct", "cc", "mark")] or span
@@ -199,7 +199,7 @@ def _clause(known: _Places, place: int, speaker: Speaker, found: Mapping[int, Cl
 
 
 def _offered(tree: Tree, place: int, mood: Mood) -> int | None:
-    """Where the act of "let me see" stands, None for other clauses."""
+    """The place of the verb "see" in "let me see"; None for other clauses."""
     if mood is not Mood.COMMAND or tree.words[place].lemma != "let":
         return None
     whom = tree.child(place, "obj")
@@ -208,12 +208,12 @@ def _offered(tree: Tree, place: int, mood: Mood) -> int | None:
 
 
 def _verb(tree: Tree, place: int) -> str:
-    """The verb of the predicate at ``place``: ``be`` for what somebody is or suffers."""
+    """The verb of the predicate at ``place``: ``be`` for a copula or a passive."""
     return "be" if tree.child(place, "cop") is not None or tree.passive(place) else tree.words[place].lemma
 
 
 def _modality(tree: Tree, place: int) -> tuple[int, int, frozenset[str]]:
-    """Where the event stands ("go" of "is going to go"), where what is wanted stands, and the modalities on the way to both."""
+    """The place of the event ("go" in "is going to go"), the place of what is wanted, and the modalities that govern either."""
     words = tree.words
     modals: set[str] = set()
     core = aim = place
@@ -241,7 +241,7 @@ def _asked(tree: Tree, span: Sequence[int], place: int) -> str:
 
 
 def _mood(tree: Tree, place: int, subject: int | None) -> Mood:
-    """Whether a clause states, asks or bids; a question is known by its sign or by its order of words."""
+    """The mood of a clause; a question is recognised by its question mark or its word order."""
     words = tree.words
     word = words[place]
     if word.relation not in ("ROOT", "parataxis", "conj"):
@@ -258,7 +258,7 @@ def _mood(tree: Tree, place: int, subject: int | None) -> Mood:
 
 
 def _connective(known: _Places, place: int) -> tuple[str, int | None]:
-    """What joins the clause at ``place`` to another one, and that clause's number."""
+    """The connective of the clause at ``place``, and the number of the clause that it joins."""
     words = known.tree.words
     word = words[place]
     joined = ""
@@ -277,23 +277,23 @@ def _connective(known: _Places, place: int) -> tuple[str, int | None]:
     return joined, None if other is None else known.numbers[other]
 
 
-# Who "he" and "she" are: the person whom a dialogue's last two turns named last, when the word fits.
+# Coreference of "he" and "she": the last named person of the last two turns, when the pronoun agrees.
 #
-# "My brother won." – "He is lucky." is about one person, and so are "Cindy" and "she". The person named last wins; "they" and
-# "it" are left alone. No more is tried: most third persons of a dialogue are pronouns throughout.
+# "My brother won." – "He is lucky." is about one person, and so are "Cindy" and "she". "They" and "it" are left alone, since most
+# third persons of a dialogue are pronouns throughout.
 
 _NEVER = {"he": WOMEN, "she": MEN}
 _SPEAKERS = ("0", "1")
 
 
 def resolved(*turns: Sequence[Clause]) -> list[list[Clause]]:
-    """Return the clauses of turns, in the order in which they are said, with "he" and "she" replaced by whom they mean."""
+    """Return the clauses of turns, oldest turn first, with "he" and "she" replaced by the persons that they refer to."""
     known: dict[str, str] = {}
     return [[_resolved(clause, known) for clause in turn] for turn in turns]
 
 
 def _resolved(clause: Clause, known: dict[str, str]) -> Clause:
-    """The clause with what is ``known``, which then also holds whom it names as its subject."""
+    """The clause with its pronouns resolved by ``known``, which is updated with the clause's subject."""
     if known:
         who = known.get(clause.who, clause.who)
         parts = (_meant(words, known) for words in (clause.subject, clause.phrase, clause.aim))

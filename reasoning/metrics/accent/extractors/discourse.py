@@ -1,9 +1,9 @@
-"""Discourse rules: which events of a dialogue a rule relates, and under which relation.
+"""Discourse rules: which events of a dialogue are related, and by which relation.
 
-A rule reads what a connective, a modal verb, a feeling, a judgement or the place of a clause says about two events. Those within
-one turn give Single tuples (:func:`single`), those between a turn and the reply to it give Pair tuples (:func:`pair`). Within a
-turn, effects, feelings and wishes are PersonX's (``xEffect``) when both clauses are about one person, else another's
-(``oEffect``). Every candidate names its rule, so that :mod:`.rules` can leave out those that are right no oftener than chance.
+A rule reads a connective, a modal verb, a feeling, an evaluation or the order of clauses. Rules within a turn give Single tuples
+(:func:`single`), rules between a turn and the reply to it give Pair tuples (:func:`pair`). Within a turn, effects, feelings and
+wishes are PersonX's (``xEffect``) when both clauses have the same subject, else another person's (``oEffect``). Every candidate
+has its rule's name, so that :mod:`.rules` can leave out rules that are no better than chance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DOUBTFUL = frozenset(("would", "want", "like", "used", "try", "can", "should"))
 
 
 class Candidate(NamedTuple):
-    """Two events that a discourse rule relates: their words with people marked, and the clauses that they come from."""
+    """Two events related by a discourse rule: their words with participants marked, and their clauses."""
 
     rule: str
     relation: str
@@ -46,7 +46,7 @@ def single(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
 
 
 def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
-    """Candidates from the connective between ``clause`` and the one that it hangs on."""
+    """Candidates from the connective between ``clause`` and ``other``, which it depends on."""
     if not (_is_event(other) and _is_event(clause)):
         return
     joined = clause.connective
@@ -112,20 +112,20 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
 
 
 def _offered(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
-    """Candidates from what the speaker offers to do for the one that the turn tells something of."""
+    """Candidates from an offer of the speaker to another person that the turn mentions."""
     mine = _person(speaker)
     for clause in clauses:
         if not (clause.who == mine.who and clause.modals & _OFFERS and _is_event(clause) and not clause.denied):
             continue
-        told = [one for one in clauses if _is_event(one) and one.person and one.who != mine.who and one.mood is Mood.STATEMENT]
-        if told:
-            head = min(told, key=lambda one: abs(one.start - clause.start))
+        others = [one for one in clauses if _is_event(one) and one.person and one.who != mine.who and one.mood is Mood.STATEMENT]
+        if others:
+            head = min(others, key=lambda one: abs(one.start - clause.start))
             yield Candidate("offer", "oWant", _event_words(head), _event_words(clause), head, clause)
             yield Candidate("offer", "oEffect", _event_words(head), _event_words(clause), head, clause)
 
 
 def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
-    """Candidates from what somebody feels about another clause of the turn."""
+    """Candidates from a feeling about another clause of the turn."""
     felt = _feeling(clause)
     if not felt:
         return
@@ -139,7 +139,7 @@ def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
 
 
 def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
-    """Candidates from events of one person that are told one after the other, and from how they are judged."""
+    """Candidates from consecutive events of one person, and from evaluations of them."""
     events = [(place, clause) for place, clause in enumerate(clauses) if _is_event(clause)]
     for (_, first), (_, second) in pairwise(events):
         if second.connective not in ("", "and", "that") or second.relation == "ccomp":
@@ -176,7 +176,7 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
 
 
 def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
-    """Candidates whose head is in the turn before, said by the other one, and whose tail is in the reply of ``speaker``."""
+    """Candidates with the head in the other speaker's turn before, and the tail in the reply of ``speaker``."""
     told = [clause for clause in history if _is_event(clause) and clause.person and clause.relation != "ccomp"]
     asked = [clause for clause in history if clause.mood is Mood.QUESTION and clause.who and clause.person]
     if asked:
@@ -209,7 +209,7 @@ def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
 
 
 def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, question: bool) -> Iterator[Candidate]:
-    """Candidates from how a reply takes what was told."""
+    """Candidates from the reaction of a reply to the event before it."""
     words = _event_words(head)
     mine = _person(speaker)
     own = head.who == mine.who
@@ -258,12 +258,12 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
 
 
 def _asked_words(clause: Clause) -> Words:
-    """What somebody wants to know by asking the clause."""
+    """The content of the clause as an indirect question: "if", or its question word, subject and predicate."""
     return (clause.asked or "if", *clause.subject, *_finite(clause))
 
 
 def _finite(clause: Clause) -> Words:
-    """The phrase of a clause with its verb in the third person, denied where the clause is."""
+    """The phrase of a clause with its verb in the third person, negated where the clause is."""
     verb = clause.phrase[0] if clause.phrase else ""
     if not isinstance(verb, str) or not verb:
         return clause.phrase
@@ -272,13 +272,13 @@ def _finite(clause: Clause) -> Words:
 
 
 def _event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
-    """The clause as subject and verb phrase; ``denied`` overrides whether it is denied, ``aim`` drops the modality of wanting."""
+    """The clause as subject and verb phrase; ``denied`` overrides its negation, ``aim`` drops verbs of wanting."""
     denial = clause.denied if denied is None else denied
     phrase = clause.aim if aim else clause.phrase
     if not phrase:
         return clause.subject
     verb, *rest = phrase
-    if clause.person or not clause.subject or not isinstance(verb, str):  # whose verb agrees once the people have names
+    if clause.person or not clause.subject or not isinstance(verb, str):  # the verb agrees later, once participants are named
         return (*clause.subject, *(("not",) if denial else ()), verb, *rest)
     finite = verb if clause.plural else third_person(verb)
     if verb == "be":
@@ -287,7 +287,7 @@ def _event_words(clause: Clause, *, denied: bool | None = None, aim: bool = Fals
 
 
 def _is_event(clause: Clause) -> bool:
-    """A clause tells what somebody does or is, beyond keeping the talk going."""
+    """Whether a clause states an event: what somebody does or is, beyond phatic expressions."""
     if not clause.who or clause.who in _NO_SUBJECT or clause.verb in NO_EVENTS or clause.mood is Mood.QUESTION:
         return False
     if clause.asked and len(clause.phrase) < 3 and not clause.relation.startswith("advcl"):
@@ -296,7 +296,7 @@ def _is_event(clause: Clause) -> bool:
 
 
 def _judgement(clause: Clause) -> str:
-    """The adjective by which a clause judges what was said ("that's cool", "sounds great", "awesome"); empty when it does not."""
+    """The adjective of an evaluation ("that's cool", "sounds great", "awesome"); empty when the clause is none."""
     if (clause.mood is Mood.QUESTION and not clause.asked.startswith("how")) or clause.relation == "ccomp":
         return ""
     word = clause.core
@@ -310,7 +310,7 @@ def _judgement(clause: Clause) -> str:
 
 
 def _feeling(clause: Clause) -> str:
-    """The adjective by which somebody says how they feel ("I'm glad", "sorry to hear"), empty when nobody does."""
+    """The adjective of a feeling ("I'm glad", "sorry to hear"); empty when the clause states none."""
     if clause.mood is Mood.QUESTION:
         return ""
     if clause.verb in ("be", "feel") and clause.person:
@@ -328,5 +328,5 @@ def _person(speaker: Speaker) -> Participant:
 
 
 def _family(name: str, head: Clause, tail: Clause) -> str:
-    """``Effect`` as xEffect when both are about one person, else as oEffect; so for React and Want."""
+    """``Effect``, ``React`` or ``Want`` as relation in x when both clauses have the same subject, else in o."""
     return ("x" if head.who == tail.who else "o") + name

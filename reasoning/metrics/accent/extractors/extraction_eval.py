@@ -1,11 +1,10 @@
-"""How well extracted tuples agree with those that people wrote down: "Setup 2" of the evaluation of ACCENT's extractor.
+"""Evaluation of extractors against annotated tuples, "Setup 2" of Ghazarian et al. (ACL 2023, section 5.2, Table 3).
 
-A dialogue *has* a relation when at least one tuple of it was extracted, or written down, under that relation; precision, recall
-and F1 are those of this presence over all pairs of dialogue and relation, as Ghazarian et al. (ACL 2023, section 5.2, Table 3)
-report them. Where both sides have a relation, their texts are compared, each extracted tuple with all human ones of the relation
-(head and tail in one text, both as ``head_form`` of :mod:`..events` writes them): BLEU-2 as sacrebleu defines it,
-over the extracted tuples of the pair, and the cosine of sentence embeddings with the nearest human tuple. Intervals come from
-resampled dialogues, percentiles 2.5 and 97.5.
+A dialogue *has* a relation when at least one tuple with that relation was extracted, or annotated; precision, recall and F1 are
+those of this presence over all pairs of dialogue and relation. Where both sides have a relation, each extracted tuple is compared
+with all annotated ones of the relation (head and tail as one text, both in the form of ``head_form`` of :mod:`..events`): BLEU-2
+by sacrebleu over the extracted tuples of the pair, and the cosine of sentence embeddings with the nearest annotated tuple.
+Intervals are percentiles 2.5 and 97.5 of a bootstrap over dialogues.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _APART = " | "
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its 95% interval; all None where nothing can be said."""
+    """A number with its 95% interval; None where it is undefined."""
 
     value: float | None
     low: float | None = None
@@ -42,14 +41,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """How one relation, or all of them, were found.
+    """Agreement on the presence of one relation, or of all.
 
     Attributes:
         relation: its name, or ``micro`` (all pairs of dialogue and relation together) or ``macro`` (mean over the relations).
-        human, extracted, both: numbers of dialogues that have it by each side.
-        precision, recall, f1: within 0..1; 0 where nothing was extracted or nothing is there.
-        chance: the F1 expected of as many dialogues drawn at random, relation by relation.
-        bleu: BLEU-2, within 0..1; similarity: cosine, within -1..1; both over pairs that both sides have, None without such.
+        human, extracted, both: numbers of dialogues that have it by either side, or by both.
+        precision, recall, f1: in 0..1; 0 where undefined.
+        chance: the F1 expected by chance, for the same number of dialogues drawn at random by relation.
+        bleu: BLEU-2, in 0..1; similarity: cosine, in -1..1; both over pairs that both sides have, None without any.
     """
 
     relation: str
@@ -76,21 +75,21 @@ def compare_tuples(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[Presence]:
-    """Return how the extracted tuples of dialogues agree with the human ones: micro and macro first, then every relation.
+    """Return the agreement of extracted tuples with annotated ones: micro and macro first, then every relation.
 
     Args:
-        extracted, human: for each dialogue its tuples ``(head, relation, tail)``; relations beyond the twelve are left aside.
-        encode: texts to embeddings of unit length, shape (texts, dimension); without it there is no similarity.
-        resamples: of the dialogues, for the intervals, >= 1; seed: one seed, one interval.
+        extracted, human: for each dialogue its tuples ``(head, relation, tail)``; relations beyond the twelve are ignored.
+        encode: texts to embeddings of unit length, shape (texts, dimension); without it similarity is None.
+        resamples: of the dialogues, for the intervals, >= 1; seed: of the bootstrap.
 
     Raises:
-        InputError: the two are not equally many, there is no dialogue, or ``resamples`` is below 1.
+        InputError: the two differ in length, are empty, or ``resamples`` is below 1.
         MissingExtra: sacrebleu is not installed.
     """
     if len(extracted) != len(human) or not human:
         raise InputError(f"{len(extracted)} and {len(human)} dialogues cannot be compared; give as many of each, at least one")
     if resamples < 1:
-        raise InputError(f"{resamples} resamples make no interval; give 1 or more")
+        raise InputError(f"resamples is {resamples}; it must be >= 1")
     here, there = _presence(extracted), _presence(human)
     cells = (here & there, here, there)
     draws = np.array([counts(len(human), seed, number) for number in range(resamples)])
@@ -124,7 +123,7 @@ def _presence(dialogues: Sequence[Sequence[Triple]]) -> NDArray[np.bool_]:
 
 
 def _micro(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
-    """Precision, recall and F1 of counts that are added up over the last axis."""
+    """Precision, recall and F1 of counts summed over the last axis."""
     return _scores(both.sum(-1), extracted.sum(-1), human.sum(-1))
 
 
@@ -142,7 +141,7 @@ def _scores(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Flo
 
 
 def _chance(extracted: Floats, human: Floats, dialogues: int, fold: Fold) -> float:
-    """The F1 of the same numbers of dialogues drawn at random: their expected overlap in the place of the real one."""
+    """The F1 expected by chance: with the expected overlap of random dialogues in place of the observed one."""
     return float(fold(extracted * human / dialogues, extracted, human)[2])
 
 
@@ -186,7 +185,7 @@ def _bleu_of(own: list[str], other: list[str]) -> float:
 def _cosine_by(
     encode: Encode, extracted: Sequence[Sequence[Triple]], human: Sequence[Sequence[Triple]]
 ) -> Callable[[list[str], list[str]], float]:
-    """The mean over texts of the cosine with the nearest reference; every distinct text is encoded once."""
+    """The mean cosine of texts with their nearest reference; every distinct text is encoded once."""
     both = _presence(extracted) & _presence(human)
     texts = list(dict.fromkeys(text for _, _, own, other in _pairs(extracted, human, both) for text in (*own, *other)))
     vectors = dict(zip(texts, encode(texts), strict=True)) if texts else {}
@@ -198,7 +197,7 @@ def _cosine_by(
 
 
 def _mean(values: Floats, pick: slice, draws: NDArray[np.int64]) -> Estimate:
-    """The mean of what is no NaN, with its interval over the resampled dialogues."""
+    """The mean of the values that are not NaN, with its interval over resampled dialogues."""
     known = ~np.isnan(values[:, pick])
     if not known.any():
         return Estimate(None)

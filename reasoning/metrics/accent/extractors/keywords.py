@@ -1,9 +1,9 @@
-"""The extractor ``cskb``: tuples of the graph itself whose head and tail hold keywords of the dialogue, the paper's baseline.
+"""The extractor ``cskb``: tuples of the graph whose head and tail contain keywords of the dialogue, the baseline of the paper.
 
-Keywords are nouns, verbs and adjectives that are no stop words, by their lemmas. A tuple is *Pair* when its head holds a keyword
-of the turn before and its tail another one of the response, *Single* when both hold keywords of the response. Ghazarian et al.
-(ACL 2023) take every tuple in which the letters of a keyword occur; here whole words count, in any form, and of the many tuples
-the ones that share the rarest words are kept. Heads and tails are worded as the graph has them.
+Keywords are the lemmas of nouns, verbs and adjectives that are not stop words. A tuple is *Pair* when its head contains a keyword
+of the turn before and its tail a different one of the response, *Single* when both contain keywords of the response. Ghazarian et
+al. (ACL 2023) match keywords as substrings; here whole words in any inflection match, and the tuples with the rarest keywords are
+kept. Heads and tails keep the graph's wording.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Keywords = dict[str, Where]
 
 
 class _Known(NamedTuple):
-    """The tuples of a graph under the twelve relations, and by word those whose head, or tail, holds it."""
+    """The tuples of a graph under the twelve relations, and their numbers by each word of their heads, or tails."""
 
     tuples: list[tuple[str, str, str]]
     in_heads: dict[str, Numbers]
@@ -47,20 +47,20 @@ class _Known(NamedTuple):
 
 
 class KeywordExtractor:
-    """The extractor over one graph, whose tuples are read into memory when they are first asked for."""
+    """The extractor over one graph, whose tuples are read into memory on first use."""
 
     def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, limit: int = 5, cache_size: int = 20_000) -> None:
-        """Look into ``graph`` for the keywords that ``analyser`` finds.
+        """Search ``graph`` for the keywords that ``analyser`` finds.
 
         Args:
-            limit: tuples kept a relation and kind, those that share the rarest words; 0 keeps all.
-            cache_size: distinct turns whose keywords are kept in memory.
+            limit: tuples kept per relation and kind, those with the rarest keywords; 0 keeps all.
+            cache_size: distinct turns whose keywords are cached.
 
         Raises:
             InputError: ``limit`` is negative.
         """
         if limit < 0:
-            raise InputError(f"{limit} tuples a relation make no sense; give 1 or more, or 0 for all")
+            raise InputError(f"limit is {limit}; it must be >= 0 (0 keeps all tuples)")
         self.graph = graph
         self.analyser = analyser
         self.limit = limit
@@ -73,7 +73,7 @@ class KeywordExtractor:
         return f"cskb-{VERSION};graph={self.graph.manifest().digest};pipeline={self.analyser.signature};limit={self.limit}"
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
-        """Return the tuples of each item; the distinct responses and last turns of all items are analysed together."""
+        """Return the tuples of each item; the distinct responses and last turns of all items are analysed in one batch."""
         texts = dict.fromkeys(text for item in items for text in (*item.history[-1:], item.response))
         keywords = {text: self._keywords.get(text) for text in texts}
         fresh = [text for text, known in keywords.items() if known is None]
@@ -95,7 +95,7 @@ class KeywordExtractor:
             yield from self._between({word: at._replace(turn=turn) for word, at in before.items()}, said, Kind.PAIR)
 
     def _between(self, heads: Keywords, tails: Keywords, kind: Kind) -> Iterator[EventTuple]:
-        """Tuples with a word of ``heads`` in their head and another one of ``tails`` in their tail, those of rare words first."""
+        """Tuples with a word of ``heads`` in their head and a different one of ``tails`` in their tail, rarest words first."""
         known = self._known
         found: dict[int, tuple[float, str, str]] = {}
         for first in sorted(heads):
@@ -141,14 +141,14 @@ def make(
         limit, cache_size: see :class:`KeywordExtractor`.
 
     Raises:
-        InputError: an option makes no sense.
+        InputError: an option is out of range.
         ModelError: the pipeline cannot be opened.
     """
     return KeywordExtractor(graph, open_analyser(pipeline), limit=limit, cache_size=cache_size)
 
 
 def _by_word(texts: Sequence[str]) -> dict[str, Numbers]:
-    """The numbers of the texts that hold a word, by that word and by what it may be a form of."""
+    """The numbers of the texts that contain a word, by that word and its possible lemmas."""
     found: dict[str, list[int]] = defaultdict(list)
     for number, text in enumerate(texts):
         for form in {form for word in _WORD.findall(text.lower()) for form in _forms(word)}:

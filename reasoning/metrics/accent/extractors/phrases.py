@@ -1,7 +1,7 @@
-"""The words of an event: a predicate and what it governs, as a phrase in base form with its people marked.
+"""Phrases of events: a predicate with its dependents in base form, with participants marked; and the names of participants.
 
-Auxiliaries, connectives and fillers of talk are left out, contractions are written out, and what is longer than
-:data:`LONGEST` words loses its relative clauses first, then what tells circumstances, so that the event keeps its objects.
+Auxiliaries, connectives and discourse markers are left out and contractions are expanded. A phrase of more than :data:`LONGEST`
+words loses its relative clauses first, then its adverbials, so that the event keeps its objects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from ....text.parsing import Parse, Word
 from ..events import third_person
 
-# Word lists that the rules read: verbs of wanting and of attitude, people, feelings, fillers of talk. English, in lower case.
+# Word lists of the rules: English lemmas in lower case.
 
 
 def _words(text: str) -> frozenset[str]:
@@ -26,20 +26,20 @@ MODALITIES = {
     "love": "like", "hate": "hate", "prefer": "like", "need": "need", "try": "try", "have": "must", "get": "must", "go": "will",
     "use": "used", "gon": "will", "suppose": "must",
 }  # fmt: skip
-"""Verbs whose infinitive complement is the event, by the modality that they put it under."""
+"""Verbs whose infinitive complement is the event, with the modality that they express."""
 
 ATTITUDES = _words("think believe know guess suppose feel wonder say tell see hear mean remember hope bet agree forget notice")
-"""Verbs of what somebody thinks or says of something."""
+"""Verbs of thinking and saying."""
 
 NO_EVENTS = _words("thank welcome excuse please sorry congratulate guess suppose bet mean")
-"""Verbs that only keep the talk going."""
+"""Verbs of phatic expressions, which state no event."""
 
-PEOPLE = _words(
+PERSON_NOUNS = _words(
     "mom dad mother father mum mommy daddy parent brother sister son daughter wife husband boyfriend girlfriend friend "
     "uncle aunt grandma grandpa grandmother grandfather cousin boss neighbor roommate teacher doctor guy man woman girl boy "
     "kid baby player someone somebody"
 )
-"""Nouns whose bearer acts as a person of the tuple."""
+"""Nouns for persons, who are participants of a tuple."""
 
 MEN = _words("dad father daddy brother son husband boyfriend uncle grandpa grandfather guy man boy")
 WOMEN = _words("mom mother mum mommy sister daughter wife girlfriend aunt grandma grandmother woman girl")
@@ -53,7 +53,7 @@ FEELINGS = _words(
     "satisfied scared shocked sick sleepy sorry strange stressed surprised terrible terrified thankful thrilled tired "
     "uncomfortable uneasy unhappy upset weird well wonderful worried worse worst"
 )
-"""Adjectives of how somebody feels."""
+"""Adjectives for feelings."""
 
 EVALUATIONS = _words(
     "amazing awesome awful beautiful best boring brilliant cool crazy cruel cute dangerous difficult easy excellent "
@@ -61,36 +61,36 @@ EVALUATIONS = _words(
     "marvelous neat nice odd okay perfect pretty reasonable ridiculous rough sad scary shame silly strange stressful super "
     "surprising sweet terrible tough true unbelievable unfortunate unusual weird wild wonderful"
 )
-"""Adjectives and nouns that judge what was said before."""
+"""Adjectives and nouns that evaluate the preceding utterance."""
 
 EXCLAMATIONS = {
     "wow": "surprised", "yay": "happy", "ouch": "hurt", "ugh": "annoyed", "yikes": "scared", "yuck": "disgusted",
     "hooray": "happy",
 }  # fmt: skip
-"""Interjections by the feeling that they show."""
+"""Interjections, with the feeling that they express."""
 
 THANKS = _words("thank thanks thankyou thanx thx")
-"""Words of gratitude."""
+"""Expressions of gratitude."""
 
 TIMES = _words(
     "yesterday today tomorrow tonight morning afternoon evening night midnight noon day weekday weekend week month year century "
     "decade hour minute moment time summer winter spring autumn fall monday tuesday wednesday thursday friday saturday sunday "
     "january february april june july august september october november december christmas thanksgiving easter halloween"
 )
-"""Nouns that name a time; "may" and "march" are more often verbs."""
+"""Nouns for times; "may" and "march" are left out, since they are more often verbs."""
 
 DISCOURSE = _words(
     "so then too also just really actually maybe well though however therefore anyway even probably definitely certainly "
     "basically literally honestly absolutely exactly indeed surely perhaps yes yeah no thus still already instead"
 )
-"""Adverbs that place a clause in the talk and are no part of its event."""
+"""Discourse adverbs, which are not part of the event of their clause."""
 
 
-# Times at the head of a clause ("yesterday I cooked", "this morning I missed the bus"): they say when, and are no event.
+# Times at the beginning of a clause ("yesterday I cooked", "this morning I missed the bus") are adverbials, not events.
 #
-# A small parser takes such a noun for the clause's own head, with what happened as its relative clause, for one more subject,
-# or for a connective. Its tree is set right before it is read: a noun of time with a clause after it that has a subject and a
-# finite verb of its own is an unmarked oblique (``obl:unmarked`` in Universal Dependencies) of that clause.
+# A small parser may take such a noun for the head of the clause, with the event as its relative clause, for a second subject, or
+# for a connective. Its tree is corrected: a noun of time followed by a clause with subject and finite verb becomes an unmarked
+# oblique (``obl:unmarked`` in Universal Dependencies) of that clause.
 
 _SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "expl")
 _WITH_IT = frozenset(("det", "amod", "nummod", "nmod", "nmod:poss", "compound", "case"))
@@ -99,29 +99,29 @@ _FINITE = ("VBD", "VBP", "VBZ", "MD")
 _RELATIVE = ("WDT", "WP", "WRB", "WP$")
 
 
-def set_right(parse: Parse) -> Parse:
-    """Return ``parse`` with every time at the head of a clause as a part of that clause; most parses come back as they are."""
+def attach_times(parse: Parse) -> Parse:
+    """Return ``parse`` with every time at the beginning of a clause attached to that clause; usually unchanged."""
     times = [place for place, word in enumerate(parse) if is_time(word)]
     if not times:
         return parse
-    tree = _Tree(parse)
+    tree = _TimeAttachment(parse)
     for place in times:
-        tree.set_right(place)
+        tree.attach(place)
     return tuple(tree.words)
 
 
 def is_time(word: Word) -> bool:
-    """``word`` is a noun that names a time."""
+    """Whether ``word`` is a noun for a time."""
     return word.pos in ("NOUN", "PROPN") and word.lemma in TIMES
 
 
 def says_when(word: Word) -> bool:
-    """``word`` heads what tells when something is: a noun of time, or "ago"."""
+    """Whether ``word`` heads a temporal adverbial: a noun of time, or "ago"."""
     return (is_time(word) or (word.lemma == "ago" and word.pos == "ADV")) and word.relation in ("obl:unmarked", "obl", "advmod")
 
 
-class _Tree:
-    """A parse whose words can change their heads."""
+class _TimeAttachment:
+    """A parse in which times are attached to other heads."""
 
     def __init__(self, parse: Parse) -> None:
         self.words = list(parse)
@@ -130,8 +130,8 @@ class _Tree:
             if word.head != place:
                 self._below[word.head].append(place)
 
-    def set_right(self, place: int) -> None:
-        """Make the time at ``place`` an oblique of its clause, where it is taken for something else."""
+    def attach(self, place: int) -> None:
+        """Make the time at ``place`` an oblique of its clause, where it was parsed as something else."""
         word, below = self.words[place], self._below[place]
         if any(self.words[one].tag in _RELATIVE for one in below):
             return  # "what time", "what a day"
@@ -148,7 +148,7 @@ class _Tree:
                 self._turn(place, clause)
 
     def _turn(self, place: int, clause: int) -> None:
-        """Let the ``clause`` below the time at ``place`` take its place, and govern it and what is none of its own words."""
+        """Exchange the time at ``place`` with the ``clause`` below it: the clause takes its head and all but its own words."""
         word = self.words[place]
         root = word.head == place
         self.words[clause] = self.words[clause]._replace(relation=word.relation, head=clause if root else word.head)
@@ -162,7 +162,7 @@ class _Tree:
         self._below[place] = own
 
     def _is_whole(self, time: int, clause: int) -> bool:
-        """The word at ``clause``, after the ``time``, heads what could be a sentence: subject, finite verb, no relative word."""
+        """Whether the word at ``clause``, after the ``time``, heads a sentence: subject, finite verb, no relative word."""
         parts = [one for one in self._below[clause] if one > time]
         subject = any(self.words[one].relation in _SUBJECTS for one in parts if one < clause)
         finite = any(self.words[one].tag in _FINITE for one in (clause, *parts))
@@ -170,16 +170,16 @@ class _Tree:
         return subject and finite and not relative
 
     def _is_second(self, place: int) -> bool:
-        """Another subject of the same predicate stands between the word at ``place`` and the predicate."""
+        """Whether another subject of the same predicate comes between the word at ``place`` and the predicate."""
         head = self.words[place].head
         return any(place < one < head and self.words[one].relation in _SUBJECTS for one in self._below[head])
 
 
-# Who is PersonX: pronouns of two speakers as participants, and participants as PersonX, PersonY and PersonZ.
+# Participants: pronouns of two speakers, and their names PersonX, PersonY and PersonZ.
 #
-# "I" of one speaker and "you" of the other are one participant; "he", "she" and "they" are participants of their own. The
-# subject of a tuple's head is PersonX whoever it is, and further people are PersonY and PersonZ in the order in which head and
-# tail name them, as the human tuples of DECO have it (Ghazarian et al., ACL 2023).
+# "I" of one speaker and "you" of the other are one participant; "he", "she" and "they" are further ones. The subject of a tuple's
+# head is always PersonX, and others are PersonY and PersonZ in the order in which head and tail mention them, as in the annotated
+# tuples of DECO (Ghazarian et al., ACL 2023).
 
 NAMES = ("PersonX", "PersonY", "PersonZ")
 
@@ -187,11 +187,11 @@ Speaker = Literal[0, 1]
 
 
 class Participant(NamedTuple):
-    """A person in a phrase.
+    """A participant in a phrase.
 
     Attributes:
-        who: ``0`` and ``1`` for the speakers, else the pronoun or name that stands for a third one.
-        possessive: it says whose something is; plain: how it is written when there is no name left for it.
+        who: ``0`` and ``1`` for the speakers, else the pronoun or name of a third person.
+        possessive: in the genitive; plain: the word itself, used where no name is left.
     """
 
     who: str
@@ -213,9 +213,9 @@ _THIRD = {
 
 
 def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) -> Participant | None:
-    """Return whom the pronoun ``word`` means when ``speaker`` says it, None when it is no personal pronoun.
+    """Return the participant that the pronoun ``word`` of ``speaker`` refers to; None when it is not a personal pronoun.
 
-    ``possessive`` decides where the word alone does not ("her").
+    ``possessive`` decides ambiguous words ("her").
     """
     lower = word.lower()
     if lower in _OWN:
@@ -228,10 +228,10 @@ def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) 
     return None
 
 
-def name_people(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[str]:
-    """Return the phrases of one tuple as texts: whoever is named first in all of them is PersonX, then PersonY, then PersonZ.
+def name_participants(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[str]:
+    """Return the phrases of one tuple as texts: the first participant in all of them is PersonX, then PersonY, then PersonZ.
 
-    ``first`` names participants who come before all others.
+    ``first`` gives participants that come before all others.
     """
     names = dict(zip(dict.fromkeys(first), NAMES, strict=False))
     texts = []
@@ -248,6 +248,8 @@ def name_people(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[st
         texts.append(" ".join(words))
     return texts
 
+
+# Phrases out of a parse.
 
 LONGEST = 14
 _MOST = 80
@@ -278,13 +280,13 @@ class Tree:
         return next((child for child in self.children[place] if self.words[child].relation in relations), None)
 
     def marked(self, place: int, *marks: str) -> bool:
-        """``place`` has one of these lemmas as its mark."""
+        """Whether ``place`` has one of these lemmas as its mark."""
         return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[place])
 
     def below(self, place: int, left_out: Collection[int] = (), apart: Collection[int] = (), most: int = _MOST) -> list[int]:
-        """``place`` and what is below it, in the order of the text, without the subtrees of ``left_out`` and ``apart``.
+        """``place`` and its descendants, in the order of the text, without the subtrees of ``left_out`` and ``apart``.
 
-        Of more than ``most`` words those nearest to ``place`` in the tree: sentences without end must not take time without end.
+        At most ``most`` words, nearest to ``place`` in the tree, which limits the time for very long sentences.
         """
         found = [place]
         for one in found:
@@ -306,23 +308,23 @@ class Tree:
         return last
 
     def is_degree(self, place: int) -> bool:
-        """``place`` is the "so" of "so late"."""
+        """Whether ``place`` is the "so" of "so late"."""
         word = self.words[place]
         return word.lemma == "so" and word.head == place + 1 and self.words[word.head].pos in ("ADJ", "ADV")
 
     def is_time_first(self, place: int, predicate: int) -> bool:
-        """The word at ``place`` tells when something is, and is said before the subject of ``predicate``."""
+        """Whether the word at ``place`` is a temporal adverbial before the subject of ``predicate``."""
         asked = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[place])
         when = says_when(self.words[place]) and not asked
         return when and place < predicate and self._subjects[place] < self._subjects[predicate]
 
     @cached_property
     def _subjects(self) -> list[int]:
-        """For every word, how many subjects stand before it, itself among them."""
+        """For every word, the number of subjects up to and including it."""
         return list(accumulate(int(word.relation in SUBJECTS) for word in self.words))
 
     def passive(self, place: int) -> bool:
-        """The predicate at ``place`` suffers what its verb says."""
+        """Whether the predicate at ``place`` is in the passive."""
         if self.child(place, "aux:pass") is not None:
             return True
         return self.words[place].tag == "VBN" and any(
@@ -331,10 +333,10 @@ class Tree:
 
 
 def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
-    """Return the predicate at ``place`` in base form and what it governs, without subject, negation and auxiliaries.
+    """Return the predicate at ``place`` in base form with its dependents, without subject, negation and auxiliaries.
 
     Args:
-        apart: predicates that are events of their own; what is below them is left out.
+        apart: predicates that are events of their own; their subtrees are left out.
     """
     words = tree.words
     dropped = {child for child in tree.children[place] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
@@ -354,21 +356,21 @@ def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] =
 
 
 def subject_at(tree: Tree, place: int, speaker: Speaker) -> tuple[Words, str, bool]:
-    """Return the words of the subject at ``place``, who it is, and whether that is a person.
+    """Return the words of the subject at ``place``, its participant or noun, and whether it is a person.
 
-    Pronouns and names are people; so are "my dad" and "the doctor" by :data:`PEOPLE`.
+    Pronouns and names are persons; so are "my dad" and "the doctor" by :data:`PERSON_NOUNS`.
     """
     head = tree.words[place]
     whom = participant(head.text, speaker) if head.pos == "PRON" else None
     if whom is not None:
         return (whom._replace(possessive=False),), whom.who, True
-    if head.pos == "PROPN" or (head.lemma in PEOPLE and head.pos == "NOUN"):
+    if head.pos == "PROPN" or (head.lemma in PERSON_NOUNS and head.pos == "NOUN"):
         return (Participant(head.lemma, False, head.text),), head.lemma, True
     return tuple(rendered_words(tree, tree.below(place), speaker)), head.lemma, False
 
 
 def rendered_words(tree: Tree, places: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
-    """Return the words at ``places``: pronouns as participants, ``verb`` in its base form, contractions written out."""
+    """Return the words at ``places``: pronouns as participants, ``verb`` in its base form, contractions expanded."""
     rendered: list[str | Participant] = []
     for place in places:
         word = tree.words[place]
@@ -395,7 +397,8 @@ def rendered_words(tree: Tree, places: Sequence[int], speaker: Speaker, *, verb:
 
 
 def _is_filler(tree: Tree, place: int) -> bool:
-    """The word at ``place`` denies, or places the clause in the talk, and is no part of its event."""
+    """Whether the word at ``place`` negates, or is a discourse marker, and so is not part of the event."""
+
     word = tree.words[place]
     if word.relation == "advmod":
         if tree.is_degree(place):

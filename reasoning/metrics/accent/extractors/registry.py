@@ -1,4 +1,4 @@
-"""Extractors by name; the module of one is imported when it is asked for, so that naming it costs nothing."""
+"""Extractors by name, with their options; an extractor's module is imported when the extractor is opened."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..events import Extractor
 
 HOMES: Mapping[str, str] = types.MappingProxyType({"rules": "rules:make", "t5": "t5:make", "cskb": "keywords:make"})
-"""``module:function`` of each; the function takes its options by keyword, that of ``cskb`` the graph before them."""
+"""``module:function`` of each; the function takes its options as keywords, that of ``cskb`` the graph before them."""
 
 EXTRACTORS = tuple(HOMES)
 
@@ -25,13 +25,13 @@ def extractor_options(name: str) -> dict[str, Any]:
     """Return the options of the extractor ``name`` with their defaults.
 
     Raises:
-        InputError: there is no such extractor.
+        InputError: the extractor is unknown.
     """
     return dict(_maker(name).__kwdefaults__ or {})
 
 
 def needs_graph(name: str) -> bool:
-    """The extractor ``name`` looks for tuples in a graph."""
+    """Whether the extractor ``name`` searches a graph."""
     return name in _WITH_GRAPH
 
 
@@ -39,11 +39,11 @@ def open_extractor(name: str, graph: KnowledgeGraph | None = None, **options: An
     """Return the extractor ``name``: ``rules`` over a parse, ``t5`` by a sequence-to-sequence model, ``cskb`` by keywords.
 
     Args:
-        graph: which ``cskb`` looks into; the others do without.
+        graph: required by ``cskb``, ignored by the others.
         options: see the function ``make`` of the extractor's module.
 
     Raises:
-        InputError: there is no such extractor, it has no such option, or it needs a graph and has none.
+        InputError: the extractor or an option is unknown, or the extractor needs a graph and has none.
         ModelError: a pipeline or model cannot be opened.
     """
     make, known = _maker(name), extractor_options(name)
@@ -53,13 +53,13 @@ def open_extractor(name: str, graph: KnowledgeGraph | None = None, **options: An
     if not needs_graph(name):
         return make(**options)
     if graph is None:
-        raise InputError(f"the extractor {name} looks for tuples in a graph; give one")
+        raise InputError(f"the extractor {name} searches a graph; give one")
     return make(graph, **options)
 
 
 def _maker(name: str) -> Callable[..., Extractor]:
     if name not in HOMES:
-        raise InputError(f"there is no extractor {name!r}; choose from {', '.join(EXTRACTORS)}")
+        raise InputError(f"unknown extractor {name!r}; choose from {', '.join(EXTRACTORS)}")
     module, function = HOMES[name].split(":")
     make: Callable[..., Extractor] = getattr(importlib.import_module(f".{module}", __package__), function)
     return make

@@ -1,9 +1,9 @@
-"""The extractor ``rules``: event tuples by discourse rules over a dependency parse, with no model but the shipped pipeline.
+"""The extractor ``rules``: event tuples by discourse rules over a dependency parse, without another model than the parser.
 
-Clauses become events with their people named (:mod:`.clauses`, :mod:`.people`), discourse rules relate them
-(:mod:`.discourse_rules`), and a candidate becomes a tuple when its relation and its people agree: relations in x keep their
-subject, those in o change it. Which rules count was decided on one half of DECO's training dialogues; docs/accent-extraction.md
-has the results on the other half.
+Clauses (:mod:`.clauses`) become events with named participants (:mod:`.phrases`), discourse rules relate them
+(:mod:`.discourse`), and a candidate becomes a tuple when its relation agrees with its subjects: the same one for relations in x,
+different ones for those in o. The rules in use were chosen on one half of DECO's training dialogues;
+benchmarks/REPORT.md has the results on the other half.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ....text.parsing import Parser, open_parser
 from ..events import EventTuple, Kind, Where, head_form, in_order
 from .clauses import Clause, clauses_of, resolved
 from .discourse import Candidate, pair, single
-from .phrases import Participant, Speaker, Words, name_people
+from .phrases import Participant, Speaker, Words, name_participants
 
 VERSION = 3
 
 _OTHER: Speaker = 0
 _OWN: Speaker = 1
 
-# Left out: found eight times or more on the tuning half, and right no more often than chance under that relation.
+# Rules left out: with eight or more candidates on the tuning half, they were right no more often than chance.
 _IDLE = frozenset(
     {
         ("advice", "xNeed"), ("advice", "xWant"), ("asked", "HasSubEvent"), ("next", "isAfter"), ("other reply", "oEffect"),
@@ -37,10 +37,10 @@ class RuleExtractor:
     """The extractor over one parser, with an LRU cache of the clauses of turns."""
 
     def __init__(self, parser: Parser, *, cache_size: int = 20_000) -> None:
-        """Extract with the parses of ``parser``.
+        """Extract from the parses of ``parser``.
 
         Args:
-            cache_size: distinct turns whose clauses are kept in memory.
+            cache_size: distinct turns whose clauses are cached.
         """
         self.parser = parser
         self._clauses: LruCache[tuple[str, Speaker], list[Clause]] = LruCache(cache_size)
@@ -51,7 +51,7 @@ class RuleExtractor:
         return f"rules-{VERSION};pipeline={self.parser.signature}"
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
-        """Return the tuples of each item; the distinct responses and last turns of all items are parsed together."""
+        """Return the tuples of each item; the distinct responses and last turns of all items are parsed in one batch."""
         turns = dict.fromkeys((text, speaker) for item in items for text, speaker in _turns(item))
         fresh = [turn for turn in turns if self._clauses.get(turn) is None]
         for (text, speaker), parse in zip(fresh, self.parser.parse_batch([text for text, _ in fresh]), strict=True):
@@ -59,7 +59,7 @@ class RuleExtractor:
         return [in_order(self._tuples(item)) for item in items]
 
     def candidates(self, item: Item) -> Iterator[tuple[Kind, Candidate]]:
-        """Yield what every discourse rule finds, also those that :meth:`extract_batch` leaves out; to measure single rules."""
+        """Yield the candidates of every discourse rule, including those left out; for measuring single rules."""
         before = self._turn(item.history[-1], _OTHER) if item.history else []
         before, reply = resolved(before, self._turn(item.response, _OWN))
         for candidate in single(reply, _OWN):
@@ -76,7 +76,7 @@ class RuleExtractor:
                 yield found
 
     def _turn(self, text: str, speaker: Speaker) -> list[Clause]:
-        """The clauses of a turn, from the cache where they are there."""
+        """The clauses of a turn, cached."""
         found = self._clauses.get((text, speaker))
         if found is None:
             found = clauses_of(self.parser.parse_batch([text])[0], speaker)
@@ -85,13 +85,13 @@ class RuleExtractor:
 
 
 def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple | None:
-    """Return a candidate as a tuple, its head in ``turn`` (None: the response); None where people and relation do not agree."""
+    """Return a candidate as a tuple with its head in ``turn`` (None: the response); None where relation and subjects disagree."""
     who, other = _subject(candidate.head), _subject(candidate.tail)
     side = candidate.relation[0]
     if side in "xo" and (not who or not other or (who == other) != (side == "x")):
         return None
     leaders = (who, other) if side == "o" else ()
-    head, tail = (head_form(text) for text in name_people((candidate.head, candidate.tail), leaders))
+    head, tail = (head_form(text) for text in name_participants((candidate.head, candidate.tail), leaders))
     if not head or not tail or head == tail:
         return None
     first, second = candidate.head_from, candidate.tail_from
@@ -105,21 +105,21 @@ def make(*, pipeline: Parser | str | Path | None = None, cache_size: int = 20_00
 
     Args:
         pipeline: a parser, or the name or folder of a spaCy pipeline with one; the shipped one by default.
-        cache_size: distinct turns whose clauses are kept in memory.
+        cache_size: distinct turns whose clauses are cached.
 
     Raises:
-        ModelError: the pipeline cannot be opened, or has no parser that names Universal Dependencies.
+        ModelError: the pipeline cannot be opened, or has no parser with Universal Dependencies.
     """
     return RuleExtractor(open_parser(pipeline), cache_size=cache_size)
 
 
 def _turns(item: Item) -> Iterator[tuple[str, Speaker]]:
-    """The turns that the rules read, and who says them."""
+    """The turns that the rules read, with their speakers."""
     if item.history:
         yield item.history[-1], _OTHER
     yield item.response, _OWN
 
 
 def _subject(words: Words) -> str:
-    """Who the subject of an event is; empty when that is no person."""
+    """The participant that is the subject of an event; empty when it is not a person."""
     return words[0].who if words and isinstance(words[0], Participant) and not words[0].possessive else ""

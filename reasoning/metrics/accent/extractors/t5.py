@@ -1,8 +1,8 @@
-"""The extractor ``t5``: a sequence-to-sequence model that is asked for every relation in turn, as ACCENT's authors do.
+"""The extractor ``t5``: a sequence-to-sequence model is prompted for each relation in turn, as by the authors of ACCENT.
 
-Any model of transformers that ``tacit train accent`` fine-tuned, or the released one, answers twelve prompts a response
-(:mod:`.prompts`) by beam search. Prompts of like length are run together, padded on the right and masked; each distinct one is
-asked once, and the last answers are remembered. No number is drawn at random, so one model gives one answer.
+Any model of transformers that ``tacit train accent`` fine-tuned, or the released one, answers twelve prompts per response by beam
+search. Prompts of similar length are batched, padded on the right and masked; each distinct prompt is answered once, with an LRU
+cache. Decoding is deterministic.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ class T5Extractor:
         dtype: str,
         cache_size: int,
     ) -> None:
-        """Wrap a model that is ready to be asked; the arguments are those of :func:`make`.
+        """Wrap an open model; the arguments are those of :func:`make`.
 
         Raises:
-            InputError: an option makes no sense.
-            ModelError: its tokenizer cannot fill up short texts.
+            InputError: an option is out of range.
+            ModelError: its tokenizer has no padding token.
         """
         for name, value, least in (
             ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
             ("max_length", max_length, LEAST_LENGTH),
         ):  # fmt: skip
             if not isinstance(value, int) or value < least:
-                raise InputError(f"{name} is {value!r}; give {least} or more")
+                raise InputError(f"{name} is {value!r}; it must be >= {least}")
         if tokenizer.pad_token_id is None:
             raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
         self.files = files
@@ -75,18 +75,18 @@ class T5Extractor:
 
     @cached_property
     def signature(self) -> str:
-        """Name and digest of the model, and options that are not the default; the files are read when it is first asked for."""
+        """Name and digest of the model, and options that differ from the defaults; computed on first use, from the files."""
         changed = [f"{name}={value}" for name, (value, usual) in self._changed.items() if value != usual]
         return ";".join([f"t5-{VERSION}", f"model={self.files.signature}", *changed])
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
-        """Return the tuples of each item, at most one a relation; an item without words in its response has none."""
+        """Return the tuples of each item, at most one per relation; an item with a blank response has none."""
         prompts = [self._prompts(item) if item.response.strip() else {} for item in items]
         answers = self._ask([text for asked in prompts for text in asked.values()])
         return [in_order(self._tuples(item, asked, answers)) for item, asked in zip(items, prompts, strict=True)]
 
     def _prompts(self, item: Item) -> dict[str, str]:
-        """What the model is asked of an item, by relation."""
+        """The prompts of an item, by relation."""
         fitting = within(item, self._size, self.max_length)
         return {relation: prompt(relation, fitting) for relation in RELATIONS}
 
@@ -100,7 +100,7 @@ class T5Extractor:
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def _ask(self, texts: Sequence[str]) -> dict[str, str]:
-        """The answer to each distinct text."""
+        """The answer to each distinct prompt."""
         known = {text: self._answers.get(text) for text in dict.fromkeys(texts)}
         fresh = [text for text, found in known.items() if found is None]
         for batch in self._batches(fresh):
@@ -110,7 +110,7 @@ class T5Extractor:
         return {text: found for text, found in known.items() if found is not None}
 
     def _batches(self, texts: list[str]) -> Iterator[list[str]]:
-        """Texts of like length, the longest first, so many that their beams hold at most the tokens of a batch (one at least)."""
+        """Prompts of similar length, longest first, as many as fit the tokens of a batch (at least one)."""
         sizes = {text: self._size(text) for text in texts}
         texts = sorted(texts, key=lambda text: (-sizes[text], text))
         at = 0
@@ -120,7 +120,7 @@ class T5Extractor:
             at += rows
 
     def _answer(self, texts: list[str]) -> list[str]:
-        """What the model writes for each of a few texts."""
+        """The model's output for each of a few prompts."""
         encoded = self.tokenizer(
             texts, return_tensors="pt", padding=True, truncation=True, max_length=self.max_length, verbose=False
         )
@@ -151,16 +151,16 @@ def make(
     Args:
         model: a folder that transformers saved, e.g. by ``tacit train accent``, or an id of the hub; by default the released one.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        beams, max_new_tokens, no_repeat: of the search: beams kept, longest answer in tokens, size of the runs of tokens that no
-            answer repeats (0: any may be repeated); the defaults are the released code's.
-        max_length: tokens that the model reads; what is more loses its oldest turns, then the end of its response.
-        batch_tokens: tokens read together, padding included; changes speed and memory alone.
+        beams, max_new_tokens, no_repeat: of the search: beams kept, longest answer in tokens, length of the n-grams that may not
+            repeat within an answer (0: no limit); the defaults are the released code's.
+        max_length: tokens of the prompt; longer ones lose their oldest turns, then the end of the response.
+        batch_tokens: tokens in a batch, including padding; changes speed and memory alone.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
-        cache_size: answers kept in memory, twelve a response.
+        cache_size: answers kept in memory, twelve per response.
 
     Raises:
-        InputError: an option makes no sense.
-        ModelError: there is no such model in reach, or it is no sequence-to-sequence model.
+        InputError: an option is out of range.
+        ModelError: the model cannot be found, or is not a sequence-to-sequence model.
         MissingExtra: torch or transformers is not installed.
     """
     need("torch", "neural")
@@ -172,15 +172,15 @@ def make(
     )  # fmt: skip
 
 
-# The prompts of ACCENT's neural extractor, and what its answers say: one layout for training and for asking.
+# Prompts and answers, for training and extraction.
 #
 # The layout is that of Ghazarian et al. (ACL 2023) and their released code: a clause for the relation, the turns of the history
-# each closed by ``</UTT>``, the response; the answer is ``event1: <head>; event2: <tail>`` or ``None``.
+# each followed by ``</UTT>``, the response; the answer is ``event1: <head>; event2: <tail>`` or ``None``.
 
 TURN_END = "</UTT>"
 NONE = "None"
 LEAST_LENGTH = 96
-"""Tokens without which a model could not read a clause and some of a response."""
+"""Smallest context in tokens: enough for the clause of a relation and part of a response."""
 
 CLAUSES: Mapping[str, str] = MappingProxyType(
     {
@@ -198,22 +198,22 @@ CLAUSES: Mapping[str, str] = MappingProxyType(
         "HasSubEvent": "event1 includes event2",
     }
 )
-"""What each of the twelve relations asks for, in the words of the paper."""
+"""The clause of the prompt for each of the twelve relations, in the words of the paper."""
 
 _ANSWER = re.compile(r"^\s*event1:(?P<head>.*?);?\s*event2:(?P<tail>.*)$", re.DOTALL)
 _WORD = re.compile(r"[a-z]{3,}")
 
 
 def prompt(relation: str, item: Item) -> str:
-    """Return the input by which a model is asked for ``relation`` in a response after its history."""
+    """Return the prompt for ``relation`` in a response after its history."""
     said = "".join(f"{turn}{TURN_END}" for turn in item.history)
     return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {said}{item.response}"
 
 
 def within(item: Item, size: Callable[[str], int], most: int) -> Item:
-    """Return an item whose prompts have about ``most`` tokens at most: without its oldest turns, then the end of its response.
+    """Return an item whose prompts have at most about ``most`` tokens, by dropping its oldest turns, then its response's end.
 
-    ``size`` tells the tokens of a text; ``most`` is :data:`LEAST_LENGTH` or more.
+    ``size`` counts the tokens of a text; ``most`` is at least :data:`LEAST_LENGTH`.
     """
     room = most - LEAST_LENGTH // 2
     response = _cut(item.response, size, room)
@@ -228,7 +228,7 @@ def within(item: Item, size: Callable[[str], int], most: int) -> Item:
 
 
 def _cut(text: str, size: Callable[[str], int], most: int) -> str:
-    """``text`` up to its first ``most`` tokens, in whole words where it has any."""
+    """``text`` cut to its first ``most`` tokens, in whole words where it has any."""
     if size(text) <= most:
         return text
     parts = text.split(" ") if " " in text.strip() else list(text)
@@ -241,12 +241,12 @@ def _cut(text: str, size: Callable[[str], int], most: int) -> str:
 
 
 def answer(head: str, tail: str) -> str:
-    """Return the output that stands for a tuple."""
+    """Return the target output for a tuple."""
     return f"event1: {head.strip()}; event2: {tail.strip()}"
 
 
 def read_answer(text: str) -> tuple[str, str] | None:
-    """Return head and tail of an output, None when it is ``None`` or of another form."""
+    """Return head and tail of an output; None when it is ``None`` or malformed."""
     match = _ANSWER.match(text)
     if match is None:
         return None
@@ -257,9 +257,10 @@ def read_answer(text: str) -> tuple[str, str] | None:
 def as_tuple(relation: str, head: str, tail: str, item: Item) -> EventTuple:
     """Return an answer as a tuple in the graph's wording.
 
-    The model does not say where it read the events: the tuple is *Pair* when more of the head's words are in the turn before than
-    in the response.
+    The model does not give the position of the events: the tuple is *Pair* when more of the head's words occur in the turn before
+    than in the response.
     """
+
     words = set(_WORD.findall(head.lower())) - {"person", "personx", "persony", "personz"}
     before = set(_WORD.findall(item.history[-1].lower())) if item.history else set()
     said = set(_WORD.findall(item.response.lower()))

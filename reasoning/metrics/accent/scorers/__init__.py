@@ -1,10 +1,9 @@
-"""How well the tail of an event tuple goes with its head and relation: scorers on one interface,
-:class:`.tuplescore.TupleScorer`.
+"""Tuple scorers: how plausible the tail of an event tuple is, given its head and relation.
 
-:mod:`.compatibility` is ACCENT's own (equation 1), over known tails; :mod:`.retriever` ranks all known tails of a relation by
-a small model; :mod:`.likelihood` is a COMET's loss, :mod:`.kgbert` a classifier of triples, :mod:`.llmjudge` a language model
-that is asked, :mod:`.llmprobe` what one holds within; :mod:`.plain` is the cosine of head and tail; :mod:`.blend` adds several
-up without labels. :mod:`.opening` opens each by name.
+:mod:`.base` defines the interface :class:`~.base.TupleScorer`. :mod:`.compatibility` holds ACCENT's equation 1 over known tails,
+the cosine of head and tail as a baseline, and the unsupervised combination of several scorers; :mod:`.retriever` the scorers over
+a compact retrieval model (:mod:`.compact`); :mod:`.kgbert` a triple classifier; :mod:`.language_models` scorers by a causal
+language model, a probe of its states, and a COMET's likelihood. :mod:`.registry` opens scorers by name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a tuple scorer takes and gives: a head, a relation and a tail in, a number with its reasons out."""
+"""The interface of tuple scorers: a head, a relation and a tail in, a score with its evidence out."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, NamedTuple, Protocol
 from ..tails.source import KnownTail
 
 Triple = tuple[str, str, str]
-"""Head, relation and tail, in the words of a dialogue or of a graph."""
+"""Head, relation and tail, in the wording of a dialogue or of a graph."""
 
 SHOWN = 3
+"""Known tails given as the evidence of a score, at most."""
 
 
-class Close(NamedTuple):
-    """A known tail that is close to the one that was scored: the tail, and the cosine of the two."""
+class CloseTail(NamedTuple):
+    """A known tail that is close to the scored one, and the cosine of the two."""
 
     tail: KnownTail
     similarity: float
@@ -35,35 +36,35 @@ class Close(NamedTuple):
 
 
 class TupleScore(NamedTuple):
-    """How well a tail goes with a head.
+    """The plausibility of a tuple.
 
     Attributes:
-        value: the score; in 0..1 unless the scorer says otherwise.
-        closest: the known tails that it rests on, closest first, or those that speak most for it; none where none are named.
-        note: what kept the scorer from saying more; empty otherwise.
-        parts: named numbers that the value is worked out from, where a scorer tells them.
+        value: the score; in 0..1 unless the scorer documents another range.
+        closest: the known tails that are the evidence, closest first or, for kernel weights, heaviest first; may be empty.
+        note: why the scorer could not use all its sources; else empty.
+        parts: named numbers that the value is computed from.
     """
 
     value: float
-    closest: tuple[Close, ...] = ()
+    closest: tuple[CloseTail, ...] = ()
     note: str = ""
     parts: tuple[tuple[str, float], ...] = ()
 
 
 class TupleScorer(Protocol):
-    """Scores tuples; each the same whatever is scored beside it."""
+    """Scores tuples; a tuple's score does not depend on the others of its batch."""
 
     @property
     def signature(self) -> str:
-        """Short text that changes whenever the scores may."""
+        """Identifies the scorer; changes whenever the scores may change."""
 
     @property
     def relations(self) -> frozenset[str] | None:
-        """The relations that it can judge; None for any."""
+        """The relations that it can score; None for any."""
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return a score for each ``(head, relation, tail)``, in order.
 
         Raises:
-            InputError: a relation is not one that the scorer knows.
+            InputError: the scorer does not know a relation.
         """

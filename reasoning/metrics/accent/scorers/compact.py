@@ -1,9 +1,9 @@
-"""The compact model's arrays, and its file: two small towers on sentence embeddings, a pool of known tails for each relation,
-and the triples that they come from.
+"""The compact retrieval model: two towers over sentence embeddings, a pool of known tails per relation, and their triples.
 
-A head's embedding and a relation make a query, a tail's embedding and the relation a key; the tails whose keys lie nearest to
-the query are what the model expects. The file is one safetensors: numbers and text only, so opening a stranger's runs nothing.
-Texts are kept as a byte for every few numbers of their vectors (:mod:`.quantise`), so the whole is a few megabytes.
+The query tower maps a head's embedding and a relation to a query, the key tower a tail's embedding and the relation to a key;
+the tails whose keys have the largest dot products with the query are the expected ones. The file is one safetensors file of
+numbers and text, so opening one from an untrusted source runs no code. Embeddings of texts are product-quantised, one byte for
+several dimensions, which keeps the file at a few megabytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Vectors = NDArray[np.float32]
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation of a score over tuples that nobody judged."""
+    """Mean and standard deviation of a score over random pairs of heads and tails."""
 
     mean: float
     spread: float
@@ -53,7 +53,7 @@ class Tower:
     weights: Mapping[str, Vectors]
 
     def __call__(self, vectors: Vectors, relation: int) -> Vectors:
-        """Return the keys of ``vectors``, shape (n, d), under a relation; shape (n, keys), unit length."""
+        """Return the keys of ``vectors``, shape (n, d), under a relation; shape (n, keys), of unit length."""
         hidden = vectors @ self.weights["in"] + self.weights["bias"] + self.weights["relation"][relation]
         keys = (hidden / (1.0 + np.exp(-hidden))) @ self.weights["out"]
         unit: Vectors = keys / np.maximum(np.linalg.norm(keys, axis=1, keepdims=True), 1e-12)
@@ -62,16 +62,17 @@ class Tower:
 
 @dataclass(frozen=True)
 class Compact:
-    """A retriever that is ready to be asked.
+    """A retrieval model.
 
     Attributes:
-        relations: names, by number; texts: heads, and tails as :func:`tacit.reasoning.metrics.accent.verbalise.statement`s.
+        relations: names, by number.
+        texts: heads, and tails as statements (:func:`tacit.reasoning.metrics.accent.verbalise.statement`).
         members: for each relation the numbers of the tails in its pool, ascending.
         triples: for each relation the numbers of head and tail of each triple whose tail is in the pool, ascending, shape (n, 2).
-        basis: directions along which texts are kept, shape (d, rank); kept: the vectors of the texts along them, quantised.
+        basis: projection of embeddings before quantisation, shape (d, rank); kept: the quantised embeddings of the texts.
         query, key: the towers of heads and of tails; encoder: name and signature of the sentence encoder.
-        scales: by the name of a score, for each relation, its mean and spread over tuples that nobody judged.
-        facts: how it was made; digest: 12 hex digits of the file.
+        scales: by the name of a score and by relation, its mean and standard deviation over random pairs.
+        facts: training data, settings and measurements; digest: 12 hex digits of the file.
     """
 
     relations: tuple[str, ...]
@@ -87,8 +88,8 @@ class Compact:
     facts: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
-    def said(self, text: int) -> str:
-        """Return a text by its number as an event is written now; older models hold ``PersonX breathings``."""
+    def text(self, text: int) -> str:
+        """Return a text by its number, in the current wording of events; older models hold ``PersonX breathings``."""
         return head_form(self.texts[text])
 
 
@@ -119,23 +120,23 @@ def open_compact(path: Path | str | None = None) -> Compact:
     """Open a retriever's file, or the folder that holds one; by default the one that ships with tacit.
 
     Raises:
-        ModelError: there is none, or it is no whole model of this kind.
+        ModelError: the file is missing, damaged, or not such a model.
     """
     place = Path(__file__).parents[1] / "model" if path is None else Path(path)
     return from_bytes(*read_model(place, FILE, "tail retriever", "tacit train retriever", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Compact:
-    """Return the model in a file's bytes; ``name`` is for errors.
+    """Return the model in a file's bytes; ``name`` names it in errors.
 
     Raises:
-        ModelError: it is no whole model of this kind.
+        ModelError: the bytes are damaged or not such a model.
     """
     try:
         return _built(*unpack(data, FORMAT, VERSION), digest_of(data))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, zlib.error) as error:
         raise ModelError(
-            f"{name} is no tail retriever ({reason_of(error)}); give one that tacit train retriever wrote"
+            f"{name} is not a tail retriever ({reason_of(error)}); give one that tacit train retriever wrote"
         ) from error
 
 
@@ -145,7 +146,7 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
     basis = arrays["basis"].astype(np.float32)
     books, codes = arrays["books"].astype(np.float32), arrays["codes"]
     if books.ndim != 3 or codes.shape != (len(texts), len(books)) or codes.dtype != np.uint8 or books.shape[1] != CENTROIDS:
-        raise ValueError("the shapes of its texts do not fit together")
+        raise ValueError("the shapes of its texts do not match")
     members, triples = (
         tuple(part.astype(np.int64) for part in np.split(arrays[name], np.cumsum(arrays[sizes])[:-1]))
         for name, sizes in (("members", "sizes"), ("triples", "counts"))
@@ -160,28 +161,28 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
             and tower.weights["out"].shape == (hidden, other.weights["out"].shape[1])
         )
         if not fits:
-            raise ValueError("the shapes of its towers do not fit together")
+            raise ValueError("the shapes of its towers do not match")
     inside = all(len(one) and one.min() >= 0 and one.max() < len(texts) for one in (*members, *triples))
     paired = arrays["triples"].shape[1:] == (2,) and len(members) == len(triples) == len(relations)
     if books.shape[0] * books.shape[2] != basis.shape[1] or not paired or not inside:
-        raise ValueError("the shapes of its texts do not fit together")
+        raise ValueError("the shapes of its texts do not match")
     name, signature = head["encoder"]
     scales = {
         str(score): {str(relation): Scale(float(scale[0]), float(scale[1])) for relation, scale in by.items()}
         for score, by in head["scales"].items()
     }
     if any(set(by) != set(relations) or min(scale.spread for scale in by.values()) <= 0 for by in scales.values()):
-        raise ValueError("its scales do not fit its relations")
+        raise ValueError("its scales do not match its relations")
     return Compact(
-        relations, texts, members, triples, basis, kept(books, codes), query, key, (str(name), str(signature)), scales,
+        relations, texts, members, triples, basis, quantised(books, codes), query, key, (str(name), str(signature)), scales,
         dict(head["facts"]), digest,
     )  # fmt: skip
 
 
-# Vectors in a byte for every few numbers: product quantisation (Jégou et al., TPAMI 2011), and dot products with what it keeps.
+# Product quantisation (Jégou et al., TPAMI 2011).
 #
-# A vector is cut into parts, and each part becomes the number of the nearest of 256 centroids of that part. A dot product with
-# any vector is then a sum of table look-ups, without building the kept vectors again.
+# A vector is cut into parts, and each part is stored as the number of the nearest of 256 centroids. The dot product with another
+# vector is a sum of table look-ups, without decoding the stored vectors.
 
 Codes = NDArray[np.uint8]
 
@@ -194,11 +195,11 @@ _BLOCK = 8192
 
 @dataclass(frozen=True)
 class Quantised:
-    """Vectors that were quantised.
+    """Product-quantised vectors.
 
     Attributes:
-        books: centroids of each part, shape (parts, 256, width); codes: which of them, shape (n, parts).
-        lengths: of the kept vectors, shape (n,); dot products are divided by them, so what is kept counts as of unit length.
+        books: centroids of each part, shape (parts, 256, width); codes: the nearest of them, shape (n, parts).
+        lengths: of the decoded vectors, shape (n,); dot products are divided by them, so decoded vectors have unit length.
     """
 
     books: Vectors
@@ -206,17 +207,17 @@ class Quantised:
     lengths: Vectors
 
     def vectors(self, rows: NDArray[np.int64]) -> Vectors:
-        """Return the kept vectors of ``rows``, shape (rows, parts * width), of unit length."""
+        """Return the decoded vectors of ``rows``, shape (rows, parts * width), of unit length."""
         found = self.books[np.arange(len(self.books)), self.codes[rows]].reshape(len(rows), -1)
         unit: Vectors = found / self.lengths[rows, None]
         return unit
 
     def part(self, rows: NDArray[np.int64]) -> Quantised:
-        """Return the kept vectors of ``rows`` alone."""
+        """Return the quantised vectors of ``rows`` alone."""
         return Quantised(self.books, self.codes[rows], self.lengths[rows])
 
     def products(self, vector: Vectors, rows: NDArray[np.int64] | None = None) -> Vectors:
-        """Return the dot products of ``vector``, shape (parts * width,), with the kept vectors of ``rows``, or with all."""
+        """Return the dot products of ``vector``, shape (parts * width,), with the vectors of ``rows``, by default all."""
         parts, _, width = self.books.shape
         table = np.einsum("pkw,pw->pk", self.books, vector.reshape(parts, width))
         rows = np.arange(len(self.codes)) if rows is None else rows
@@ -226,13 +227,13 @@ class Quantised:
 
 @njit(nogil=True, cache=True)
 def _looked_up(table, codes, lengths, rows):  # type: ignore[no-untyped-def]
-    """The sums of each row's entries in a table, shape (parts, 256), over its length."""
+    """For each row, the sum of its codes' entries in ``table``, shape (parts, 256), divided by its length."""
     found = np.empty(len(rows), np.float32)
     parts = codes.shape[1]
     even = parts - parts % 4
     for place in range(len(rows)):
         row = rows[place]
-        # Four sums at a time, since a processor waits for the one before it.
+        # Four independent sums, so that additions do not wait for one another.
         one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
         for part in range(0, even, 4):
             one += table[part, codes[row, part]]
@@ -245,7 +246,7 @@ def _looked_up(table, codes, lengths, rows):  # type: ignore[no-untyped-def]
     return found
 
 
-def kept(books: Vectors, codes: Codes) -> Quantised:
+def quantised(books: Vectors, codes: Codes) -> Quantised:
     """Return quantised vectors from their centroids and codes."""
     lengths = np.empty(len(codes), dtype=np.float32)
     parts = np.arange(len(books))
@@ -256,9 +257,9 @@ def kept(books: Vectors, codes: Codes) -> Quantised:
 
 
 def quantise(vectors: Vectors, parts: int, seed: int) -> Quantised:
-    """Return ``vectors``, shape (n, d), as ``parts`` bytes each; ``d`` is a multiple of ``parts``.
+    """Quantise ``vectors``, shape (n, d), to ``parts`` bytes each; ``d`` is a multiple of ``parts``.
 
-    The centroids are found by Lloyd's rounds over a sample, from distinct vectors drawn with ``seed``.
+    The centroids are fitted by Lloyd's algorithm on a sample, starting from distinct vectors drawn with ``seed``.
     """
     random = np.random.default_rng(seed)
     cut = vectors.reshape(len(vectors), parts, -1)
@@ -274,11 +275,12 @@ def quantise(vectors: Vectors, parts: int, seed: int) -> Quantised:
             sums = np.stack([np.bincount(nearest, weights, len(centroids)) for weights in sample[:, part].T], axis=1)
             moved = sums / np.maximum(counts, 1)[:, None]
             centroids = np.where(counts[:, None] > 0, moved, centroids).astype(np.float32)
-        # As the file keeps them, so that a model gives the same numbers before and after it was written.
+        # In the file's precision, so that a model gives the same numbers before and after it is written.
+
         centroids = centroids.astype(np.float16).astype(np.float32)
         books[part, : len(centroids)] = centroids
         codes[:, part] = _nearest(cut[:, part], centroids)
-    return kept(books, codes)
+    return quantised(books, codes)
 
 
 def _nearest(points: Vectors, centroids: Vectors) -> NDArray[np.int64]:

@@ -1,9 +1,10 @@
-"""Compatibility, ACCENT's equation 1 (Ghazarian et al., ACL 2023): how close a tail is to the closest of the known ones.
+"""Tuple scorers that compare embeddings of tails, and their combination with other scorers.
 
-``f(h, r, t) = max over known tails t' of h and r of cos(embed(t), embed(t'))``, floored at 0. Both tails are brought to one
-wording before they are embedded (:func:`..verbalise.statement`); the original compares ``PersonX buys a
-brush`` with ``to buy a brush`` as they stand. Where nothing is known of a head, another scorer may judge instead; without one
-the value is 0.
+``compatibility`` is ACCENT's equation 1 (Ghazarian et al., ACL 2023): ``f(h, r, t) = max over known tails t' of h and r of
+cos(embed(t), embed(t'))``, floored at 0. Both tails are verbalised before they are embedded (:func:`..verbalise.statement`),
+where the original compares ``PersonX buys a brush`` with ``to buy a brush`` as worded. Where no tail of the head is known another
+scorer may be used; without one the value is 0. ``cosine`` compares head and tail, a baseline without knowledge of the relation.
+``blend`` is the mean of several scorers on a common scale.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from .....graph.errors import InputError
 from ..events import head_form
 from ..tails.source import Found, Query, TailSource
 from ..verbalise import statement
-from .base import SHOWN, Close, Triple, TupleScore, TupleScorer
+from .base import SHOWN, CloseTail, Triple, TupleScore, TupleScorer
 from .compact import Scale
 
 if TYPE_CHECKING:
-    from .registry import Opener
+    from .registry import ScorerResources
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]
 
-UNKNOWN = "nothing is known of this head under this relation"
+UNKNOWN = "no tail of this head under this relation is known"
 
 
 class Compatibility:
@@ -49,10 +50,10 @@ class Compatibility:
 
         Args:
             embed: texts to vectors of unit length, shape (texts, d).
-            relations: those that may be asked for.
-            encoder: what stands for ``embed`` in the signature.
-            fallback: judges tuples of whose heads no tail is known, as far as it knows their relation.
-            unknown: the score of tuples of which nothing is known.
+            relations: the relations that may be scored.
+            encoder: identifies ``embed`` in the signature.
+            fallback: scores tuples whose head has no known tail, if it knows their relation.
+            unknown: the score of a tuple without known tails and fallback.
         """
         self.tails = tails
         self.fallback = fallback
@@ -64,10 +65,10 @@ class Compatibility:
             self.signature += f"+{fallback.signature}"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the compatibility of each tuple, in 0..1, with the known tails that are closest.
+        """Return the compatibility of each tuple, in 0..1, with the closest known tails.
 
         Raises:
-            InputError: a relation is not among those that may be asked for.
+            InputError: a relation is not one of the scorer's.
         """
         check_relations(tuples, self.relations)
         queries = [Query(head, relation) for head, relation, _ in tuples]
@@ -86,7 +87,7 @@ class Compatibility:
         return scores
 
     def _compared(self, tuples: Sequence[Triple], found: Sequence[Found]) -> list[TupleScore]:
-        """Equation 1 for tuples with known tails, each distinct text embedded once."""
+        """Equation 1 for tuples with known tails; each distinct text is embedded once."""
         forms = [statement(tail, relation) for _, relation, tail in tuples]
         texts: dict[str, int] = {}
         for form, one in zip(forms, found, strict=True):
@@ -106,16 +107,16 @@ class Compatibility:
 
 
 def closest(vector: Vectors, known: Vectors, found: Found, shown: int = SHOWN) -> TupleScore:
-    """Return the score of a tail's ``vector`` against those of known tails, with the best ``shown`` distinct ones."""
-    # Row by row, so that no rounding depends on how many tails there are.
+    """Return the score of a tail's ``vector``, shape (d,), against ``known`` ones, shape (n, d), with the best distinct tails."""
+    # Row by row, so that rounding does not depend on the number of tails.
     cosines = np.einsum("ij,j->i", known.astype(np.float64), vector.astype(np.float64))
-    best: list[Close] = []
+    best: list[CloseTail] = []
     seen: set[str] = set()
     for place in np.lexsort((np.arange(len(cosines)), -cosines)).tolist():
         tail = found.tails[place]
         if tail.form not in seen:
             seen.add(tail.form)
-            best.append(Close(tail, float(cosines[place])))
+            best.append(CloseTail(tail, float(cosines[place])))
         if len(best) == shown:
             break
     return TupleScore(min(max(best[0].similarity, 0.0), 1.0), tuple(best), found.note)
@@ -125,24 +126,26 @@ def check_relations(tuples: Sequence[Triple], relations: frozenset[str]) -> None
     """Raise :class:`InputError` when a tuple has a relation that is not one of ``relations``."""
     for _, relation, _ in tuples:
         if relation not in relations:
-            raise InputError(f"there is no relation {relation!r} between events; choose from {', '.join(sorted(relations))}")
+            raise InputError(f"unknown relation between events {relation!r}; choose from {', '.join(sorted(relations))}")
 
 
-def make_compatibility(opener: Opener, *, tails: TailSource | None = None, model: str | Path | None = None) -> Compatibility:
-    """Return the scorer over ``tails``, by default the graph's, with the retriever for heads of which nothing is known.
+def make_compatibility(
+    resources: ScorerResources, *, tails: TailSource | None = None, model: str | Path | None = None
+) -> Compatibility:
+    """Return the scorer over ``tails``, by default the graph's, with the retriever for heads without known tails.
 
     Raises:
         ModelError: the compact model ``model`` cannot be opened.
     """
     from .retriever import make_retriever as make_retriever
 
-    fallback = make_retriever(opener, model=model)
+    fallback = make_retriever(resources, model=model)
     return Compatibility(
-        tails or opener.tails(), opener.embed, opener.relations(), encoder=opener.encoder.signature, fallback=fallback
+        tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, fallback=fallback
     )
 
 
-# The plainest tuple scorer: the cosine of head and tail, which knows nothing of the relation. A yardstick for the others.
+# The baseline ``cosine``: head against tail, whatever the relation.
 
 
 class PlainCosine:
@@ -151,7 +154,7 @@ class PlainCosine:
     relations = None
 
     def __init__(self, embed: Embed, *, encoder: str) -> None:
-        """Compare by ``embed``; ``encoder`` stands for it in the signature."""
+        """Compare by ``embed``; ``encoder`` identifies it in the signature."""
         self._embed = embed
         self.signature = f"cosine({encoder})"
 
@@ -168,37 +171,37 @@ class PlainCosine:
         return [TupleScore(min(max(cosine, 0.0), 1.0)) for cosine in cosines]
 
 
-def make_cosine(opener: Opener) -> PlainCosine:
-    """Return the scorer."""
-    return PlainCosine(opener.embed, encoder=opener.encoder.signature)
+def make_cosine(resources: ScorerResources) -> PlainCosine:
+    """Return the scorer ``cosine``."""
+    return PlainCosine(resources.embed, encoder=resources.encoder.signature)
 
 
-# Several tuple scorers as one, without labels: each brought to one scale a relation, and the mean of those that can judge.
+# The scorer ``blend``: several scorers on a common scale, combined without labels.
 #
-# A scorer's scale is the mean and the spread of what it gives to heads and tails of a graph that were put together at random.
-# So no judgement enters, relations become comparable (a feeling is always close to some feeling, an event seldom to an event),
-# and a tuple's score does not depend on what is scored beside it.
+# A scorer's scale is the mean and standard deviation of its scores on random pairs of a graph's heads and tails, by relation. No
+# ratings are used, relations become comparable (any two feelings are close, two events seldom are), and a tuple's score does not
+# depend on the other tuples of its batch.
 
 
 class Part(NamedTuple):
-    """One of several scorers, with its scale for each relation; where it says nothing (NaN) the others judge alone."""
+    """One of several scorers, with its scale for each relation; where its score is NaN the others are averaged."""
 
     scorer: TupleScorer
     scales: Mapping[str, Scale]
 
 
 class Blend:
-    """The mean of scorers on their own scales, through a logistic function."""
+    """The mean of standardised scores, mapped to 0..1 by a logistic function."""
 
     def __init__(self, parts: Mapping[str, Part]) -> None:
-        """Add up ``parts``, by name; the first that names close tails gives the evidence."""
+        """Combine ``parts``, by name; the first with closest tails gives the evidence."""
         self.parts = dict(parts)
         self.relations = frozenset(relation for part in parts.values() for relation in part.scales)
         inner = "+".join(f"{name}:{part.scorer.signature}" for name, part in self.parts.items())
         self.signature = f"blend({inner})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the blended score of each tuple, in 0..1; 0.5 is what a tuple has that was put together at random.
+        """Return the combined score of each tuple, in 0..1; 0.5 is the mean of random pairs of heads and tails.
 
         Raises:
             InputError: none of the scorers knows a relation.
@@ -213,16 +216,16 @@ class Blend:
 
 
 def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
-    """One tuple's scores as one."""
-    speaking = [(score, scale) for score, scale in scores if score.value == score.value]
-    levels = [(score.value - scale.mean) / scale.spread for score, scale in speaking]
-    closest = next((score.closest for score, _ in speaking if score.closest), ())
+    """The combined score of one tuple."""
+    given = [(score, scale) for score, scale in scores if score.value == score.value]
+    levels = [(score.value - scale.mean) / scale.spread for score, scale in given]
+    closest = next((score.closest for score, _ in given if score.closest), ())
     note = "; ".join(dict.fromkeys(score.note for score, _ in scores if score.note and score.note != UNKNOWN))
     return TupleScore(1 / (1 + exp(-sum(levels) / len(levels))) if levels else 0.5, closest, note)
 
 
 def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
-    """Return ``triples`` with their tails exchanged at random within each relation."""
+    """Return ``triples`` with their tails permuted at random within each relation; one ``seed``, one permutation."""
     random = np.random.default_rng(seed)
     mixed: list[Triple] = []
     for relation in sorted({relation for _, relation, _ in triples}):
@@ -233,7 +236,7 @@ def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
 
 
 def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]:
-    """Return the scale of a scorer for each relation of ``tuples``; NaN values are left out."""
+    """Return mean and standard deviation of a scorer's values for each relation of ``tuples``; NaN values are left out."""
     values: dict[str, list[float]] = {}
     for (_, relation, _), score in zip(tuples, scorer.score(tuples), strict=True):
         values.setdefault(relation, []).append(score.value)
@@ -243,8 +246,8 @@ def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]
     }
 
 
-def make_blend(opener: Opener, *, tails: TailSource | None = None, model: str | Path | None = None) -> Blend:
-    """Return equation 1 over ``tails`` (by default the graph's) and what the compact model ``model`` says, as one.
+def make_blend(resources: ScorerResources, *, tails: TailSource | None = None, model: str | Path | None = None) -> Blend:
+    """Return equation 1 over ``tails`` (by default the graph's) combined with the scores of the compact model ``model``.
 
     Raises:
         ModelError: the model cannot be opened.
@@ -253,11 +256,11 @@ def make_blend(opener: Opener, *, tails: TailSource | None = None, model: str | 
     from .retriever import make_retriever as make_retriever
     from .retriever import make_support as make_support
 
-    retriever = make_retriever(opener, model=model)
+    retriever = make_retriever(resources, model=model)
     known = Compatibility(
-        tails or opener.tails(), opener.embed, opener.relations(), encoder=opener.encoder.signature, unknown=nan
+        tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, unknown=nan
     )
     parts: dict[str, TupleScorer] = {
-        "known": known, "support": make_support(opener, model=model), "closeness": retriever, "match": Match(retriever),
+        "known": known, "support": make_support(resources, model=model), "closeness": retriever, "match": Match(retriever),
     }  # fmt: skip
     return Blend({name: Part(scorer, retriever.model.scales[name]) for name, scorer in parts.items()})

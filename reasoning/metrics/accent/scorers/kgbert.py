@@ -1,8 +1,7 @@
-"""KG-BERT (Yao et al., 2019) as a tuple scorer: a classifier reads ``head [SEP] relation [SEP] tail`` and says how likely it
-is true.
+"""The tuple scorer ``kg-bert`` (KG-BERT, Yao et al., 2019): the probability that a triple is true, by a sequence classifier.
 
-Any sequence classification model with two labels will do, the second of which means true; ``tacit train kg-bert`` makes one
-from a graph, with false triples made by exchanging head or tail.
+The classifier reads ``head [SEP] relation [SEP] tail``. Any sequence classifier of transformers with two labels can be used,
+the second of which means true; ``tacit train kg-bert`` trains one on a graph, with corrupted triples as negatives.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..events import head_form, tail_form
 from .base import Triple, TupleScore
 
 if TYPE_CHECKING:
-    from .registry import Opener
+    from .registry import ScorerResources
 
 MAX_LENGTH = 64
 
@@ -27,7 +26,7 @@ _BATCH = 64
 
 
 class KgBert:
-    """A triple classifier that is ready to be asked; see :func:`open_kgbert`."""
+    """A triple classifier; see :func:`open_kgbert`."""
 
     relations = None
 
@@ -35,10 +34,10 @@ class KgBert:
         """Wrap a model.
 
         Raises:
-            ModelError: it does not tell two classes apart, or its tokenizer has no separator.
+            ModelError: it does not have two classes, or its tokenizer has no separator.
         """
         if model.config.num_labels != 2 or tokenizer.sep_token is None:
-            raise ModelError(f"the model {files.given!r} is no KG-BERT; give one that tells two classes apart, with a separator")
+            raise ModelError(f"the model {files.given!r} is not a KG-BERT; give one with two classes and a separator token")
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
@@ -51,7 +50,7 @@ class KgBert:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the probability that each tuple is true, in 0..1."""
-        texts = [reading(one, self.tokenizer.sep_token) for one in tuples]
+        texts = [classifier_input(one, self.tokenizer.sep_token) for one in tuples]
         distinct = sorted(dict.fromkeys(texts), key=lambda text: (len(text), text))
         known: dict[str, float] = {}
         for start in range(0, len(distinct), _BATCH):
@@ -70,7 +69,7 @@ def open_kgbert(model: str | Path, *, device: str | None = None) -> KgBert:
     """Open a triple classifier, a folder or an id of the hub.
 
     Raises:
-        ModelError: there is no such model in reach, or it is none.
+        ModelError: the model cannot be found or opened, or is not a triple classifier.
         MissingExtra: torch or transformers is not installed.
     """
     need("torch", "neural")
@@ -78,19 +77,19 @@ def open_kgbert(model: str | Path, *, device: str | None = None) -> KgBert:
     return KgBert(files, *open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
 
 
-def reading(one: Triple, separator: str) -> str:
-    """Return what the classifier reads of a triple."""
+def classifier_input(one: Triple, separator: str) -> str:
+    """Return the classifier's input for a triple."""
     head, relation, tail = one
     return f"{head_form(head)} {separator} {relation} {separator} {tail_form(tail, relation)}"
 
 
-def make_kgbert(opener: Opener, *, model: str | Path | None = None) -> KgBert:
-    """Return the scorer by the triple classifier ``model``.
+def make_kgbert(resources: ScorerResources, *, model: str | Path | None = None) -> KgBert:
+    """Return the scorer over the triple classifier ``model``.
 
     Raises:
-        InputError: no model is named.
+        InputError: no model is given.
         ModelError: it cannot be opened.
     """
     if model is None:
         raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
-    return open_kgbert(model, device=opener.device)
+    return open_kgbert(model, device=resources.device)

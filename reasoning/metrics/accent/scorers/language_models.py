@@ -1,4 +1,9 @@
-"""What scorers by a language model have in common: they judge a tuple as it is read out, and each reading once."""
+"""Tuple scorers by language models: ``llm-judge``, ``llm-probe`` and ``comet-loss``.
+
+``llm-judge`` asks a causal language model whether an inference is plausible and measures how much the event lowers its surprisal;
+``llm-probe`` reads a layer's hidden states by a trained linear probe; ``comet-loss`` is the likelihood of the tail under a COMET.
+The first two read a tuple as text (:mod:`..verbalise`), and score each distinct text once.
+"""
 
 from __future__ import annotations
 
@@ -21,53 +26,53 @@ from ....models.modelfile import digest_of, pack, read_model, unpack
 from ..events import tail_form
 from ..tails.comet import Comet
 from ..tails.source import Query
-from ..verbalise import READ, Reading, begun, reading, written
+from ..verbalise import VERBALISED, Verbalised, as_prompt, prompt_prefix, verbalise
 from .base import Triple, TupleScore
 from .compatibility import check_relations
 
 if TYPE_CHECKING:
-    from .registry import Opener
+    from .registry import ScorerResources
 
-_REMEMBERED = 50_000
+_CACHE_SIZE = 50_000
 
 
-class ReadOut(ABC):
-    """Scores tuples by their readings."""
+class VerbalisedScorer(ABC):
+    """Scores tuples by their verbalised form, with an LRU cache."""
 
-    relations = READ
+    relations = VERBALISED
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
-        self._known: LruCache[Reading, TupleScore] = LruCache(_REMEMBERED)
+        """Begin with an empty cache."""
+        self._known: LruCache[Verbalised, TupleScore] = LruCache(_CACHE_SIZE)
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return how plausible each tuple is, in 0..1; tuples that are read out alike are judged once.
+        """Return how plausible each tuple is, in 0..1; tuples with the same text are scored once.
 
         Raises:
-            InputError: a relation is none of ATOMIC-2020's between events.
-            ModelError: the model gives no number, reads too few tokens, or cannot be asked.
+            InputError: a relation is not one of ATOMIC-2020's between events.
+            ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.
         """
         check_relations(tuples, self.relations)
-        read = [reading(*one) for one in tuples]
-        remembered = ((one, self._known.get(one)) for one in dict.fromkeys(read))
-        known = {one: score for one, score in remembered if score is not None}
-        fresh = [one for one in dict.fromkeys(read) if one not in known]
+        texts = [verbalise(*one) for one in tuples]
+        cached = ((one, self._known.get(one)) for one in dict.fromkeys(texts))
+        known = {one: score for one, score in cached if score is not None}
+        fresh = [one for one in dict.fromkeys(texts) if one not in known]
         if fresh:
             judged = dict(zip(fresh, self.judge(fresh), strict=True))
             for one, score in judged.items():
                 self._known.put(one, score)
             known |= judged
-        return [known[one] for one in read]
+        return [known[one] for one in texts]
 
     @abstractmethod
-    def judge(self, inferences: Sequence[Reading]) -> list[TupleScore]:
-        """Return the score of each reading, one at least, all distinct."""
+    def judge(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
+        """Return the score of each verbalised tuple; at least one is given, and all are distinct."""
 
 
-# What a language model reads when it is asked whether an inference is plausible: a task, eight judged examples, the inference.
+# The prompt: a task, eight answered examples, the inference.
 #
-# An instruction-tuned model is asked by its own chat template; one without a template reads a transcript. The examples were
-# written for this purpose; none is from ATOMIC or a judgement set.
+# An instruction-tuned model gets its own chat template; a model without one gets a transcript. The examples were written for this
+# purpose; none is from ATOMIC or a judgement set.
 
 _TASK = "You judge whether inferences about everyday events are plausible, as a matter of common sense. Answer Yes or No."
 _ANSWERS = ("Yes", "No")
@@ -81,35 +86,35 @@ EXAMPLES = (
     (("PersonX never studies", "xEffect", "fails the exam"), "Yes"),
     (("PersonX thanks PersonY for the gift", "oEffect", "loses a job"), "No"),
 )
-_HERE = "<the inference>"
+_PLACEHOLDER = "<the inference>"
 
 
 class Template(NamedTuple):
-    """What stands before and after an inference in what the model reads, and the words that it may answer."""
+    """The prompt before and after an inference, and the words that are possible answers."""
 
     before: str
     after: str
     answers: tuple[str, ...]
 
 
-class Asking:
-    """A causal language model, and how it is asked."""
+class PlausibilityPrompt:
+    """The prompt for a causal language model."""
 
     def __init__(self, causal: CausalModel) -> None:
-        """Ask ``causal``."""
+        """Make prompts for ``causal``."""
         self.causal = causal
 
-    def rows(self, inferences: Sequence[Reading]) -> list[list[int]]:
-        """Return the tokens of each inference up to the answer; names of special tokens within it are text."""
+    def rows(self, inferences: Sequence[Verbalised]) -> list[list[int]]:
+        """Return the tokens of each inference up to the answer; names of special tokens within it are plain text."""
         after = self.special(self.template.after)
-        return [[*row, *after] for row in self.causal.tokens([written(*one) for one in inferences])]
+        return [[*row, *after] for row in self.causal.tokens([as_prompt(*one) for one in inferences])]
 
     @cached_property
     def continuation(self) -> Continuation:
-        """The model, with the task and the examples read.
+        """The model, with the task and the examples as cached prefix.
 
         Raises:
-            ModelError: it reads too few tokens, or its chat template is of no use.
+            ModelError: its context is too short, or its chat template cannot be used.
         """
         beginning = self.special(self.template.before)
         if not self._chats:
@@ -118,17 +123,17 @@ class Asking:
 
     @cached_property
     def template(self) -> Template:
-        """The model's own, or that of a transcript."""
+        """The prompt by the model's chat template, or as a transcript."""
         if not self._chats:
-            examples = "".join(f"{written(*reading(*one))}\nAnswer: {answer}\n\n" for one, answer in EXAMPLES)
+            examples = "".join(f"{as_prompt(*verbalise(*one))}\nAnswer: {answer}\n\n" for one, answer in EXAMPLES)
             return Template(f"{_TASK}\n\n{examples}", "\nAnswer:", tuple(f" {answer}" for answer in _ANSWERS))
-        before, found, after = self._chat().partition(_HERE)
-        if not found or _HERE in after:
-            raise ModelError(f"the chat template of {self.causal.files.given!r} changes what it is given; give another model")
+        before, found, after = self._chat().partition(_PLACEHOLDER)
+        if not found or _PLACEHOLDER in after:
+            raise ModelError(f"the chat template of {self.causal.files.given!r} changes its messages; give another model")
         return Template(before, after, _ANSWERS)
 
     def special(self, text: str) -> list[int]:
-        """Return the tokens of a template's own words, in which names of special tokens stand for them."""
+        """Return the tokens of a template's own text, in which names of special tokens stand for those tokens."""
         ids: list[int] = self.causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return ids
 
@@ -137,26 +142,25 @@ class Asking:
         return bool(getattr(self.causal.tokenizer, "chat_template", None))
 
     def _chat(self) -> str:
-        """The conversation up to the answer, by the model's template; some have no place for a system's words."""
-        said = [
+        """The conversation up to the answer, by the model's template; some templates have no system message."""
+        messages_after_task = [
             {"role": role, "content": text}
             for one, answer in EXAMPLES
-            for role, text in (("user", written(*reading(*one))), ("assistant", answer))
+            for role, text in (("user", as_prompt(*verbalise(*one))), ("assistant", answer))
         ]
-        said.append({"role": "user", "content": _HERE})
+        messages_after_task.append({"role": "user", "content": _PLACEHOLDER})
         system = [{"role": "system", "content": _TASK}]
-        plain = [{"role": "user", "content": f"{_TASK}\n\n{said[0]['content']}"}]
-        for messages in (system + said, plain + said[1:]):
+        plain = [{"role": "user", "content": f"{_TASK}\n\n{messages_after_task[0]['content']}"}]
+        for messages in (system + messages_after_task, plain + messages_after_task[1:]):
             try:
                 return str(self.causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-            except Exception as error:  # jinja's own, by what the template objects to
+            except Exception as error:  # jinja's own errors, and those that the template raises
                 reason = reason_of(error)
         raise ModelError(f"the chat template of {self.causal.files.given!r} fails ({reason}); give another model")
 
 
-# A linear probe (Alain and Bengio, ICLR 2017, workshop track): a direction in what a layer of a language model makes of a
-# tuple, along which those that people call plausible lie apart from the others. It is kept in one small file, of numbers and
-# text alone.
+# Linear probes (Alain and Bengio, ICLR 2017, workshop track): a direction in the hidden states of a layer that separates tuples
+# rated plausible from the others, in one small safetensors file of numbers and text.
 
 FILE = "probe.safetensors"
 FORMAT = "tacit probe"
@@ -172,11 +176,11 @@ class Probe:
     """A trained probe.
 
     Attributes:
-        layer: whose states it reads, from 1, the one nearest to the input.
-        weights: of the states, shape (width,); bias: added to what they come to.
-        model: signature of the language model that it was trained on, and fits alone.
-        facts: what else is known of it (data, agreement with people), plain values for JSON.
-        digest: of its file, empty before there is one.
+        layer: the layer whose states it reads, from 1 for the one nearest to the input.
+        weights: of the states, shape (width,); bias: added to the weighted sum.
+        model: signature of the language model that it was trained on and belongs to.
+        facts: training data and agreement with ratings, plain values for JSON.
+        digest: of its file, empty before it is written.
     """
 
     layer: int
@@ -187,13 +191,13 @@ class Probe:
     digest: str = ""
 
     def chances(self, states: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return how likely people are to call each tuple plausible, in 0..1, shape (n,), by states of shape (n, width)."""
+        """Return the probability that each tuple is rated plausible, in 0..1, shape (n,), by states of shape (n, width)."""
         found: NDArray[np.float64] = expit(states.astype(np.float64) @ self.weights.astype(np.float64) + self.bias)
         return found
 
 
 def to_bytes(probe: Probe) -> bytes:
-    """Return the file of a probe; equal ones give equal bytes."""
+    """Return the file of a probe; equal probes give equal bytes."""
     description = {
         "format": FORMAT, "version": VERSION, "layer": probe.layer, "bias": probe.bias, "model": probe.model,
         "facts": dict(probe.facts),
@@ -205,17 +209,17 @@ def open_probe(path: Path | str | None = None) -> Probe:
     """Open a probe's file, or the folder that holds one; by default the one that ships with tacit.
 
     Raises:
-        ModelError: there is none, or it is no whole probe.
+        ModelError: the file is missing, damaged, or not a probe.
     """
     place = SHIPPED if path is None else Path(path)
     return from_bytes(*read_model(place, FILE, "probe", "tacit train llm-probe", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Probe:
-    """Return the probe in a file's bytes; ``name`` is for errors.
+    """Return the probe in a file's bytes; ``name`` names it in errors.
 
     Raises:
-        ModelError: it is no whole probe.
+        ModelError: the bytes are damaged or not a probe.
     """
     try:
         head, arrays = unpack(data, FORMAT, VERSION)
@@ -225,38 +229,38 @@ def from_bytes(data: bytes, name: str) -> Probe:
             raise ValueError("its weights, bias or layer are invalid")
         return Probe(layer, weights, bias, str(head["model"]), facts, digest_of(data))
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{name} is no probe ({reason_of(error)}); give one that tacit train llm-probe wrote") from error
+        raise ModelError(f"{name} is not a probe ({reason_of(error)}); give one that tacit train llm-probe wrote") from error
 
 
-# A language model as the judge of tuples: does it call an inference plausible, and does the event make it less of a surprise?
+# The scorer ``llm-judge``.
 #
-# What it says when it is asked (Zheng et al., NeurIPS 2023) and what its likelihoods know (Holtzman et al., EMNLP 2021) go
-# wrong in different places, so the two together agree with people better than either (docs/accent.md).
+# A model's answers (Zheng et al., NeurIPS 2023) and its likelihoods (Holtzman et al., EMNLP 2021) err on different tuples, so the
+# two together agree better with ratings than either (docs/accent.md).
 
 YES, SAVED = "chance of yes", "share of surprise saved"
-"""What the parts of a score are called."""
+"""The names of the parts of a score."""
 
 
-class LlmJudge(ReadOut):
-    """A causal language model that is asked about tuples; see :func:`open_llm_judge`.
+class LlmJudge(VerbalisedScorer):
+    """The scorer over a causal language model; see :func:`open_llm_judge`.
 
-    A score is a third each of 1, of the chance that it says yes rather than no, and of the share of the inference's cost that the
-    event saves, not below -1; so it is 1/2 where the model is undecided and the event tells it nothing.
+    A score is the mean of 1, the probability of the answer Yes rather than No, and the share of the inference's surprisal that
+    the event removes, at least -1; so it is 1/2 where the model is undecided and the event makes no difference.
     """
 
     def __init__(self, causal: CausalModel) -> None:
-        """Ask ``causal``."""
+        """Score by ``causal``."""
         super().__init__()
-        self.asking = Asking(causal)
-        self.surprise = Surprise(causal)
+        self.asking = PlausibilityPrompt(causal)
+        self.surprise = SurprisalReduction(causal)
 
     @property
     def signature(self) -> str:
-        """The model's name and digest, and what its score is made of."""
+        """The model's name and digest, and the parts of the score."""
         return f"llm-judge(yes+saved:{self.asking.causal.signature})"
 
-    def judge(self, inferences: Sequence[Reading]) -> list[TupleScore]:
-        """Return the scores of readings, with their parts."""
+    def judge(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
+        """Return the scores of verbalised tuples, with their parts."""
         rows = self.asking.rows(inferences)
         chances = self.asking.continuation.probabilities(rows, self.asking.template.answers)[:, 0].tolist()
         return [
@@ -266,43 +270,43 @@ class LlmJudge(ReadOut):
 
 
 def open_llm_judge(model: str | Path, *, device: str | None = None, dtype: str = "float32") -> LlmJudge:
-    """Open a causal language model as a judge: a folder, a GGUF file, or an id of the hub; instruction-tuned ones judge best.
+    """Open the scorer over a causal language model: a folder, a GGUF file, or an id of the hub; prefer an instruction-tuned one.
 
     Args:
         device: as torch names it.
-        dtype: of the weights; in ``bfloat16`` and ``float16`` what is scored together moves scores a little.
+        dtype: of the weights; in ``bfloat16`` and ``float16`` scores depend slightly on the batch.
 
     Raises:
-        InputError: no such device or dtype.
-        ModelError: there is no such model in reach, or it is no causal language model.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        InputError: the device or dtype is unknown.
+        ModelError: the model cannot be found, or is not a causal language model.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     return LlmJudge(open_causal(model, device=device, dtype=dtype))
 
 
-def make_llm_judge(opener: Opener, *, model: str | Path | None = None) -> LlmJudge:
-    """Return the scorer by the language model ``model``.
+def make_llm_judge(resources: ScorerResources, *, model: str | Path | None = None) -> LlmJudge:
+    """Return the scorer over the language model ``model``.
 
     Raises:
-        InputError: no model is named.
+        InputError: no model is given.
         ModelError: it cannot be opened.
     """
     if model is None:
         raise InputError("the scorer llm-judge needs a model; name a language model: a folder, a GGUF file or an id")
-    return open_llm_judge(model, device=opener.device, dtype=opener.dtype)
+    return open_llm_judge(model, device=resources.device, dtype=resources.dtype)
 
 
-# A language model's own states as the judge of tuples: what a layer of it makes of a tuple, read by a probe.
+# The scorer ``llm-probe``.
 #
-# What a model holds to be true shows within it, and not always in what it says (Azaria and Mitchell, Findings of EMNLP 2023).
-# It reads what ``llm-judge`` reads up to the answer, with no layer above the probe's, and once, so it is faster, too.
+# A model's states predict the truth of a statement also where its answer is wrong (Azaria and Mitchell, Findings of EMNLP 2023).
+# The model reads the prompt of ``llm-judge`` up to the answer, once and without the layers above the probe's, so it is faster.
 
 
-class LlmProbe(ReadOut):
-    """A causal language model whose states a probe reads; see :func:`open_llm_probe`."""
+class LlmProbe(VerbalisedScorer):
+    """The scorer over a causal language model and a probe of its states; see :func:`open_llm_probe`."""
 
     def __init__(self, causal: CausalModel, probe: Probe) -> None:
-        """Read the states of ``causal``, whose layers above the probe's are taken away.
+        """Read the states of ``causal``, whose layers above the probe's are removed.
 
         Raises:
             ModelError: the probe was trained on another model.
@@ -311,13 +315,13 @@ class LlmProbe(ReadOut):
         if probe.model.rpartition("@")[2] != causal.files.digest:
             raise ModelError(
                 f"the probe was trained on {probe.model}, and {causal.files.given!r} is {causal.files.signature}; give that "
-                "model, or make a probe of this one with: tacit train llm-probe"
+                "model, or train a probe for this one with: tacit train llm-probe"
             )
         try:
             cut_above(causal.model, probe.layer)
         except InputError as error:
             raise ModelError(f"the probe does not fit the model {causal.files.given!r}: {error}") from error
-        self.asking = Asking(causal)
+        self.asking = PlausibilityPrompt(causal)
         self.probe = probe
 
     @property
@@ -325,8 +329,8 @@ class LlmProbe(ReadOut):
         """The digest of the probe, and the model's name and digest."""
         return f"llm-probe({self.probe.digest}:{self.asking.causal.signature})"
 
-    def judge(self, inferences: Sequence[Reading]) -> list[TupleScore]:
-        """Return the scores of readings: how likely people are to call each plausible, as the probe has learnt it."""
+    def judge(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
+        """Return the probability that each verbalised tuple is rated plausible, by the probe."""
         states = self.asking.continuation.states(self.asking.rows(inferences), [self.probe.layer])[:, 0]
         return [TupleScore(chance) for chance in self.probe.chances(states).tolist()]
 
@@ -334,37 +338,37 @@ class LlmProbe(ReadOut):
 def open_llm_probe(
     model: str | Path, probe: str | Path | None = None, *, device: str | None = None, dtype: str = "float32"
 ) -> LlmProbe:
-    """Open a causal language model whose states a probe reads.
+    """Open the scorer over a causal language model and a probe of its states.
 
     Args:
         model: a folder, a GGUF file, or an id of the hub: the one that the probe was trained on.
         probe: the folder or file that ``tacit train llm-probe`` wrote; by default the one that ships, of
             Qwen2.5-Coder-1.5B-Instruct in the file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf.
         device: as torch names it.
-        dtype: of the weights; in ``bfloat16`` and ``float16`` what is scored together moves scores a little.
+        dtype: of the weights; in ``bfloat16`` and ``float16`` scores depend slightly on the batch.
 
     Raises:
-        InputError: no such device or dtype.
-        ModelError: there is no such model or probe in reach, or the two do not go together.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        InputError: the device or dtype is unknown.
+        ModelError: the model or probe cannot be found, or the two do not belong together.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     opened = open_probe(probe)
     return LlmProbe(open_causal(model, device=device, dtype=dtype), opened)
 
 
-def make_llm_probe(opener: Opener, *, model: str | Path | None = None, probe: str | Path | None = None) -> LlmProbe:
-    """Return the scorer by the language model ``model`` and a probe of its states, by default the one that ships.
+def make_llm_probe(resources: ScorerResources, *, model: str | Path | None = None, probe: str | Path | None = None) -> LlmProbe:
+    """Return the scorer over the language model ``model`` and a probe of its states, by default the one that ships.
 
     Raises:
-        InputError: no model is named.
+        InputError: no model is given.
         ModelError: the model or the probe cannot be opened.
     """
     if model is None:
         raise InputError("the scorer llm-probe needs a model; name a language model: a folder, a GGUF file or an id")
-    return open_llm_probe(model, probe, device=opener.device, dtype=opener.dtype)
+    return open_llm_probe(model, probe, device=resources.device, dtype=resources.dtype)
 
 
-# The tuple scorer ``comet-loss``: how likely a COMET thinks a tail (Ghazarian et al., ACL 2023, table 5).
+# The scorer ``comet-loss``: the likelihood of a tail under a COMET (Ghazarian et al., ACL 2023, table 5).
 
 
 class CometLoss:
@@ -379,26 +383,26 @@ class CometLoss:
         self.signature = f"{self.name}({comet.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return ``exp(-loss)`` of each tuple, in 0..1: 1 for a tail that is certain, near 0 for an unlikely one."""
+        """Return ``exp(-loss)`` of each tuple, in 0..1, with the mean loss per token of the tail."""
         queries = [Query(head, relation) for head, relation, _ in tuples]
         losses = self.comet.losses(queries, [tail_form(tail, relation) for _, relation, tail in tuples])
         return [TupleScore(float(value)) for value in np.exp(-losses)]
 
 
-def make_comet_loss(opener: Opener, *, comet: Any = None) -> CometLoss:
-    """Return the scorer by a COMET: a folder, an id, or one that is open; by default the published one.
+def make_comet_loss(resources: ScorerResources, *, comet: Any = None) -> CometLoss:
+    """Return the scorer over a COMET: a folder, an id, or an open one; by default the published one.
 
     Raises:
         ModelError: it cannot be opened.
     """
-    return CometLoss(opener.comet(comet))
+    return CometLoss(resources.comet(comet))
 
 
-# How much less an inference surprises a language model once it knows the event: pointwise mutual information, as a share.
+# The second part of ``llm-judge``: pointwise mutual information of event and inference, as a share of the inference's surprisal.
 #
-# A model that goes on with a list of plausible inferences gives each a cost in nats. What the event saves of it, next to an
-# event that says nothing, is the pointwise mutual information of the two, given the list (Holtzman et al., EMNLP 2021, equation
-# 2); its share of the cost makes inferences of any length comparable.
+# The model continues a list of plausible inferences, which gives each inference a cost in nats. The part of it that the event
+# removes, compared with an event without content, is the pointwise mutual information of the two given the list (Holtzman et al.,
+# EMNLP 2021, equation 2); as a share of the cost it is comparable between inferences of any length.
 
 _SURPRISE_TASK = "These inferences about everyday events are plausible, as a matter of common sense."
 PLAUSIBLE = (
@@ -412,43 +416,43 @@ PLAUSIBLE = (
     ("PersonX pays for PersonY's lunch", "oReact", "grateful"),
     ("PersonX paints the house", "HasSubEvent", "PersonX climbs a ladder"),
 )
-"""What stands before every inference, as a list that the model goes on with."""
-_SAYS_NOTHING = "Alex does something"
-_SURPRISES_REMEMBERED = 50_000
+"""The list before every inference, which the model continues."""
+_EMPTY_EVENT = "Alex does something"
 
 
-class Surprise:
-    """A causal language model that goes on with a list of inferences."""
+class SurprisalReduction:
+    """The share of an inference's surprisal that its event removes, under a causal language model."""
 
     def __init__(self, causal: CausalModel) -> None:
-        """Ask ``causal``."""
+        """Measure by ``causal``."""
         self.causal = causal
-        self._alone: LruCache[str, float] = LruCache(_SURPRISES_REMEMBERED)
+        self._alone: LruCache[str, float] = LruCache(_CACHE_SIZE)
 
-    def shares(self, inferences: Sequence[Reading]) -> NDArray[np.float64]:
-        """Return the share of each inference's cost that its event saves, <= 1, shape (inferences,); below 0 it costs more.
+    def shares(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
+        """Return 1 - cost after the event / cost after an empty event, <= 1, shape (inferences,); below 0 the event adds cost.
 
         Raises:
-            ModelError: the model reads too few tokens, or gives no number.
+            ModelError: the model's context is too short, or its output is not finite.
         """
         bare = {inferred: self._alone.get(inferred) for _, inferred in inferences}
         fresh = [inferred for inferred, nats in bare.items() if nats is None]
-        nats = self._nats([*inferences, *((_SAYS_NOTHING, inferred) for inferred in fresh)])
+        nats = self._nats([*inferences, *((_EMPTY_EVENT, inferred) for inferred in fresh)])
         for inferred, alone in zip(fresh, nats[len(inferences) :].tolist(), strict=True):
             bare[inferred] = alone
             self._alone.put(inferred, alone)
         costs = np.array([bare[inferred] for _, inferred in inferences], dtype=np.float64)
         return 1 - np.divide(nats[: len(inferences)], costs, out=np.ones(len(costs)), where=costs > 0)
 
-    def _nats(self, inferences: Sequence[Reading]) -> NDArray[np.float64]:
-        """What each inference costs after its event."""
-        events = self.causal.tokens([begun(event) for event, _ in inferences])
+    def _nats(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
+        """The cost of each inference after its event, in nats."""
+        events = self.causal.tokens([prompt_prefix(event) for event, _ in inferences])
         inferred = self.causal.tokens([f" {inferred}." for _, inferred in inferences])
         rows = [[*before, *after] for before, after in zip(events, inferred, strict=True)]
         return self._list.nats(rows, [len(before) for before in events])
 
     @cached_property
     def _list(self) -> Continuation:
-        """The model, with the list read."""
-        text = "".join(f"{written(*reading(*one))}\n\n" for one in PLAUSIBLE)
+        """The model, with the list as cached prefix."""
+
+        text = "".join(f"{as_prompt(*verbalise(*one))}\n\n" for one in PLAUSIBLE)
         return Continuation(self.causal, [self.causal.begin, *self.causal.tokens([f"{_SURPRISE_TASK}\n\n{text}"])[0]])

@@ -1,4 +1,4 @@
-"""What tuple scorers need (the graph's events, known tails, the encoder, models), each opened once, when it is asked for."""
+"""Shared resources of tuple scorers (event table, known tails, encoder, models), each opened on first use."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int], None]
 
 
-class Opener:
+class ScorerResources:
     """Opens tuple scorers and tail sources over one graph, with one encoder.
 
-    A tuple scorer is made by the function ``make(opener, *, …)`` of its module; :mod:`tacit.reasoning.registry` lists them.
+    A tuple scorer is made by the function ``make_…(resources, *, …)`` of its module; :mod:`tacit.reasoning.registry` lists them.
 
     Attributes:
         graph: the graph.
         device: where models run, as torch names it; None for the default.
-        dtype: of the weights of language models that judge.
+        dtype: of the weights of language models.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Opener:
         cache_size: int = 100_000,
         progress: Progress | None = None,
     ) -> None:
-        """Open over ``graph``.
+        """Open scorers over ``graph``.
 
         Args:
             encoder: folder or id of a sentence encoder, or an open one; see :func:`~tacit.reasoning.models.encoder.open_encoder`.
-            device: where models run; dtype: of the weights of language models that judge.
-            cache_size: texts whose embeddings are remembered.
-            progress: told the name of what is made for this graph, once a graph, and how much of it was done since last time.
+            device: where models run; dtype: of the weights of language models.
+            cache_size: embeddings kept in memory.
+            progress: called with the name of what is computed once per graph, and the amount done since the last call.
         """
         self.graph = graph
         self._encoder = encoder
@@ -70,22 +70,22 @@ class Opener:
 
     @cached_property
     def table(self) -> EventTable:
-        """The graph's events."""
+        """The graph's events as arrays."""
         return open_table(self.graph, progress=self._told("reading the events"))
 
     @cached_property
     def vectors(self) -> Any:
-        """Embeddings that are kept beside the graph."""
-        from ..tails.vectors import KeptVectors
+        """Embeddings, stored beside the graph."""
+        from ..tails.vectors import VectorCache
 
-        return KeptVectors(events_home(self.graph), self.encoder)
+        return VectorCache(events_home(self.graph), self.encoder)
 
     @cached_property
     def memory(self) -> Any:
-        """The tails that COMETs generated before."""
-        from ..tails.journal import Memory
+        """The stored tails that COMETs generated."""
+        from ..tails.journal import TailCache
 
-        return Memory(self.graph, self.table)
+        return TailCache(self.graph, self.table)
 
     def embed(self, texts: Sequence[str]) -> Any:
         """Return the vectors of ``texts``, shape (texts, d)."""
@@ -94,9 +94,9 @@ class Opener:
     def tails(
         self, *, nearest: int = 0, threshold: float = 0.0, comet: str | Path | Any | None = None, remember: bool = True
     ) -> TailSource:
-        """Return the graph as a tail source, then ``nearest`` heads from a cosine of ``threshold`` (0 heads: none), then a COMET.
+        """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then a COMET.
 
-        A COMET that cannot be opened is left out, and the notes of what it would have been asked say so.
+        A COMET that cannot be opened is left out; the notes of its queries give the reason.
         """
         graph = GraphTails(self.table, learnt=comet is None)
         sources: list[TailSource] = [graph]
@@ -105,9 +105,9 @@ class Opener:
         if comet is not None:
             sources.append(self._comet(comet, remember))
         else:
-            from ..tails.journal import LearntTails
+            from ..tails.journal import CachedTails
 
-            sources.append(LearntTails(self.memory))
+            sources.append(CachedTails(self.memory))
         return Chain(sources)
 
     def scorer(
@@ -119,7 +119,7 @@ class Opener:
         probe: str | Path | None = None,
         comet: Any = None,
     ) -> TupleScorer:
-        """Return the scorer ``name`` of :mod:`tacit.reasoning.registry`, made with those of the options that it has.
+        """Return the scorer ``name`` of :mod:`tacit.reasoning.registry`, with those of the options that it has.
 
         Args:
             tails: known tails to compare with, by default the graph's; comet: a COMET's folder or id.
@@ -128,14 +128,14 @@ class Opener:
                 the one that ships.
 
         Raises:
-            InputError: there is no such scorer, or it needs a model and none is named.
+            InputError: the scorer is unknown, or needs a model and none is given.
             ModelError: a model cannot be opened.
-            PluginError: it is a plugin's, and cannot be used.
+            PluginError: a plugin's scorer cannot be used.
         """
         return load_scorer(name, self, tails=tails, model=model, probe=probe, comet=comet)
 
     def relations(self) -> list[str]:
-        """Return the relations that tuples may have: ACCENT's twelve, and what else this graph says of events."""
+        """Return the relations that tuples may have: ACCENT's twelve, and those of this graph's events."""
         return list(dict.fromkeys([*RELATIONS, *self.table.relations]))
 
     def compact(self, model: str | Path | None) -> Compact:
@@ -151,7 +151,7 @@ class Opener:
         return self._models[model]
 
     def comet(self, comet: Any = None) -> Any:
-        """Return a COMET by its folder or id, by default the published one; one that is open is returned as it is.
+        """Return a COMET by its folder or id, by default the published one; an open COMET is returned unchanged.
 
         Raises:
             ModelError: it cannot be opened.

@@ -1,8 +1,8 @@
-"""Where the known tails of a head come from: the graph, heads of the graph that are like it, a COMET, or nowhere.
+"""Sources of the known tails of a head: the graph, its nearest heads, and a COMET.
 
-:mod:`.source` says what a tail source is; :mod:`.table` holds a graph's events as arrays, :mod:`.vectors` their embeddings and
-:mod:`.nearest` finds heads among them; :mod:`.lookup` answers from the graph, :mod:`.comet` from a language model (of either
-kind of :mod:`.writers`) whose answers :mod:`.journal` keeps, and :mod:`.chain` asks them one after the other.
+:mod:`.source` defines the interface and the chain of sources; :mod:`.table` holds a graph's events as arrays and :mod:`.vectors`
+their embeddings; :mod:`.lookup` looks tails up in the graph; :mod:`.comet` generates them by a language model, and
+:mod:`.journal` stores what was generated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""COMET (Bosselut et al., ACL 2019; Hwang et al., AAAI 2021): tails that a language model writes for a head.
+"""COMET (Bosselut et al., ACL 2019; Hwang et al., AAAI 2021): a language model that generates tails for a head.
 
-The model reads ``{head} {relation} [GEN]`` and writes tails by beam search, as ACCENT asks it (Ghazarian et al., ACL 2023,
-section 4: ten beams, ten tails, at most 64 tokens, no pair of tokens twice). Any model that was trained on that layout will do,
-sequence-to-sequence as COMET-BART or causal as COMET-GPT2, by id, folder or GGUF file; ``tacit train comet`` makes one.
+The model reads ``{head} {relation} [GEN]`` and generates tails by beam search with ACCENT's settings (Ghazarian et al., ACL 2023,
+section 4: ten beams, ten tails, at most 64 tokens, no repeated bigram). Any model trained on that layout can be used,
+sequence-to-sequence as COMET-BART or causal as COMET-GPT2, by id, folder or GGUF file; ``tacit train comet`` trains one.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from ..events import head_form
 from ..verbalise import statement
 from .source import Found, KnownTail, Origin, Query
 
-# Two kinds of models that write tails on after a prompt, asked in one way: sequence-to-sequence and causal language models.
+# One interface for two kinds of models: sequence-to-sequence and causal.
 #
-# A causal model reads the prompt as text and goes on with a space and the tail, as COMET's GPT-2 does (Hwang et al., AAAI
-# 2021); a tail ends with the model's end-of-sequence token in both.
+# A causal model reads the prompt as text and continues it with a space and the tail, as COMET's GPT-2 does (Hwang et al., AAAI
+# 2021); in both a tail ends with the model's end-of-sequence token.
 
 MAX_LENGTH = 64
-"""Tokens of a prompt, and of a tail, at most."""
+"""Largest number of tokens of a prompt, and of a tail."""
 NO_REPEAT = 2
 IGNORED = -100
 
 
 class Writer(Protocol):
-    """What a COMET needs of a model."""
+    """A model that generates and scores tails."""
 
     def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
-        """Return ``beams`` tails of each prompt by beam search, best first, and their log-probabilities by token."""
+        """Return ``beams`` tails of each prompt by beam search, best first, and their mean log-probabilities per token."""
 
     def losses(self, prompts: Sequence[str], tails: Sequence[str]) -> NDArray[np.float64]:
-        """Return the mean negative log-likelihood per token of each tail after its prompt, its end a token of it."""
+        """Return the mean negative log-likelihood per token of each tail after its prompt, including its end token."""
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
-        """Return the mean over all tokens of all tails, as a scalar of torch that weights can learn from."""
+        """Return the mean negative log-likelihood of all tokens of all tails, as a torch scalar with gradient."""
 
 
 class Seq2SeqWriter:
-    """A sequence-to-sequence model: its encoder reads the prompt, its decoder writes the tail."""
+    """A sequence-to-sequence model: its encoder reads the prompt, its decoder generates the tail."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         self.model = model
@@ -57,7 +57,7 @@ class Seq2SeqWriter:
         self._end = missing_end(tokenizer)
 
     def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
-        """Return tails; see :class:`Writer`."""
+        """Generate tails; see :class:`Writer`."""
         with self._torch.inference_mode():
             out = self.model.generate(
                 **self._encoded(text=list(prompts)), num_beams=beams, num_return_sequences=beams, max_length=MAX_LENGTH,
@@ -77,7 +77,7 @@ class Seq2SeqWriter:
         return means
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
-        """Return the mean; see :class:`Writer`."""
+        """Return the mean loss; see :class:`Writer`."""
         return self.model(**self._encoded(text=list(prompts)), labels=self._labels(tails)).loss
 
     def _labels(self, tails: Sequence[str]) -> Any:
@@ -90,7 +90,7 @@ class Seq2SeqWriter:
 
 
 class CausalWriter:
-    """A causal language model: reads the prompt and goes on."""
+    """A causal language model, which continues the prompt."""
 
     def __init__(self, causal: CausalModel) -> None:
         self.causal = causal
@@ -101,7 +101,7 @@ class CausalWriter:
         self._room = min(MAX_LENGTH, causal.max_length // 2)
 
     def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
-        """Return tails; see :class:`Writer`. Prompts stand flush right, so that every tail begins in one column."""
+        """Generate tails; see :class:`Writer`. Prompts are padded on the left, so that all tails begin in one column."""
         torch, transformers = self._torch, need("transformers", "neural")
         rows = [row[::-1] for row in self._read(prompts)]
         ids, inside = (torch.from_numpy(array[:, ::-1].copy()).to(self.model.device) for array in padded(rows, self._end))
@@ -123,7 +123,7 @@ class CausalWriter:
         return means
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
-        """Return the mean; see :class:`Writer`. Texts of like length go through the model together: no work goes into padding."""
+        """Return the mean loss; see :class:`Writer`. Texts of similar length are batched together, which avoids padding."""
         rows, starts = self._rows(prompts, tails)
         found = [
             self.causal.nats([rows[place] for place in places], [starts[place] for place in places])[0]
@@ -132,13 +132,13 @@ class CausalWriter:
         return self._torch.cat(found).mean()
 
     def _rows(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-        """The tokens of each prompt and its tail, and where the tail begins."""
+        """The tokens of each prompt and its tail, and the index at which the tail begins."""
         before = self._read(prompts)
         after = [[*row[: self._room - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
         return [[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)], [len(prompt) for prompt in before]
 
     def _read(self, prompts: Sequence[str]) -> list[list[int]]:
-        """The tokens of prompts; what is longer loses its beginning, not the relation."""
+        """The tokens of prompts; long ones are cut at their beginning, so that the relation is kept."""
         rows = self.tokenizer(list(prompts), verbose=False)["input_ids"]
         return [(row[:-1] if row[-1] == self._end else row)[-self._room :] for row in rows]
 
@@ -150,7 +150,7 @@ class CausalWriter:
 
 
 class _Unrepeated:
-    """Forbids a pair of tokens twice in a tail; what stands in the prompt may be said again."""
+    """Forbids repeated bigrams within a tail; bigrams of the prompt may occur again."""
 
     def __init__(self, start: int) -> None:
         self._rule = need("transformers", "neural").NoRepeatNGramLogitsProcessor(NO_REPEAT)
@@ -161,12 +161,12 @@ class _Unrepeated:
 
 
 def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | CausalWriter:
-    """Open a model in float32, as the kind that it is.
+    """Open a model in float32, as sequence-to-sequence or causal by its configuration.
 
     Raises:
-        InputError: there is no such device.
-        ModelError: it cannot be opened, or writes no text.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        InputError: the device is unknown.
+        ModelError: the model cannot be opened, or does not generate text.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     if is_seq2seq(files):
         return Seq2SeqWriter(*open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32"))
@@ -175,7 +175,7 @@ def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | Cau
 
 
 def missing_end(tokenizer: Any) -> str:
-    """Return what has to be written after a tail so that it ends where the model's sequences end; nothing for most tokenizers."""
+    """Return the text that makes a tail end with the end-of-sequence token; empty for tokenizers that append it themselves."""
     ids = tokenizer("a")["input_ids"]
     return "" if tokenizer.eos_token_id is None or ids[-1:] == [tokenizer.eos_token_id] else str(tokenizer.eos_token)
 
@@ -184,7 +184,7 @@ _PLAIN = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 
 def _scores(out: Any) -> list[float]:
-    """Log-probabilities by token as beam search scores them; without a search there are none."""
+    """Mean log-probabilities per token from beam search; zeros without a search (one beam)."""
     given = out.get("sequences_scores")
     found: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
     return found
@@ -194,22 +194,22 @@ DEFAULT_COMET = "mismayil/comet-bart-ai2"
 BEAMS = 10
 GENERATE = "[GEN]"
 SOME_EVENT = "PersonX does something"
-"""A head that says nothing."""
+"""An event without content."""
 NOTHING = "none"
-"""What ATOMIC, and so a COMET, writes where nothing follows."""
+"""The tail that ATOMIC, and so a COMET, gives where nothing follows."""
 
 _BATCH = 16
 
 
 class Generated(NamedTuple):
-    """A tail that was generated: its text, and its log-probability by token as beam search scores it."""
+    """A generated tail: its text, and its mean log-probability per token from beam search."""
 
     text: str
     score: float
 
 
 class Comet:
-    """A COMET that is ready to be asked; :attr:`calls` counts the queries that went through the model."""
+    """An open COMET; :attr:`calls` counts the queries that went through the model."""
 
     def __init__(self, files: ModelFiles, writer: Writer, *, beams: int = BEAMS) -> None:
         """Wrap a model; see :func:`open_comet`."""
@@ -220,16 +220,16 @@ class Comet:
 
     @property
     def source(self) -> str:
-        """What the assertions that it generates bear as their source."""
+        """The source of the assertions that it generates."""
         return f"comet:{self.files.name}@{self.files.digest}"
 
     @property
     def signature(self) -> str:
-        """The model, and options that move its answers."""
+        """The model, and the options that change its output."""
         return ";".join([self.files.signature, *([f"beams={self.beams}"] if self.beams != BEAMS else [])])
 
     def generate(self, queries: Sequence[Query]) -> list[list[Generated]]:
-        """Return the tails of each query, best first, without repetitions; ``none`` stands where the model says so."""
+        """Return the distinct tails of each query, best first; ``none`` is kept where the model generates it."""
         prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
         found: list[list[Generated]] = [[] for _ in queries]
         self.calls += len(queries)
@@ -257,19 +257,19 @@ def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, 
     """Open a COMET, a folder that transformers saved, a GGUF file, or an id of the hub.
 
     Raises:
-        InputError: ``beams`` is below 1, or there is no such device.
-        ModelError: there is no such model in reach, or it writes no text.
-        MissingExtra: torch or transformers is not installed, or what a GGUF file needs.
+        InputError: ``beams`` is below 1, or the device is unknown.
+        ModelError: the model cannot be found, or does not generate text.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     if beams < 1:
-        raise InputError(f"{beams} beams make no sense; give 1 or more")
+        raise InputError(f"beams is {beams}; it must be >= 1")
     need("torch", extra_of(model))
     files = find_model(model, gguf=True)
     return Comet(files, open_writer(files, device=device), beams=beams)
 
 
 def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found:
-    """Return generated tails as known ones, ``none`` left out."""
+    """Return generated tails as known tails, without ``none``."""
     tails = tuple(
         KnownTail(text, statement(text, query.relation), Origin.COMET, head_form(query.head), 1.0, source, rank, score)
         for rank, (text, score) in enumerate(generated)
@@ -279,11 +279,11 @@ def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found
 
 
 def prompt_of(head: str, relation: str) -> str:
-    """Return what the model reads before a tail."""
+    """Return the model's input for a query."""
     return f"{head} {relation} {GENERATE}"
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """The places of what goes together, of like length."""
+    """The places of ``lengths``, batched by similar length."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place])
     return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]

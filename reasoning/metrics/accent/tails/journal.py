@@ -1,9 +1,9 @@
-"""The journal of what was learnt while scoring: assertions that a model generated, appended beside an embedded graph.
+"""The store of tails that COMETs generated, so that no query is generated twice, and the tail sources over it.
 
-The embedded engine takes one writer and reads from a fixed file, so what is learnt waits here: one JSON record a line,
-appended in one write under a lock, by as many processes as there are. Readers follow the file as it grows. :func:`fold_in`
-loads the records into the graph when nobody else writes to it, and empties the journal; a crash in between loses nothing,
-since a load is idempotent.
+The embedded engine allows one writer, so beside an embedded graph generated tails are appended to a journal: one JSON record a
+line, appended in one write under a lock, by any number of processes. Readers follow the file as it grows. :func:`merge_cache`
+loads the records into the graph while no other process writes to it, and empties the journal; a crash in between loses nothing,
+since loading is idempotent. Tails for a graph on a server are loaded into it directly.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .....graph.protocol import KnowledgeGraph, WritableGraph
 from ..events import head_form
 from .comet import NOTHING, Comet, Generated, as_known
 from .source import Found, Query
-from .table import LEARNT, EventTable
+from .table import GENERATED_PREFIX, EventTable
 
 try:
     import fcntl
-except ImportError:  # Windows: appends of one record are whole there too, but nothing keeps a fold-in apart from them
+except ImportError:  # Windows has no flock: single appends are atomic there too, but not against merge_cache
     fcntl = None  # type: ignore[assignment]
 
 JOURNAL = "learnt.jsonl"
@@ -38,8 +38,8 @@ JOURNAL = "learnt.jsonl"
 _FIELDS = ("head", "relation", "tail", "source", "rank", "score")
 
 
-class FoldCounts(NamedTuple):
-    """What folding a journal in did: assertions that were new to the graph, that it had already, and lines that hold none."""
+class MergeCounts(NamedTuple):
+    """Counts of a merge: assertions that were new to the graph, duplicates, and lines that hold no valid assertion."""
 
     new: int
     duplicate: int
@@ -47,21 +47,21 @@ class FoldCounts(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """How far a journal was read: its generation, which changes when it is emptied, and a byte offset."""
+    """How far a journal was read: its generation, which changes when it is emptied, and the byte offset."""
 
     generation: int = -1
     offset: int = 0
 
 
 class Journal:
-    """The journal at ``path``, which need not exist yet."""
+    """The journal at ``path``, which need not exist."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._place = _Place()
 
     def append(self, rows: Sequence[Assertion]) -> None:
-        """Add ``rows``; they are on the disk when this returns.
+        """Append ``rows``; they are on disk when this returns.
 
         Raises:
             GraphError: the journal cannot be written.
@@ -72,13 +72,13 @@ class Journal:
         with self._locked(write=True) as descriptor:
             if os.fstat(descriptor).st_size == 0:
                 data = _head(0) + data
-            elif _torn(descriptor):  # a writer died within a line; what it left is passed over
+            elif _torn(descriptor):  # a writer died within a line, which readers will skip
                 data = b"\n" + data
             _write_all(descriptor, data)
             os.fsync(descriptor)
 
     def new(self) -> list[Assertion]:
-        """Return the records since the last call, the first time all of them; lines that are no record are passed over."""
+        """Return the records since the last call, at the first call all; invalid lines are skipped."""
         if not self.path.exists():
             return []
         with self._locked(write=False) as descriptor:
@@ -89,10 +89,10 @@ class Journal:
         self._place = _Place(generation, offset + len(whole))
         return [row for line in whole.split(b"\n") if (row := _assertion(line)) is not None]
 
-    def fold_in(self, graph: WritableGraph) -> FoldCounts:
-        """Load all records into ``graph`` and empty the journal; see :func:`fold_in`."""
+    def merge_cache(self, graph: WritableGraph) -> MergeCounts:
+        """Load all records into ``graph`` and empty the journal; see the function :func:`merge_cache`."""
         if not self.path.exists():
-            return FoldCounts(0, 0)
+            return MergeCounts(0, 0)
         with self._locked(write=True) as descriptor:
             generation, start = _generation(descriptor)
             lines = [line for line in _read(descriptor, start).split(b"\n") if line.strip()]
@@ -101,11 +101,11 @@ class Journal:
             os.ftruncate(descriptor, 0)
             _write_all(descriptor, _head(generation + 1))
             os.fsync(descriptor)
-        return FoldCounts(counts.new, counts.duplicate, len(lines) - len(rows))
+        return MergeCounts(counts.new, counts.duplicate, len(lines) - len(rows))
 
     @contextmanager
     def _locked(self, *, write: bool) -> Iterator[int]:
-        """Give the journal's descriptor under its lock, waiting for others."""
+        """Yield the journal's file descriptor under its lock, which other processes release first."""
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT if write else os.O_RDONLY
         descriptor = -1
         try:
@@ -115,30 +115,30 @@ class Journal:
             yield descriptor
         except OSError as error:
             doing = "written" if write else "read"
-            raise GraphError(f"the journal {self.path} cannot be {doing} ({error.strerror}); check who may do so") from error
+            raise GraphError(f"the journal {self.path} cannot be {doing} ({error.strerror}); check its permissions") from error
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
 
 
 def journal_of(graph: Any) -> Journal | None:
-    """Return the journal beside an embedded graph (or its index); None for a server, which many may write to."""
+    """Return the journal beside an embedded graph (or its index); None for a server, which takes writes directly."""
     url = str(graph.url)
     return None if "://" in url else Journal(Path(url) / JOURNAL)
 
 
-def fold_in(graph: WritableGraph) -> FoldCounts:
-    """Load what the journal of ``graph`` holds into the graph, and empty it.
+def merge_cache(graph: WritableGraph) -> MergeCounts:
+    """Load the records of the journal of ``graph`` into the graph, and empty the journal.
 
-    A line that holds no assertion, or one that a graph cannot hold (a relation that is none, a rank that is no number, nodes of
-    two kinds), is skipped and counted.
+    A line without an assertion, or with one that a graph cannot hold (unknown relation, rank that is not a number, nodes of
+    different kinds), is skipped and counted.
 
     Raises:
-        GraphBusy: another process is loading; the journal stays as it is.
+        GraphBusy: another process is loading; the journal is unchanged.
         GraphError: the journal cannot be written, or the engine failed.
     """
     journal = journal_of(graph)
-    return FoldCounts(0, 0) if journal is None else journal.fold_in(graph)
+    return MergeCounts(0, 0) if journal is None else journal.merge_cache(graph)
 
 
 def _record(row: Assertion) -> bytes:
@@ -146,14 +146,14 @@ def _record(row: Assertion) -> bytes:
 
 
 def _assertion(line: bytes) -> Assertion | None:
-    """The assertion on a line, None when it holds none that a graph can hold."""
+    """The assertion on a line; None when the line does not hold a valid one."""
     try:
         row = json.loads(line)
         head, relation, tail, source = texts = [row[name] for name in _FIELDS[:4]]
         rank, score = row["rank"], row["score"]
         if not all(isinstance(text, str) for text in texts) or type(rank) is not int or type(score) not in (int, float):
             return None
-        "".join(texts).encode()  # half a Unicode character cannot be stored
+        "".join(texts).encode()  # raises for lone surrogates, which cannot be stored
         return checked(Assertion(head, relation, tail, source=source, rank=rank, score=float(score)))
     except (InputError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
@@ -164,7 +164,7 @@ def _head(generation: int) -> bytes:
 
 
 def _generation(descriptor: int) -> tuple[int, int]:
-    """The journal's generation and where its records begin."""
+    """The journal's generation and the offset of its first record."""
     line, newline, _ = os.pread(descriptor, 64, 0).partition(b"\n")
     try:
         return (int(json.loads(line)["generation"]), len(line) + 1) if newline else (0, 0)
@@ -190,18 +190,17 @@ def _write_all(descriptor: int, data: bytes) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-# What a COMET said is kept as assertions, so that nobody asks it twice: in the graph's journal, or in the graph itself.
+# The cache of generated tails over the journal, or over the graph itself on a server.
 #
-# A query that the model answered with nothing but "none" is kept as that, so it counts as asked. What is kept under one model's
-# source answers for that model alone: with the same COMET, a score is the same whether its tails were generated now or long
-# ago.
+# A query that the model answered with "none" alone is stored so, and not generated again. Tails are stored by the model's source
+# and used for that model alone, so a score with a COMET does not depend on when its tails were generated.
 
 
-class Memory:
-    """Generated tails of one graph: those that its table holds, those in its journal, and those learnt by this object."""
+class TailCache:
+    """Generated tails of one graph: from its event table, its journal, and those that this object stored."""
 
     def __init__(self, graph: KnowledgeGraph, table: EventTable) -> None:
-        """Remember for ``graph``, whose events are in ``table``."""
+        """Open the cache of ``graph``, whose events are in ``table``."""
         self.journal: Journal | None = journal_of(graph)
         self._graph = graph
         self._said: dict[tuple[Query, str], dict[str, float]] = {}
@@ -210,30 +209,30 @@ class Memory:
         self.refresh()
 
     def refresh(self) -> None:
-        """Learn what other processes have written to the journal meanwhile; what cannot be read will be asked again."""
+        """Read what other processes appended to the journal; with an unreadable journal, their queries are generated again."""
         if self.journal is not None:
             with self._lock, suppress(GraphError):
                 self._take_in(self.journal.new())
 
     def recall(self, query: Query, source: str) -> list[Generated] | None:
-        """Return what ``source`` was known to say, best first; None when it was never asked."""
+        """Return the stored tails of ``source`` for a query, best first; None when the query was never generated."""
         said = self._said.get((_key(query), source))
         return None if said is None else [Generated(text, score) for text, score in said.items()]
 
     def sources(self) -> list[str]:
-        """Return the models that were ever asked, by name."""
+        """Return the sources of all stored tails, sorted."""
         return sorted({source for _, source in self._said})
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits for all that is known now; empty when that is nothing."""
+        """Twelve hex digits for all stored tails; empty when there are none."""
         if not self._said:
             return ""
         lines = sorted(repr((*query, source, *said.items())) for (query, source), said in self._said.items())
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     def keep(self, queries: Sequence[Query], answers: Sequence[Sequence[Generated]], source: str) -> None:
-        """Write down what ``source`` said.
+        """Store the tails that ``source`` generated.
 
         Raises:
             TacitError: the journal or the graph cannot be written.
@@ -258,24 +257,24 @@ class Memory:
             self._add(Query(text_of(row.head), row.relation), row.source, text_of(row.tail), row.score or 0.0)
 
     def _take_in_table(self, table: EventTable) -> None:
-        if not table.learnt_source.any():
+        if not table.is_generated.any():
             return
         for head, text in enumerate(table.heads):
             for relation in table.relations:
                 for row in sorted(table.rows(head, relation), key=lambda row: row.rank):
-                    if table.learnt_source[row.source]:
+                    if table.is_generated[row.source]:
                         self._add(Query(text, relation), table.sources[row.source], table.tails[row.tail], row.score)
 
     def _add(self, query: Query, source: str, text: str, score: float) -> None:
-        if source.startswith(LEARNT):
+        if source.startswith(GENERATED_PREFIX):
             self._said.setdefault((_key(query), source), {}).setdefault(text, score)
 
 
 def writable(graph: KnowledgeGraph) -> WritableGraph:
-    """Return the store that assertions about ``graph`` are loaded into; an index of its concepts stays as it is."""
+    """Return the store into which assertions about ``graph`` are loaded; its index stays unchanged."""
     store = store_of(graph)
     if not isinstance(store, WritableGraph):
-        raise InputError(f"nothing can be loaded into {store.url}; open the graph by its path or URL")
+        raise InputError(f"assertions cannot be loaded into {store.url}; open the graph by its path or URL")
     return store
 
 
@@ -283,21 +282,21 @@ def _key(query: Query) -> Query:
     return Query(head_form(query.head), query.relation)
 
 
-# Tails that a COMET says: remembered where it was asked before, generated where not; or what any COMET said of old.
+# Tail sources over generated tails.
 
 
 class CometTails:
-    """What one COMET says. Only queries that it was never asked go through the model."""
+    """Tails of one COMET: stored ones, and generated ones for new queries."""
 
-    def __init__(self, comet: Comet, memory: Memory | None, *, remember: bool = True) -> None:
-        """Ask ``comet``; with ``remember`` its answers are written to ``memory``, which is read in any case."""
+    def __init__(self, comet: Comet, memory: TailCache | None, *, remember: bool = True) -> None:
+        """Generate with ``comet``; with ``remember`` its tails are stored in ``memory``, which is read in any case."""
         self.comet = comet
         self.memory = memory
         self.remember = remember and memory is not None
         self.signature = f"comet:{comet.signature}"
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return the model's tails for each query; of a model that fails nothing, with a note that says so."""
+        """Return the model's tails for each query; none, with a note, when the model fails."""
         asked = [Query(head_form(query.head), query.relation) for query in queries]
         answers = self._remembered(asked)
         unseen = [query for query in dict.fromkeys(asked) if query not in answers]
@@ -314,43 +313,43 @@ class CometTails:
         return {query: tails for query, tails in said.items() if tails is not None}
 
     def _generate(self, queries: Sequence[Query], answers: dict[Query, Sequence[Generated]]) -> str:
-        """Ask the model, and write down what it says; return a note where either failed, since a score must not end with it."""
+        """Generate tails and store them; return a note where either fails, since a failure must not end the scoring."""
         try:
             generated = self.comet.generate(queries)
-        except Exception as error:  # torch's and the model's own errors, of many kinds
-            return f"the COMET {self.comet.files.given} failed ({reason_of(error)}), so the graph alone answers"
+        except Exception as error:  # torch and models raise errors of many types
+            return f"the COMET {self.comet.files.given} failed ({reason_of(error)}), so only the graph was used"
         answers.update(zip(queries, generated, strict=True))
         if self.remember and self.memory is not None:
             try:
                 self.memory.keep(queries, generated, self.comet.source)
             except (TacitError, OSError) as error:
-                return f"what the COMET generated could not be kept: {error}"
+                return f"the tails that the COMET generated could not be stored: {error}"
         return ""
 
 
 class AbsentComet:
-    """Stands for a COMET that cannot be opened: knows nothing, and says why."""
+    """Replaces a COMET that cannot be opened: has no tails, and notes the reason."""
 
     signature = "comet:absent"
 
     def __init__(self, reason: str) -> None:
-        self._note = f"no COMET could be asked, so the graph alone answers: {reason}"
+        self._note = f"no COMET could be opened, so only the graph was used: {reason}"
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return nothing for each query, with the reason."""
+        """Return no tails for each query, with the reason."""
         return [Found(note=self._note) for _ in queries]
 
 
-class LearntTails:
-    """What any COMET said of old and a journal still holds, as it was when this was opened."""
+class CachedTails:
+    """The stored tails of all COMETs that a journal holds, as of the time this was opened."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: TailCache) -> None:
         self._memory = memory
         self._sources = memory.sources()
         self.signature = f"learnt:{memory.digest}" if memory.digest else ""
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return what the models said of each query, one model after the other by name."""
+        """Return the stored tails of each query, by source in order of name."""
         return [
             Found(tuple(
                 tail

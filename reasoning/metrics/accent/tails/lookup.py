@@ -1,8 +1,8 @@
-"""Tails that the graph knows: of the head as worded, of heads that are the same event in other words, of the nearest heads.
+"""Tail sources over the graph: tails of the head itself in any wording, and tails of the nearest heads.
 
-Wordings are tried in the order of :func:`..events.head_forms`; then heads with the same comparison key
-count as the same event. Only when none of them has tails under the relation are the nearest heads asked, by cosine of
-embeddings, and only what people said counts there: what a model generated is known for its own head alone.
+Wordings are tried in the order of :func:`..events.head_forms`; then heads with the same comparison key count as the same event.
+The nearest heads, by cosine of embeddings, are used only when none of these has tails under the relation, and only with tails
+of datasets: a tail that a model generated holds for its own head alone.
 """
 
 from __future__ import annotations
@@ -18,35 +18,34 @@ from ..events import comparison_key, head_form, head_forms
 from .comet import NOTHING
 from .source import Found, KnownTail, Origin, Query
 from .table import EventTable
-from .vectors import KeptVectors
+from .vectors import VectorCache
 
-# The nearest of many vectors above a threshold, exactly: a small product bounds every cosine, and only what it lets through is
-# worked out.
+# Exact search for the nearest vectors above a threshold: a small matrix product bounds every cosine, and only the vectors that
+# pass the bound are compared in full.
 #
-# Unit vectors are turned so that their first numbers hold most of their length. For two of them, the cosine is at most the
-# product of the first parts plus the product of the lengths of the rests (Cauchy-Schwarz), which is one matrix product of few
-# columns.
+# Unit vectors are rotated so that their first components hold most of their length. For two of them, the cosine is at most the
+# product of the first parts plus the product of the lengths of the rests (Cauchy-Schwarz).
 
 Vectors = NDArray[np.float32]
 
 _COLUMNS = 96
 _SAMPLE = 20_000
 _QUERIES = 32
-_SLACK = 1e-5  # the bound is worked out in single precision
+_SLACK = 1e-5  # for rounding in single precision
 
 
 class Near(NamedTuple):
-    """A vector that is near: its number, and its cosine with the query."""
+    """A near vector: its number, and its cosine with the query."""
 
     number: int
     cosine: float
 
 
 class NearestVectors:
-    """Unit vectors that can be searched."""
+    """A search index over unit vectors."""
 
     def __init__(self, vectors: NDArray[np.floating]) -> None:
-        """Take in ``vectors``, shape (n, d), each of unit length."""
+        """Index ``vectors``, shape (n, d), each of unit length."""
         self.vectors: Vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         count, width = self.vectors.shape
         step = max(1, count // _SAMPLE)
@@ -75,7 +74,7 @@ class NearestVectors:
         return found
 
     def _among(self, numbers: NDArray[np.int64], query: Vectors, limit: int, threshold: float) -> list[Near]:
-        """The nearest of those that the bound let through."""
+        """The nearest of the vectors that passed the bound."""
         cosines = self.vectors[numbers] @ query
         inside = cosines >= threshold
         numbers, cosines = numbers[inside], cosines[inside]
@@ -83,27 +82,29 @@ class NearestVectors:
         return [Near(int(numbers[place]), float(cosines[place])) for place in best]
 
     def _bound(self, vectors: Vectors) -> Vectors:
-        """First parts of vectors, with the length of the rest as their last column."""
+        """The first components of vectors, with the length of the remaining ones as last column."""
         first = vectors @ self._axes
         rest = np.sqrt(np.maximum((vectors * vectors).sum(1) - (first * first).sum(1), 0.0))
         return np.ascontiguousarray(np.concatenate([first, rest[:, None]], axis=1), dtype=np.float32)
 
+
+# The sources.
 
 DEFAULT_NEAREST = 10
 DEFAULT_THRESHOLD = 0.7
 
 
 class GraphTails:
-    """The source over one table of events."""
+    """Tails of an event table."""
 
     def __init__(self, table: EventTable, *, learnt: bool = True) -> None:
-        """Answer from ``table``; with ``learnt`` also what models generated and the graph took in."""
+        """Look up in ``table``; with ``learnt`` also the tails that models generated and that were merged into the graph."""
         self.table = table
         self._learnt = learnt
-        self.signature = "graph" if learnt or not table.learnt_source.any() else "graph;people"
+        self.signature = "graph" if learnt or not table.is_generated.any() else "graph;people"
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return the tails of each query's head; none when the graph does not know it."""
+        """Return the tails of each query's head; none when the graph does not hold it."""
         return [Found(tuple(self._find(query))) for query in queries]
 
     def _find(self, query: Query) -> list[KnownTail]:
@@ -113,14 +114,14 @@ class GraphTails:
         return []
 
     def heads(self, text: str) -> list[int]:
-        """Return the heads that are the event ``text``, best wording first."""
+        """Return the numbers of the heads that are the event ``text``, best wording first."""
         exact = [head for form in head_forms(text) if (head := self.table.exact(form)) is not None]
         return list(dict.fromkeys([*exact, *self.table.alike(comparison_key(text))]))
 
     def of(self, head: int, relation: str, origin: Origin, likeness: float) -> list[KnownTail]:
-        """Return what is said of a head of the table."""
+        """Return the tails of a head of the table."""
         table = self.table
-        learnt = table.learnt_source
+        learnt = table.is_generated
         rows = [row for row in table.rows(head, relation) if table.tails[row.tail] != NOTHING]
         if origin is Origin.NEAREST or not self._learnt:
             rows = [row for row in rows if not learnt[row.source]]
@@ -135,46 +136,46 @@ class GraphTails:
 
 
 class NearestTails:
-    """The tails of the heads that are nearest to the one asked for."""
+    """Tails of the heads nearest to the query's."""
 
     def __init__(
         self,
         graph: GraphTails,
-        vectors: KeptVectors,
+        vectors: VectorCache,
         *,
         limit: int = DEFAULT_NEAREST,
         threshold: float = DEFAULT_THRESHOLD,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Search among the heads of ``graph`` that people spoke of.
+        """Search among the heads of ``graph`` that come from datasets.
 
         Args:
-            vectors: keeps the embeddings of the heads; those that it lacks are encoded now.
-            limit: heads asked at most, for each query; threshold: lowest cosine, in -1..1.
-            progress: told how many heads were encoded.
+            vectors: stored embeddings of the heads; missing ones are computed now.
+            limit: number of heads whose tails are returned, at most; threshold: lowest cosine, in -1..1.
+            progress: called with the number of heads that were encoded.
 
         Raises:
             InputError: ``limit`` is below 1, or ``threshold`` outside -1..1.
         """
         if limit < 1 or not -1 <= threshold <= 1:
-            raise InputError(f"{limit} nearest heads from a cosine of {threshold} make no sense; give 1 or more, and -1 to 1")
+            raise InputError(f"nearest is {limit} and threshold {threshold}; nearest must be >= 1, threshold in -1..1")
         self.graph = graph
         self.vectors = vectors
         self.limit = limit
         self.threshold = threshold
         self.signature = f"nearest{limit}>={threshold:g}@{vectors.encoder.signature}"
         table = graph.table
-        self._numbers: NDArray[np.int64] = table.asserted()
+        self._numbers: NDArray[np.int64] = table.observed_heads()
         texts = [table.heads[head] for head in self._numbers.tolist()]
         vectors.add(texts, progress)
         self._search = NearestVectors(vectors.known(texts))
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return the tails of the nearest heads that have any under the relation, those of the nearest first."""
+        """Return the tails of the nearest heads that have any under the relation, nearest head first."""
         texts = list(dict.fromkeys(head_form(query.head) for query in queries))
         if not texts:
             return []
-        # More are searched than asked for, since not every head has tails under every relation.
+        # More heads are searched than needed, since not every head has tails under every relation.
         near = dict(zip(texts, self._search.search(self.vectors[texts], 8 * self.limit, self.threshold), strict=True))
         found = []
         for query in queries:

@@ -1,4 +1,4 @@
-"""What a tail source is: asked for the tails of a head under a relation, it names tails and where each of them came from."""
+"""The interface of tail sources: queries (head, relation) in, known tails with their origin out; and the chain of sources."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple, Protocol
 from .....graph.model import Assertion
 from .....graph.names import event_uri
 
-MEMORY = "retriever:"
-"""What the source of a tail begins with that a compact model holds, in its own wording."""
+RETRIEVER_PREFIX = "retriever:"
+"""Prefix of the source of a tail from a compact model, which words tails as statements."""
 
 
 class Origin(StrEnum):
-    """Where a known tail came from."""
+    """Where a known tail comes from."""
 
     GRAPH = "graph"
     NEAREST = "nearest"
@@ -23,22 +23,22 @@ class Origin(StrEnum):
 
 
 class Query(NamedTuple):
-    """What is asked: the tails of ``head`` (an event as a dialogue words it) under ``relation``."""
+    """A query for the tails of ``head`` (an event in a dialogue's wording) under ``relation``."""
 
     head: str
     relation: str
 
 
 class KnownTail(NamedTuple):
-    """A tail that is known for a head.
+    """A known tail of a head.
 
     Attributes:
-        text: as the graph or the model words it; form: its :func:`~tacit.reasoning.metrics.accent.verbalise.statement`.
-        origin: where it came from.
-        head: the head that it is known for, which is another than the one asked for when the origin is ``nearest``.
-        likeness: cosine of that head with the one asked for; 1 when they are the same.
-        source: who said so: ``atomic2020``, ``comet:<model>``, ``retriever:<digest>``.
-        rank: place in the order in which its source gives tails, from 0; score: what the source scored it, None for people's.
+        text: in the graph's or the model's wording; form: its :func:`~tacit.reasoning.metrics.accent.verbalise.statement`.
+        origin: the kind of source.
+        head: the head whose tail it is; with the origin ``nearest`` it differs from the query's.
+        likeness: cosine of that head with the query's head; 1 when they are the same.
+        source: of the assertion: ``atomic2020``, ``comet:<model>``, ``retriever:<digest>``.
+        rank: place among the source's tails for the head, from 0; score: given by the source, None for tails of a dataset.
     """
 
     text: str
@@ -51,43 +51,43 @@ class KnownTail(NamedTuple):
     score: float | None = None
 
     def assertion(self, relation: str) -> Assertion:
-        """Return it as the assertion that a graph would hold."""
+        """Return it as an assertion of a graph."""
         head, tail = event_uri(self.head), event_uri(self.text)
         rank = None if self.score is None else self.rank
         return Assertion(head, relation, tail, 1.0, self.source, rank=rank, score=self.score)
 
 
 class Found(NamedTuple):
-    """What a source knows for one query: tails in the source's own order, and a note where something went wrong."""
+    """The result of a query: tails in the source's order, and a note where something failed."""
 
     tails: tuple[KnownTail, ...] = ()
     note: str = ""
 
 
 class TailSource(Protocol):
-    """Something that knows tails. Answers depend on the query alone, not on what is asked beside it."""
+    """A source of known tails. The result of a query does not depend on the other queries of a batch."""
 
     @property
     def signature(self) -> str:
-        """Short text that changes whenever the answers may."""
+        """Identifies the source; changes whenever its results may change."""
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return what is known for each query, in order."""
+        """Return the known tails for each query, in order."""
 
 
-# Sources one after the other: the first that knows a tail of a head answers for it, and the next are asked for the rest alone.
+# Several sources: the first with tails for a query answers it.
 
 
 class Chain:
     """Several tail sources as one."""
 
     def __init__(self, sources: Sequence[TailSource]) -> None:
-        """Ask ``sources`` in this order."""
+        """Query ``sources`` in this order."""
         self.sources = tuple(sources)
         self.signature = ",".join(source.signature for source in sources if source.signature) or "none"
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return for each query what the first source knows that knows anything, with the notes of all that were asked."""
+        """Return for each query the tails of the first source that has any, with the notes of all queried sources."""
         found = dict.fromkeys(queries, Found())
         notes: dict[Query, list[str]] = {query: [] for query in found}
         for source in self.sources:

@@ -1,9 +1,9 @@
-"""The events of a graph as arrays: heads, what is said of them under each relation, and by whom; built in one pass, kept
-beside it.
+"""The events of a graph as memory-mapped arrays: heads, their tails by relation, and sources; and tails back to assertions.
 
-ATOMIC's assertions between events are taken as they are. ConceptNet says some of the same things of phrases without a subject
-(``go fishing -HasPrerequisite-> buy bait``); those relations stand under the name that ACCENT knows them by (:data:`RENAMED`).
-The folder bears the graph's digest, so a table never answers for another graph. Arrays are memory-mapped.
+The arrays are built in one pass and stored beside the graph, in a folder named by its digest, so a table is never used for
+another graph. ATOMIC's assertions between events are taken unchanged. ConceptNet holds similar knowledge of phrases without a
+subject (``go fishing -HasPrerequisite-> buy bait``); those relations get the names of ATOMIC's (:data:`RENAMED`).
+:class:`Provenance` finds the assertion behind a known tail.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from .....graph.storage import HEADER, seal, sweep, unseal, whole_folder
 from ....cache import LruCache
 from ..events import comparison_key, tail_form
 from ..verbalise import statement
-from .source import MEMORY, KnownTail, Origin
+from .source import RETRIEVER_PREFIX, KnownTail, Origin
 
 RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedByGoal": "xIntent", "CausesDesire": "xWant"}
-"""ConceptNet's relations between things done, and the relations of ATOMIC that say the same of PersonX."""
+"""ConceptNet's relations between actions, and the relations of ATOMIC with the same meaning for PersonX."""
 
-LEARNT = "comet:"
-"""What the source of an assertion begins with when a model generated it."""
+GENERATED_PREFIX = "comet:"
+"""Prefix of the source of an assertion that a model generated."""
 
 KIND = "table of events"
 FORMAT = 3
 
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
-TURNED = {"isBefore": "isAfter"}  # what stands before something stands there with the other after it
-_LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are no events
+TURNED = {"isBefore": "isAfter"}  # stored under the inverse relation, with head and tail exchanged
+_LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are not events
 
 Numbers = NDArray[np.int32]
 
 
 class Row(NamedTuple):
-    """One assertion about a head: numbers of its tail, the tail's form and its source, and what a model said of it."""
+    """One assertion about a head: numbers of its tail, the tail's form and its source, and rank and score from a model."""
 
     tail: int
     form: int
@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
 
 class EventTable:
-    """A table in a folder; :func:`open_table` makes it where it is missing.
+    """A table in a folder; :func:`open_table` builds a missing one.
 
     Attributes:
         digest: of the graph.
@@ -65,17 +65,17 @@ class EventTable:
     """
 
     def __init__(self, folder: Path, *, digest: str | None = None) -> None:
-        """Open the table in ``folder``, which has to be of the graph with this ``digest`` where one is given.
+        """Open the table in ``folder``, which must be of the graph with this ``digest`` where one is given.
 
         Raises:
-            GraphError: there is none, it is of another format or graph, or damaged.
+            GraphError: the table is missing, damaged, or of another format or graph.
         """
         try:
             header = unseal(folder, KIND, FORMAT, digest=digest)
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
             texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8").split("\n")[:-1] for name in _TEXTS}
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise GraphError(f"there is no whole table of events at {folder} ({error})") from error
+            raise GraphError(f"there is no complete table of events at {folder} ({error})") from error
         self.folder = folder
         self.digest: str = header["digest"]
         self.relations: list[str] = header["relations"]
@@ -88,13 +88,13 @@ class EventTable:
         self._by_key: dict[str, list[int]] = {}
         for number, key in enumerate(self.keys):
             self._by_key.setdefault(key, []).append(number)
-        self.learnt_source = np.array([source.startswith(LEARNT) for source in self.sources], dtype=bool)
+        self.is_generated = np.array([source.startswith(GENERATED_PREFIX) for source in self.sources], dtype=bool)
 
     def __len__(self) -> int:
         return len(self._columns[0])
 
     def exact(self, text: str) -> int | None:
-        """Return the head that is worded so."""
+        """Return the number of the head with this text; None when there is none."""
         return self._by_text.get(text)
 
     def alike(self, key: str) -> list[int]:
@@ -102,7 +102,7 @@ class EventTable:
         return self._by_key.get(key, [])
 
     def rows(self, head: int, relation: str) -> list[Row]:
-        """Return what is said of a head: the graph's order, weight descending, then the tail."""
+        """Return the assertions about a head in the graph's order: weight descending, then the tail."""
         number = self._number.get(relation)
         if number is None:
             return []
@@ -110,35 +110,34 @@ class EventTable:
         start, stop = int(self._starts[place]), int(self._starts[place + 1])
         return [Row(*row) for row in zip(*(column[start:stop].tolist() for column in self._columns), strict=True)]
 
-    def asserted(self) -> NDArray[np.int64]:
-        """Return the numbers of the heads of which people said something; what models generated is not searched for likeness."""
+    def observed_heads(self) -> NDArray[np.int64]:
+        """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
         owners = np.repeat(np.arange(len(self._starts) - 1) // max(len(self.relations), 1), np.diff(self._starts))
-        learnt = self.learnt_source[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
+        learnt = self.is_generated[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
         return np.unique(owners[~learnt])
 
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Return ``(head, relation, tail)`` of what people said under ``relations``, for training, in fixed order.
+        """Return ``(head, relation, tail)`` from datasets under ``relations``, for training, in fixed order.
 
-        Tails are worded as :func:`tacit.reasoning.metrics.accent.events.tail_form` words them.
+        Tails are worded by :func:`tacit.reasoning.metrics.accent.events.tail_form`.
         """
         found = []
         for head, text in enumerate(self.heads):
             for relation in relations:
-                rows = [row for row in self.rows(head, relation) if not self.learnt_source[row.source]]
+                rows = [row for row in self.rows(head, relation) if not self.is_generated[row.source]]
                 found += [(text, relation, tail_form(self.tails[row.tail], relation)) for row in rows]
         return found
 
 
 def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None = None, home: Path | None = None) -> EventTable:
-    """Open the table of ``graph`` as it is now, made first when there is none.
+    """Open the table of ``graph``; a missing one is built first.
 
     Args:
-        progress: told how many assertions were read while it is made.
-        home: where the tables of this graph are kept; by default beside its index, or where that cannot be written to in memory's
-            place, the user's cache.
+        progress: called with the number of assertions read while it is built.
+        home: folder of the graph's tables; by default beside its index, or in the user's cache where that cannot be written.
 
     Raises:
-        GraphError: it can be kept nowhere.
+        GraphError: the table cannot be written anywhere.
     """
     digest = graph.manifest().digest
     home = home or events_home(graph)
@@ -154,7 +153,7 @@ def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None 
 
 
 def events_home(graph: KnowledgeGraph) -> Path:
-    """Return where what is made from the events of ``graph`` is kept: beside its index when that can be written to."""
+    """Return the folder for data made from the events of ``graph``: beside its index if writable, else in the user's cache."""
     home = index_home(graph).parent / "events"
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -168,14 +167,15 @@ def events_home(graph: KnowledgeGraph) -> Path:
     return home
 
 
-Spoken = tuple[str, str, float, str, str, int, float]
+_Entry = tuple[str, str, float, str, str, int, float]
+"""An assertion about a head: relation, tail's uri, weight, tail's text, source, rank, score."""
 
 
 def _columns(
     assertions: Iterable[Assertion], progress: Callable[[int], None] | None
-) -> tuple[list[tuple[str, list[Spoken]]], list[str], list[str]]:
-    """What is said of each head, by text; the relations; the sources."""
-    said: dict[str, dict[tuple[str, str, str], Spoken]] = {}
+) -> tuple[list[tuple[str, list[_Entry]]], list[str], list[str]]:
+    """The assertions of each head, by text; the relations; the sources."""
+    said: dict[str, dict[tuple[str, str, str], _Entry]] = {}
     read = 0
     for row in assertions:
         read += 1
@@ -200,12 +200,12 @@ def _columns(
     return rows, relations, sources
 
 
-def _order(entry: Spoken) -> tuple[Any, ...]:
+def _order(entry: _Entry) -> tuple[Any, ...]:
     relation, tail, weight, _, source, rank, _ = entry
     return relation, -weight, rank, tail, source
 
 
-def _write(folder: Path, digest: str, rows: list[tuple[str, list[Spoken]]], relations: list[str], sources: list[str]) -> None:
+def _write(folder: Path, digest: str, rows: list[tuple[str, list[_Entry]]], relations: list[str], sources: list[str]) -> None:
     """Write the table's files, the header last."""
     texts: dict[str, dict[str, int]] = {"tails": {}, "forms": {}}
     number = {name: place for place, name in enumerate(relations)}
@@ -234,7 +234,7 @@ def _write(folder: Path, digest: str, rows: list[tuple[str, list[Spoken]]], rela
 
 
 def _forget_others(home: Path, digest: str) -> None:
-    """Delete the tables of what an embedded graph held before; a server's cache is shared, so there they stay."""
+    """Delete the tables of an embedded graph's former contents; a server's cache is shared between graphs, so its tables stay."""
     import shutil
 
     if home.name == "events" and home.parent.joinpath("graph.lbug").exists():
@@ -244,27 +244,26 @@ def _forget_others(home: Path, digest: str) -> None:
     sweep(home)
 
 
-# Known tails back to what the graph says, word for word: the assertions behind the table of events, whole.
+# Provenance: from a known tail back to the assertion of the graph.
 #
-# The table of events renames relations, turns what stands before something round, and words phrases as events, so that tuples
-# meet it. An explanation names edges that are there. So each tail that it shows is looked up once more: among ATOMIC's
-# assertions about the head, those the other way round, and ConceptNet's between the two phrases.
+# The table renames and inverts relations and words phrases as events. An explanation shows edges of the graph, so each tail that
+# it shows is looked up: among ATOMIC's assertions about the head, inverted ones, and ConceptNet's between the two phrases.
 
 _Key = tuple[str, str, str, str]
 
 
-class Asserted:
-    """Looks up known tails in one graph; remembers the last ones."""
+class Provenance:
+    """Looks up the assertions behind known tails in one graph, with an LRU cache."""
 
     def __init__(self, graph: KnowledgeGraph, cache_size: int = 20_000) -> None:
-        """Ask ``graph``."""
+        """Look up in ``graph``."""
         self.graph = graph
         self._found: LruCache[_Key, tuple[GraphPath | None]] = LruCache(cache_size)
 
     def path(self, tail: KnownTail, relation: str) -> GraphPath | None:
-        """Return the edge that says that ``tail`` follows its head, walked from head to tail; None when none does.
+        """Return the edge by which ``tail`` follows its head, directed from head to tail; None when the graph has none.
 
-        Of several by the same source the strongest is returned.
+        Of several with the same source the strongest is returned.
         """
         if tail.origin is Origin.MODEL:
             return None
@@ -276,17 +275,17 @@ class Asserted:
         return known[0]
 
     def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
-        remembered = tail.source.startswith(MEMORY)  # by a compact model, which forgets who said it
-        rows = [row for row in self._candidates(tail, relation, remembered) if remembered or row[1].source == tail.source]
+        from_model = tail.source.startswith(RETRIEVER_PREFIX)  # a compact model does not keep sources
+        rows = [row for row in self._candidates(tail, relation, from_model) if from_model or row[1].source == tail.source]
         if not rows:
             return None
         nodes, assertion = min(rows, key=lambda row: row[1].order)
         return GraphPath(nodes, (assertion,))
 
-    def _candidates(self, tail: KnownTail, relation: str, remembered: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
-        """Every assertion that the table may have taken for it, with its ends in the order of head and tail.
+    def _candidates(self, tail: KnownTail, relation: str, from_model: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
+        """Every assertion that may be the tail's, with its ends in the order of head and tail.
 
-        Tails are those of the same words, or, where a compact model remembered the tail, of the same statement.
+        Tails are compared by text, or, for a compact model's tail, by statement.
         """
         try:
             start, end = event_uri(tail.head), event_uri(tail.text)
@@ -295,7 +294,7 @@ class Asserted:
             return
         for row in self.graph.tails(start, relation):
             text = text_of(row.tail)
-            if (statement(text, relation) if remembered else text) == tail.text:
+            if (statement(text, relation) if from_model else text) == tail.text:
                 yield (row.head, row.tail), row
         for name, other in TURNED.items():
             if other == relation:

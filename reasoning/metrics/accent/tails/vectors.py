@@ -1,8 +1,8 @@
-"""Embeddings of a graph's texts, kept in one file an encoder beside the graph: half-precision numbers, memory-mapped.
+"""Embeddings of a graph's texts, stored in one file per encoder beside the graph: half precision, memory-mapped.
 
-A file holds texts and their vectors, so it outlives a change of the graph: what a new graph says in the same words is not
-encoded again. Files appear whole; of two processes that add at once, one wins, and the other's texts are encoded once more
-some day.
+A file maps texts to vectors, so it stays valid when the graph changes: texts of the new graph that it holds are not encoded
+again. Files are replaced atomically; of two processes that add at once one wins, and the other's texts are encoded again when
+they are next needed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _TENSOR = "vectors"
 _TEXTS = "texts"
 
 
-class KeptVectors:
-    """The vectors of one encoder under ``home``."""
+class VectorCache:
+    """The stored vectors of one encoder in the folder ``home``."""
 
     def __init__(self, home: Path, encoder: TextEncoder) -> None:
         self.encoder = encoder
@@ -42,11 +42,11 @@ class KeptVectors:
         return len(self._rows)
 
     def missing(self, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts that have no vector here."""
+        """Return the distinct texts without a stored vector."""
         return [text for text in dict.fromkeys(texts) if text not in self._rows]
 
     def add(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
-        """Encode those of ``texts`` that are not here and keep them; where the file cannot be written, in memory alone."""
+        """Encode and store those of ``texts`` that are missing; in memory only where the file cannot be written."""
         fresh = sorted(self.missing(texts), key=lambda text: (len(text), text))
         if not fresh:
             return
@@ -63,12 +63,12 @@ class KeptVectors:
             self._rows, self._vectors = {text: row for row, text in enumerate(known)}, vectors
 
     def known(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts that are here, shape (texts, dimension)."""
+        """Return the vectors of stored texts, shape (texts, dimension)."""
         rows = np.fromiter((self._rows[text] for text in texts), dtype=np.int64, count=len(texts))
         return self._vectors[rows].astype(np.float32)
 
     def __getitem__(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of ``texts``, of those that are not here by the encoder, as if they were."""
+        """Return the vectors of ``texts``, shape (texts, dimension); missing ones are encoded with the same rounding."""
         absent = self.missing(texts)
         if not absent:
             return self.known(texts)
@@ -83,7 +83,7 @@ class KeptVectors:
         return found
 
     def _open(self) -> None:
-        """Map the file; one that is absent or broken counts as empty."""
+        """Map the file; a missing or broken one counts as empty."""
         try:
             size = int.from_bytes(_first(self.path, 8), "little")
             header = json.loads(_first(self.path, 8 + size)[8:])
@@ -101,7 +101,8 @@ class KeptVectors:
             self._rows, self._vectors = {text: row for row, text in enumerate(names)}, mapped
 
     def _write(self, texts: Sequence[str], vectors: NDArray[np.float16]) -> None:
-        """Write the file beside its place and put it there."""
+        """Write the file, replaced atomically."""
+
         from safetensors.numpy import save_file
 
         data = "".join(f"{text}\n" for text in texts).encode("utf-8")

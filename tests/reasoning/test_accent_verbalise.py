@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tacit.reasoning.metrics.accent.events import RELATIONS, verb_place
-from tacit.reasoning.metrics.accent.verbalise import READ, agreeing, reading, with_capitals
+from tacit.reasoning.metrics.accent.verbalise import VERBALISED, agreeing, verbalise, with_capitals
 
 
 @pytest.mark.parametrize(
@@ -66,15 +66,17 @@ from tacit.reasoning.metrics.accent.verbalise import READ, agreeing, reading, wi
     ],
 )
 def test_a_tuple_is_read_out(one: tuple[str, str, str], event: str, inference: str) -> None:
-    assert reading(*one) == (event, inference)
+    assert verbalise(*one) == (event, inference)
 
 
 def test_readings_cover_the_relations_and_bound_what_they_say() -> None:
-    assert set(RELATIONS) <= READ
-    event, inference = reading("PersonX says " + "a" * 10_000, "xWant", "to say " + "b" * 10_000)
+    assert set(RELATIONS) <= VERBALISED
+    event, inference = verbalise("PersonX says " + "a" * 10_000, "xWant", "to say " + "b" * 10_000)
     assert len(event) == len(inference) == 400
-    for relation in READ:
-        assert all("Person" not in text and text == text.strip() for text in reading("PersonX sings", relation, "PersonY claps"))
+    for relation in VERBALISED:
+        assert all(
+            "Person" not in text and text == text.strip() for text in verbalise("PersonX sings", relation, "PersonY claps")
+        )
 
 
 @pytest.mark.parametrize(
@@ -129,10 +131,10 @@ WORDS = (
 phrases = st.lists(st.sampled_from(WORDS.split()), max_size=7).map(" ".join) | st.text(max_size=60)
 
 
-@given(phrases, st.sampled_from(sorted(READ)), phrases)
+@given(phrases, st.sampled_from(sorted(VERBALISED)), phrases)
 @example("PersonX does not", "xWant", "PersonX does not")
 def test_anything_can_be_read_out(head: str, relation: str, tail: str) -> None:
-    event, inference = reading(head, relation, tail)
+    event, inference = verbalise(head, relation, tail)
     for text in (event, inference):
         assert len(text) <= 401  # one sign in upper case may be two
         assert text == text.strip(" .")
