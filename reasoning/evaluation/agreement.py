@@ -1,6 +1,6 @@
-"""A metric against people, over judged responses: by data set, by system, over the systems' means, and beside another metric.
+"""Agreement of metrics with human ratings: by data set, by system, over the systems' means, and compared with another metric.
 
-Responses that a metric cannot judge (its score is no finite number) are left out of its correlations and counted.
+Responses that a metric cannot judge (its score is not finite) are left out of its correlations and counted.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .correlation import (
     with_intervals,
 )
 
-# What an evaluation takes and gives: judged responses, and rows that say how far a metric agrees with people.
+# Input and output of an evaluation: rated responses, and rows of agreement.
 
 NONE = Correlation()
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A response with what people and metrics say of it.
+    """A response with a human rating and the scores of metrics.
 
     Attributes:
-        dataset: it belongs to; system: who gave it, None when nobody knows.
-        rating: of people, finite, on any scale that is the same within the data set.
-        scores: by metric; one that is no finite number, or not there, means that the metric cannot judge it.
+        dataset: its data set; system: the system that gave it, None when unknown.
+        rating: human rating, finite, on one scale within the data set.
+        scores: by metric; a missing or non-finite score means that the metric cannot judge it.
     """
 
     dataset: str
@@ -49,7 +49,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class SystemMean:
-    """Means over one system's responses: of the metric's scores and of people's ratings."""
+    """Means over one system's responses: of the metric's scores and of the human ratings."""
 
     system: str
     n: int
@@ -59,9 +59,9 @@ class SystemMean:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The systems of a data set, the one that people like best first, and how the two means correlate over them.
+    """The systems of a data set, by mean human rating, best first, and the correlations of the two means over the systems.
 
-    The correlations are None below three systems, and have no interval: so few systems are no sample to draw from.
+    The correlations are None below three systems, and have no interval, since so few systems are not a sample.
     """
 
     systems: tuple[SystemMean, ...]
@@ -72,7 +72,7 @@ class Ranking:
 
     @property
     def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
-        """The three, in the order of ``KINDS``."""
+        """The three correlations, in the order of ``KINDS``."""
         return self.pearson, self.spearman, self.kendall
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A metric beside the first one, over the responses that both can judge; positive numbers speak for the metric.
+    """A metric compared with the first one, over the responses that both can judge; positive numbers mean a higher correlation.
 
     Attributes:
         metric: the first one; n: responses that both can judge.
@@ -105,13 +105,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far one metric agrees with people on one data set, or on one system's part of it.
+    """Agreement of one metric with human ratings on one data set, or on one system's part of it.
 
     Attributes:
         system: None for the whole data set.
         n: responses with a rating and a score; unscored: those that the metric cannot judge.
-        note: why a correlation has no value, or how many resamples had none; else empty.
-        ranking: whole data set with named systems only; against: whole data set, from the second metric on.
+        note: why a correlation is undefined, or for how many resamples it was; else empty.
+        ranking: only for a whole data set with named systems; against: only for a whole data set, from the second metric on.
     """
 
     metric: str
@@ -128,7 +128,7 @@ class Agreement:
 
     @property
     def correlations(self) -> tuple[Correlation, Correlation, Correlation]:
-        """The three, in the order of ``KINDS``."""
+        """The three correlations, in the order of ``KINDS``."""
         return self.pearson, self.spearman, self.kendall
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,13 +145,13 @@ class Agreement:
 
 Mask = NDArray[np.bool_]
 
-#: Told how many resamples are finished, and how many there will be.
+#: Progress callback: called with the number of finished resamples and the total.
 Progress = Callable[[int, int], object]
 
 
 @dataclass
 class _Group:
-    """The judged responses of one data set, as columns."""
+    """The rated responses of one data set, as columns."""
 
     dataset: str
     ratings: Floats
@@ -163,12 +163,12 @@ class _Group:
         self.names = sorted({system for system in self.systems if system is not None})
 
     def chosen(self, metric: str, system: str | None = None) -> Mask:
-        """Return which responses count: those with a score, of ``system`` when one is named."""
+        """Return a mask of the responses with a score, of ``system`` when one is given."""
         mask = np.isfinite(self.scores[metric])
         return mask if system is None else mask & self.of(system)
 
     def of(self, system: str) -> Mask:
-        """Return which responses are the system's."""
+        """Return a mask of the system's responses."""
         return np.array([one == system for one in self.systems], bool)
 
 
@@ -181,24 +181,25 @@ def evaluate(
     by_system: bool = True,
     progress: Progress | None = None,
 ) -> list[Agreement]:
-    """Return how far each metric agrees with people: a row for each data set and metric, and for each of its systems.
+    """Return the agreement of each metric with human ratings: a row for each data set and metric, and for each of its systems.
 
-    Data sets come in the order of ``items``, metrics in that of ``metrics``, systems by name. Intervals are percentile bootstrap
-    intervals (Efron 1979) at 95% over resamples of the responses, the same ones for every metric that judges the same responses.
-    Every metric but the first is compared with the first.
+    Data sets come in the order of ``items``, metrics in that of ``metrics``, systems by name. Intervals are 95% percentile
+    bootstrap intervals (Efron 1979) over resamples of the responses, the same ones for every metric that judges the same
+    responses. Every metric but the first is compared with the first.
 
     Args:
-        resamples: >= 1; with 10,000 an interval's bounds are good to about two decimals.
+        resamples: >= 1; with 10,000 an interval's bounds are accurate to about two decimals.
         seed: of the resamples, 0 <= seed < 2**64.
-        by_system: give rows for the systems too.
+        by_system: also return rows for the systems.
+        progress: called with the number of finished resamples and the total.
 
     Raises:
-        InputError: ``resamples`` or ``seed`` is out of range, or no metric is named.
+        InputError: ``resamples`` or ``seed`` is out of range, or no metric is given.
     """
     if resamples < 1 or not 0 <= seed < 1 << 64:
-        raise InputError(f"{resamples} resamples under the seed {seed} make no sense; give 1 or more, and a seed of 0 or more")
+        raise InputError(f"resamples must be >= 1 and the seed from 0 to 2**64 - 1, not {resamples} and {seed}")
     if not metrics:
-        raise InputError("there is no metric to evaluate; name at least one")
+        raise InputError("no metric is given; name at least one")
     groups = _groups(items, metrics)
     parts = [(group, metric) for group in groups for metric in metrics]
     rows_each = {group.dataset: 1 + (len(group.names) if by_system else 0) for group in groups}
@@ -217,7 +218,7 @@ def evaluate(
 
 
 class _Bootstrap:
-    """Correlations within resamples; those of the data set at hand are remembered, since comparisons need them again."""
+    """Correlations within resamples; those of the current data set are cached for comparisons."""
 
     def __init__(self, resamples: int, seed: int, progress: Progress | None, parts: int) -> None:
         self.resamples, self.seed, self._progress = resamples, seed, progress
@@ -236,13 +237,13 @@ class _Bootstrap:
         if key in self._known:
             return self._known[key]
         scores, ratings = group.scores[metric][mask], group.ratings[mask]
-        drawn = correlations(scores, ratings, resamples=self.resamples, seed=self.seed, progress=self.tell)
+        drawn = correlations(scores, ratings, resamples=self.resamples, seed=self.seed, progress=self.advance)
         if keep:
             self._known[key] = drawn
         return drawn
 
-    def tell(self, number: int) -> None:
-        """Count finished resamples."""
+    def advance(self, number: int) -> None:
+        """Count finished resamples and call the progress callback."""
         self.finished += number
         self.total = max(self.total, self.finished)
         if self._progress is not None:
@@ -273,7 +274,7 @@ def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) 
     row = Agreement(metric, group.dataset, system, n, unscored=members - n)
     reason = undefined(group.scores[metric][mask], group.ratings[mask])
     if reason:
-        bootstrap.tell(bootstrap.resamples)
+        bootstrap.advance(bootstrap.resamples)
         return replace(row, note=reason)
     drawn = bootstrap(group, metric, mask, keep=system is None)
     pearson, spearman, kendall = with_intervals(correlate(group.scores[metric][mask], group.ratings[mask]), drawn)
@@ -281,13 +282,13 @@ def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) 
 
 
 def _note(drawn: Floats) -> str:
-    """Say how many resamples had no correlation, when there are such."""
+    """Return a note with the number of resamples without a correlation, empty for none."""
     without = int(np.isnan(drawn[:, 0]).sum())
-    return f"{without:,} of {len(drawn):,} resamples had all scores or ratings the same and do not count" if without else ""
+    return f"{without:,} of {len(drawn):,} resamples with all scores or ratings equal are left out" if without else ""
 
 
 def rank(group: _Group, metric: str) -> Ranking:
-    """Return the systems with their means, and the correlation of the means when there are at least three systems."""
+    """Return the systems with their means, and the correlations of the means when there are at least three systems."""
     means = []
     for system in group.names:
         mask = group.chosen(metric, system)
@@ -306,7 +307,7 @@ def rank(group: _Group, metric: str) -> Ranking:
 
 
 def _compare(group: _Group, metric: str, first: str, bootstrap: _Bootstrap) -> Comparison:
-    """Return ``metric`` beside the metric ``first``, over the responses that both can judge."""
+    """Return the comparison of ``metric`` with the metric ``first``, over the responses that both can judge."""
     mask = group.chosen(metric) & group.chosen(first)
     n = int(mask.sum())
     ours, theirs, ratings = group.scores[metric][mask], group.scores[first][mask], group.ratings[mask]

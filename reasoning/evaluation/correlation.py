@@ -1,4 +1,4 @@
-"""How far scores go along with people's ratings: three correlations with p-values, and whether one metric's is the greater."""
+"""Correlations of scores with human ratings, Williams' test between two metrics, and the shipped figures of agreement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Names of the correlations, in the order in which they are given everywhere.
+#: Names of the correlations, in the order of every result.
 KINDS = ("pearson", "spearman", "kendall")
 
 LEAST_ITEMS = 3
@@ -52,7 +52,7 @@ class Williams(NamedTuple):
 
 
 def undefined(scores: Floats, ratings: Floats) -> str:
-    """Return why ``scores`` and ``ratings`` have no correlation, an empty text when they have one."""
+    """Return why the correlations of ``scores`` and ``ratings`` are undefined, an empty text when they are not."""
     from .resampling import standardised
 
     if len(scores) < LEAST_ITEMS:
@@ -66,7 +66,7 @@ def correlate(scores: Floats, ratings: Floats) -> tuple[Correlation, Correlation
     """Return Pearson's r, Spearman's rho and Kendall's tau-b with p-values as scipy computes them, without intervals.
 
     Args:
-        scores, ratings: finite, of one length; all three are without a value where :func:`undefined` says why.
+        scores, ratings: finite, of one length; the values are None where :func:`undefined` gives a reason.
     """
     if undefined(scores, ratings):
         return Correlation(), Correlation(), Correlation()
@@ -85,13 +85,13 @@ def correlate(scores: Floats, ratings: Floats) -> tuple[Correlation, Correlation
 
 
 def with_intervals(values: Sequence[Correlation], drawn: Floats) -> tuple[Correlation, ...]:
-    """Return ``values`` with the percentile intervals of their resamples, the columns of ``drawn``; rows of NaN are left out."""
+    """Return ``values`` with the percentile intervals of their resamples, the columns of ``drawn``; NaN rows are ignored."""
     intervals = [interval(drawn[:, column]) for column in range(len(values))]
     return tuple(Correlation(one.value, *bounds, one.p) for one, bounds in zip(values, intervals, strict=True))
 
 
 def interval(drawn: Floats) -> tuple[float | None, float | None]:
-    """Return the bounds between which the middle 95% of ``drawn`` lie, NaN left out; None, None when nothing is left."""
+    """Return the bounds of the middle 95% of ``drawn``, ignoring NaN; (None, None) when nothing is left."""
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return None, None
@@ -100,16 +100,16 @@ def interval(drawn: Floats) -> tuple[float | None, float | None]:
 
 
 def williams(first: float, second: float, between: float, items: int) -> Williams | None:
-    """Test whether two correlations with the same human ratings differ, by the metrics' correlation with each other.
+    """Test whether two correlations with the same human ratings differ, given the metrics' correlation with each other.
 
-    Williams' T2 as Steiger (1980), "Tests for comparing elements of a correlation matrix", equation 7, gives it. ``t`` is
-    positive when ``first`` is the greater.
+    Williams' T2 (Steiger, "Tests for comparing elements of a correlation matrix", 1980, equation 7). ``t`` is positive when
+    ``first`` is greater.
 
     Args:
-        first, second: correlation of either metric with the ratings; between: of the two metrics; all over the same ``items``.
+        first, second: correlation of each metric with the ratings; between: of the two metrics; all over the same ``items``.
 
     Returns:
-        None when it is undefined: fewer than 4 items, or a metric that another one, or the ratings, determine.
+        None when it is undefined: fewer than 4 items, or perfect collinearity.
     """
     if items <= LEAST_ITEMS:
         return None
@@ -126,7 +126,7 @@ def williams(first: float, second: float, between: float, items: int) -> William
 
 
 def spelt(correlation: Correlation, digits: int = 3) -> str:
-    """Return a correlation as papers print it, without the idle zero: ``.123 [.021, .224]``; empty where it has no value."""
+    """Return a correlation as papers print it, without the leading zero: ``.123 [.021, .224]``; empty when it is undefined."""
     if correlation.value is None:
         return ""
     text = decimal(correlation.value, digits)
@@ -136,7 +136,7 @@ def spelt(correlation: Correlation, digits: int = 3) -> str:
 
 
 def decimal(value: float, digits: int = 3) -> str:
-    """Return a number between -1 and 1 without the zero before its point."""
+    """Return a number between -1 and 1 without the zero before its decimal point."""
     text = f"{value:.{digits}f}"
     if not float(text):
         text = text.removeprefix("-")
@@ -144,25 +144,26 @@ def decimal(value: float, digits: int = 3) -> str:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, else None."""
+    """Return a finite number, else None."""
     number = float(value)
     return number if math.isfinite(number) else None
 
 
-# How well each metric agrees with people: figures that ship, measured by ``benchmarks/agreement.py`` with default options.
+# Shipped figures of agreement with human ratings, measured by ``benchmarks/agreement.py`` with default options.
 #
 # A set is the responses of one judgement file, or of one data set that the file names. Intervals are 95% percentile bootstrap
-# intervals over conversations: responses to one history, and turns of one conversation, are drawn together.
+# intervals over conversations: responses to one history, and turns of one conversation, are resampled together.
 
 FILE = Path(__file__).with_name("figures.json")
 
 
 @dataclass(frozen=True, slots=True)
 class SetFigures:
-    """The agreement of one metric with people on one set.
+    """The agreement of one metric with human ratings on one set.
 
     Attributes:
-        name: of the set; n: responses with a rating and a value; not_judged: with a rating alone; conversations: that were drawn.
+        name: of the set; n: responses with a rating and a score; not_judged: with a rating only; conversations: clusters of the
+            bootstrap.
         signature: of the scores.
     """
 
@@ -182,7 +183,7 @@ class SetFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The agreement of one metric with people: on each set, and the mean over the sets, each of which counts the same."""
+    """The agreement of one metric with human ratings: on each set, and the unweighted mean over the sets."""
 
     pearson: Correlation
     spearman: Correlation
@@ -195,7 +196,7 @@ class Figures:
 
     @property
     def ratings(self) -> int:
-        """Judged responses in all sets."""
+        """Rated responses in all sets."""
         return sum(one.n for one in self.sets)
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,7 +206,7 @@ class Figures:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Figures:
-        """Take back what :meth:`to_dict` gave."""
+        """Read back what :meth:`to_dict` gave."""
         sets = tuple(
             SetFigures(
                 one["set"], one["n"], one["not_judged"], one["conversations"],
@@ -218,7 +219,7 @@ class Figures:
 
 @cache
 def shipped_figures() -> Mapping[str, Figures]:
-    """Return the figures that ship, by metric; none where the file is missing."""
+    """Return the shipped figures by metric; empty when the file is missing."""
     if not FILE.is_file():
         return {}
     rows = json.loads(FILE.read_text(encoding="utf-8"))["metrics"]
@@ -226,5 +227,5 @@ def shipped_figures() -> Mapping[str, Figures]:
 
 
 def _plain(one: Correlation) -> dict[str, float | None]:
-    """A correlation and its interval with four decimals; they have no p-value."""
+    """Return a correlation and its interval with four decimals, without the p-value."""
     return {key: None if value is None else round(value, 4) for key, value in one.to_dict().items() if key != "p"}

@@ -1,7 +1,8 @@
-"""Scores over people's ratings as a picture: one panel for each data set and metric, with the least-squares line and its band.
+"""Scatter plots of scores over human ratings: a panel for each data set and metric, with the regression line and its confidence
+band.
 
-The same rows give the same bytes under one version of matplotlib, as PNG and as SVG. The colours (Okabe and Ito 2008) are told
-apart by people with any kind of colour vision.
+The same rows give the same bytes under one version of matplotlib, as PNG and as SVG. The colours (Okabe and Ito 2008) can be
+told apart with any kind of colour vision.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WIDTH, _HEIGHT, _COLUMNS, _DPI = 3.7, 3.2, 4, 150
 _SYMBOLS = ("r", "ρ", "τ")
 _GRID = 64
 _LONGEST_NAME = 44
-_MANY = 2_000
+_RASTERIZED = 2_000  # points above which an SVG has them as an image
 _SETTINGS = {
     "svg.hashsalt": "tacit", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 8, "axes.edgecolor": "#888888",
     "axes.spines.top": False, "axes.spines.right": False, "xtick.color": _INK, "ytick.color": _INK, "text.color": _INK,
@@ -31,7 +32,7 @@ _SETTINGS = {
 
 
 def check_plotting() -> None:
-    """See that pictures can be drawn.
+    """Check that plots can be drawn.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -42,14 +43,13 @@ def check_plotting() -> None:
 def draw(
     items: Sequence[Judged], rows: Sequence[Agreement], form: str = "png", *, resamples: int = 10_000, seed: int = 0
 ) -> bytes:
-    """Return the picture of the whole-set rows among ``rows``, one of a few hundred kB.
+    """Return a plot of the whole-set rows among ``rows``, a few hundred kB.
 
-    Points are responses, human rating to the right, score upwards; the line is the least-squares fit of the score over the
-    rating, the band around it holds the middle 95% of the fits to the resamples that the intervals come from. A metric's panels
-    share one scale of scores.
+    Points are responses, with the human rating on the x axis and the score on the y axis; the line is the least-squares fit of
+    the score, the band the middle 95% of the fits to the bootstrap resamples. A metric's panels share one scale of scores.
 
     Args:
-        items, rows: what :func:`evaluate` took, and what it gave; at least one row is of a whole data set.
+        items, rows: the input and the output of :func:`evaluate`; at least one row is of a whole data set.
         form: ``png`` or ``svg``.
         resamples, seed: as for :func:`evaluate`.
 
@@ -87,14 +87,14 @@ def draw(
 
 
 def _columns(panels: int) -> int:
-    """Return how many panels stand beside each other: of three and four, what leaves fewer places empty."""
+    """Return the number of columns: of three and four the one with fewer empty places."""
     if panels <= _COLUMNS:
         return panels
     return min((_COLUMNS, _COLUMNS - 1), key=lambda columns: -panels % columns)
 
 
 def _pairs_of(items: Sequence[Judged], row: Agreement) -> tuple[Floats, Floats]:
-    """Return ratings and scores of the responses that a row is about."""
+    """Return ratings and scores of a row's responses."""
     pairs = [(item.rating, item.scores.get(row.metric, np.nan)) for item in items if item.dataset == row.dataset]
     both = np.array(pairs, np.float64).reshape(-1, 2)
     both = both[np.isfinite(both[:, 1])]
@@ -105,7 +105,7 @@ def _panel(axes: Any, row: Agreement, ratings: Floats, scores: Floats, *, resamp
     """Draw one data set under one metric."""
     axes.scatter(
         ratings, scores, s=11, color=_POINTS, alpha=float(np.clip(110 / max(len(scores), 1), 0.03, 0.6)), linewidths=0,
-        rasterized=len(scores) > _MANY,
+        rasterized=len(scores) > _RASTERIZED,
     )  # fmt: skip
     if row.pearson.value is not None:
         _fit(axes, ratings, scores, resamples, seed)
@@ -119,7 +119,7 @@ def _panel(axes: Any, row: Agreement, ratings: Floats, scores: Floats, *, resamp
 
 
 def _fit(axes: Any, ratings: Floats, scores: Floats, resamples: int, seed: int) -> None:
-    """Draw the least-squares line and the band of the lines through the resamples."""
+    """Draw the least-squares line and the band of the lines of the resamples."""
     from .resampling import lines
 
     where = np.linspace(ratings.min(), ratings.max(), _GRID)
@@ -134,7 +134,7 @@ def _fit(axes: Any, ratings: Floats, scores: Floats, resamples: int, seed: int) 
 
 
 def _facts(row: Agreement) -> str:
-    """The number of responses, and the correlations with their intervals."""
+    """Return the number of responses, and the correlations with their intervals."""
     if row.pearson.value is None:
         return f"n = {row.n:,}; {row.note}"
     return "   ".join([f"n = {row.n:,}", *(_spelt(*pair) for pair in zip(_SYMBOLS, row.correlations, strict=True))])
@@ -145,6 +145,6 @@ def _spelt(symbol: str, correlation: Correlation) -> str:
 
 
 def _name(text: str) -> str:
-    """``text`` on one line of bounded length."""
+    """Return ``text`` on one line of bounded length."""
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"

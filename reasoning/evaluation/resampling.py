@@ -1,8 +1,8 @@
-"""Resamples of judged items, and correlations and straight lines within each: the compiled part of the evaluation.
+"""Bootstrap resamples of rated items, with correlations and regression lines within each: the compiled part of the evaluation.
 
-Resample ``b`` of ``n`` items under a seed is a function of these three numbers alone (SplitMix64, Steele et al., OOPSLA 2014), so
-every metric sees the same resamples and none has to be kept: items are counted, not copied, and ranks within a resample follow
-from the counts, since the order of the items by score is the same in all of them.
+Resample ``b`` of ``n`` items under a seed is a function of these three numbers alone (SplitMix64, Steele et al., OOPSLA 2014),
+so every metric gets the same resamples and none has to be stored. A resample is a weight for each item, and ranks within a
+resample follow from the weights, since the order of the items by score is the same in all of them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Progress = Callable[[int], object]
 
-#: Columns of what :func:`correlations` returns.
+#: Columns of the result of :func:`correlations`.
 PEARSON, SPEARMAN, KENDALL = range(3)
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
-_AT_ONCE = 500
+_BATCH = 500  # resamples between two calls of the progress callback
 
 
 def correlations(
@@ -36,24 +36,24 @@ def correlations(
 ) -> Floats:
     """Return Pearson's r, Spearman's rho and Kendall's tau-b within every resample, shape ``(resamples, 3)``.
 
-    Ranks are taken within the resample. Where a resample's scores or ratings are all the same, its row is NaN.
+    Ranks are computed within the resample. The row of a resample with all scores or ratings equal is NaN.
 
     Args:
         scores, ratings: finite, of one length ``n`` >= 1.
-        groups: the number of each item's group, shape ``(n,)``, from 0 without gaps. Groups are drawn as a whole, as many of
-            them as there are, so a resample may have more or fewer items than ``n``. By default each item is a group of its own.
-        seed: resamples of the same length and seed pick the same items.
-        progress: told the number of resamples finished since it was last told.
+        groups: the index of each item's group, shape ``(n,)``, from 0 without gaps. Groups are resampled as a whole, as many as
+            there are, so a resample may have more or fewer items than ``n``. By default each item is a group of its own.
+        seed: resamples of the same length and seed have the same items.
+        progress: called with the number of resamples finished since the last call.
     """
     x, x_groups = _prepared(scores)
     y, y_groups = _prepared(ratings)
-    if x_groups.max() < y_groups.max():  # all three are symmetric, and the sums over the second side cost more the finer it is
+    if x_groups.max() < y_groups.max():  # all three are symmetric, and distinct values cost more on the second side
         x, x_groups, y, y_groups = y, y_groups, x, x_groups
     order = np.argsort(x_groups, kind="stable")
     clusters = np.arange(len(order)) if groups is None else np.asarray(groups, np.int64)
     found = np.empty((resamples, 3))
-    for first in range(0, resamples, _AT_ONCE):
-        part = found[first : first + _AT_ONCE]
+    for first in range(0, resamples, _BATCH):
+        part = found[first : first + _BATCH]
         _correlate(x[order], y[order], x_groups[order], y_groups[order], clusters[order], np.uint64(seed), np.uint64(first), part)
         if progress is not None:
             progress(len(part))
@@ -63,7 +63,7 @@ def correlations(
 def lines(x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
     """Return intercept and slope of the least-squares line of ``y`` over ``x`` within every resample, shape ``(resamples, 2)``.
 
-    Where a resample's ``x`` are all the same, its row is NaN.
+    The row of a resample with all ``x`` equal is NaN.
     """
     found = np.empty((resamples, 2))
     middle, centre = x.mean(), y.mean()
@@ -73,21 +73,21 @@ def lines(x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0) -> Fl
 
 
 def counts(items: int, seed: int, number: int) -> NDArray[np.int64]:
-    """Return how often each of ``items`` items, or groups, stands in resample ``number`` (from 0); they add up to ``items``."""
+    """Return how often each of ``items`` items, or groups, is in resample ``number`` (from 0); the sum is ``items``."""
     drawn = np.empty(items, np.int64)
     _draw(drawn, np.uint64(seed), np.uint64(number))
     return drawn
 
 
 def _prepared(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return ``values`` on a scale where no square of them overflows, and the number of each one's value in rising order."""
+    """Return ``values`` scaled so that no square overflows, and the rank of each distinct value, from 0."""
     values = np.asarray(values, np.float64)
     _, groups = np.unique(values, return_inverse=True)
     return standardised(values), groups.astype(np.int64)
 
 
 def standardised(values: Floats) -> Floats:
-    """Return ``values`` around their mean, from -1 to 1; all 0 when they differ by no more than rounding."""
+    """Return ``values`` minus their mean, scaled to -1..1; all 0 when they differ by no more than rounding."""
     largest = float(np.abs(values).max()) if len(values) else 0.0
     if not largest:
         return np.zeros_like(values)
@@ -107,7 +107,7 @@ def _mixed(state):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _draw(drawn, seed, number):  # type: ignore[no-untyped-def]
-    """Fill ``drawn`` with how often each item stands in resample ``number``."""
+    """Fill ``drawn`` with how often each item is in resample ``number``."""
     items = np.uint64(len(drawn))
     state = _mixed(_mixed(seed + _STEP) ^ ((number + np.uint64(1)) * _STEP))
     drawn[:] = 0
@@ -118,7 +118,7 @@ def _draw(drawn, seed, number):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _centred_ranks(weights, ranks):  # type: ignore[no-untyped-def]
-    """Fill ``ranks`` with the mean rank of each group of equals, less the mean of all; return the sum of their squares."""
+    """Fill ``ranks`` with the mean rank of each group of ties, minus the overall mean; return the sum of their squares."""
     total = 0
     for group in range(len(weights)):
         total += weights[group]
@@ -143,7 +143,7 @@ def _pairs(weights):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-def]
-    """Return concordant less discordant pairs; items stand in the order of ``x_groups``, ``tree`` is room for a Fenwick tree."""
+    """Return concordant minus discordant pairs; items are in the order of ``x_groups``, ``tree`` is memory for a Fenwick tree."""
     tree[:] = 0
     size = len(tree) - 1
     seen = 0
@@ -179,7 +179,7 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
 
 @njit(nogil=True, cache=True)
 def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type: ignore[no-untyped-def]
-    """Fill ``found`` with the correlations in the resamples from ``first`` on; all items stand in the order of ``x_groups``."""
+    """Fill ``found`` with the correlations in the resamples from ``first`` on; all items are in the order of ``x_groups``."""
     items = len(x)
     drawn = np.empty(clusters.max() + 1, np.int64)
     weights = np.empty(items, np.int64)

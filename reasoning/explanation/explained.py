@@ -1,4 +1,4 @@
-"""The explanation of one score: one object whose words, claims, plain values and picture say the same."""
+"""Explanations of scores: :class:`Explanation`, its claims about the graph, and its plain text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..base import Evidence, Piece, Score, Signature
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the score of one response rests on.
+    """The explanation of one response's score.
 
     Attributes:
         history: the turns before it, oldest first; response: the text that was scored.
@@ -29,7 +29,7 @@ class Explanation:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The edges of the graph that the score stands on, each once; what a model holds is not among them."""
+        """The assertions of the graph in the evidence, each once; a model's predictions are not claims."""
         return claims_of(self.score.evidence.pieces)
 
     def text(self) -> str:
@@ -37,7 +37,7 @@ class Explanation:
         return explain(self.score)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ``value`` is None where there is none, ``query`` finds each of the ``claims`` in the graph."""
+        """Plain values for JSON; ``value`` is null for NaN, and ``query`` finds each of the ``claims`` in the graph."""
         score = self.score
         return {
             "metric": score.signature.metric,
@@ -55,10 +55,10 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave.
+        """Read back what :meth:`to_dict` gave.
 
         Raises:
-            KeyError, TypeError, ValueError: ``row`` is something else.
+            KeyError, TypeError, ValueError: ``row`` is not an explanation.
         """
         evidence = Evidence(tuple(Piece.from_dict(piece) for piece in row["pieces"]), row["note"])
         value = nan if row["value"] is None else float(row["value"])
@@ -66,38 +66,39 @@ class Explanation:
         return cls(tuple(row["history"]), row["response"], score)
 
     def svg(self, width: int = 960) -> str:
-        """The picture: history left, response right, and between them the knowledge that joins them; see :func:`draw`.
+        """Return the picture: history on the left, response on the right, and the assertions between them; see
+        :func:`.picture.draw`.
 
         Args:
             width: in pixels, 640..2,400.
 
         Raises:
-            InputError: ``width`` is outside that.
+            InputError: ``width`` is out of range.
         """
         from .picture import draw
 
         return draw(self.history, self.response, self.score, width)
 
     def _repr_svg_(self) -> str:
-        """The picture, for notebooks."""
+        """Return the picture, for notebooks."""
         return self.svg()
 
 
-# The claims of an explanation: every edge of the graph that a score stands on, each with what shows that it is there.
+# Claims: the assertions of the graph in the evidence of a score, which a query can check.
 #
-# What a model holds is no claim: tails that it expects, words that it associates, cosines. A query that is shown with the
-# claims (:func:`tacit.graph.cypher_store.claim_query`) finds each of them, with the same weight and source, on both engines.
+# Predicted tails, associations between words and cosines come from models and are not claims. The query of
+# :func:`tacit.graph.cypher_store.claim_query` finds each claim, with the same weight and source, on both engines.
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One edge of the graph that a score stands on.
+    """An assertion of the graph in the evidence of a score.
 
     Attributes:
-        head, relation, tail: the edge; the ends are URIs.
-        weight, source, dataset: as the graph has them.
-        share: what is due to the pieces that it serves, together; an edge may serve several pieces, and a piece stand on several
-            edges, so these do not add up to the value.
+        head, relation, tail: the triple; head and tail are URIs.
+        weight, source, dataset: as in the graph.
+        share: sum of the shares of the pieces that use it; an assertion may occur in several pieces, and a piece have several
+            assertions, so these do not add up to the score.
     """
 
     head: str
@@ -110,17 +111,17 @@ class Claim:
 
     @property
     def head_text(self) -> str:
-        """The head in words."""
+        """The text of the head."""
         return text_of(self.head)
 
     @property
     def tail_text(self) -> str:
-        """The tail in words."""
+        """The text of the tail."""
         return text_of(self.tail)
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Parameters under which :func:`tacit.graph.cypher_store.claim_query` finds it."""
+        """Parameters of :func:`tacit.graph.cypher_store.claim_query` that find it."""
         return {"head": self.head, "relation": self.relation, "tail": self.tail}
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,12 +141,12 @@ class Claim:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave."""
+        """Read back what :meth:`to_dict` gave."""
         return cls(*(row[name] for name in ("head", "relation", "tail", "weight", "source", "dataset", "share")))
 
 
 def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
-    """Return the claims of ``pieces`` and of what they rest on, each edge once, in the order in which they come up."""
+    """Return the claims of ``pieces`` and of the pieces below them, each once, in order of their first use."""
     shares: dict[tuple[str, str, str, float, str, str], float] = {}
     for piece, assertion in _asserted(pieces):
         edge = (assertion.head, assertion.relation, assertion.tail, assertion.weight, assertion.source, assertion.dataset)
@@ -154,7 +155,7 @@ def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
 
 
 def _asserted(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Assertion]]:
-    """Every piece with each edge of the graph on its path."""
+    """Yield every piece with each assertion of the graph on its path."""
     for piece in pieces:
         if piece.path is not None and piece.asserted:
             for assertion in dict.fromkeys(piece.path.assertions):
@@ -162,15 +163,14 @@ def _asserted(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Assertion]]:
         yield from _asserted(piece.rests_on)
 
 
-# A score told in plain text: which concept of the response rests on which of the history, through which assertions.
+# Plain text: one line for each piece, with its share and the assertions behind it.
 #
-# A piece whose share rounds to nothing is not told by itself; one line names those that were left out, with the sum of their
-# shares, so that what is told still adds up to the value.
+# Pieces whose share rounds to zero are summed up in one line, so that the shares still add up to the score.
 
 LEAST_SHARE: Mapping[str, float] = MappingProxyType({"concept": 0.005, "triple": 0.0005, "word": 0.0005})  # by kind of piece
 
-_NAMED = 3
-_RAREST = 1 / 500  # one draw of the background is about this part of it; below that, a frequency is not told
+_NAMED = 3  # names in the line of summed pieces
+_RAREST = 1 / 500  # about the share of one draw of the background, below which a frequency is not given
 
 _TAILS = {
     "graph-tail": 'which {source} says of "{head}"',
@@ -187,7 +187,7 @@ def explain(score: Score) -> str:
 
 
 def explain_value(score: Score) -> str:
-    """Return one line for the value, e.g. ``grounding 0.417``, with percentile and note where there are such."""
+    """Return one line for the score, e.g. ``grounding 0.417``, with its percentile and note if it has them."""
     value = "none" if isnan(score.value) else f"{score.value:.3f}"
     if score.percentile is not None:
         value += f", percentile {score.percentile:g}"
@@ -195,27 +195,27 @@ def explain_value(score: Score) -> str:
 
 
 def is_slight(piece: Piece) -> bool:
-    """Whether the share of a piece rounds to nothing, so that texts and pictures leave the piece out."""
+    """Return whether the share of a piece rounds to zero, so that texts and pictures leave the piece out."""
     return abs(piece.share) < LEAST_SHARE.get(piece.kind, 0.0)
 
 
 def explain_pieces(pieces: Sequence[Piece]) -> list[str]:
-    """Return the lines for some pieces, and one line for those that are left out since their shares round to nothing."""
+    """Return the lines of some pieces, and one line for the sum of those whose share rounds to zero."""
     slight = [piece for piece in pieces if is_slight(piece)]
     lines = [line for piece in pieces if not is_slight(piece) for line in explain_piece(piece)]
     if slight:
         names = list(dict.fromkeys(f'"{piece.response.text}"' if piece.response else piece.name for piece in slight))
         more = len(names) - _NAMED
-        told = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-        lines.append(f"{fsum(piece.share for piece in slight) + 0.0:+.3f} in all from {told}")
+        listed = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"{fsum(piece.share for piece in slight) + 0.0:+.3f} in all from {listed}")
     return lines
 
 
 def explain_piece(piece: Piece) -> list[str]:
-    """Return the lines for one piece, the pieces it rests on below it, two blanks deeper.
+    """Return the lines of one piece, with the pieces below it indented by two spaces.
 
-    A concept reads ``+0.250 "bone" fits "dog" (turn 1): dog -Desires-> bone; one in 40 random histories is as near``; a part has
-    no share to show, an edge shows the attention on it instead.
+    A concept reads ``+0.250 "bone" fits "dog" (turn 1): dog -Desires-> bone; one in 40 random histories is as near``; a part
+    has no share, and an edge shows its attention instead.
     """
     line = _what(piece) if piece.kind in ("part", "edge") else f"{piece.share:+.3f} {_what(piece)}"
     line = f"{piece.name} {piece.value:.2f}: {line}" if piece.kind == "edge" else line
@@ -223,7 +223,7 @@ def explain_piece(piece: Piece) -> list[str]:
 
 
 def _what(piece: Piece) -> str:
-    """What a piece is, in words."""
+    """Return the description of a piece."""
     if piece.kind == "tuple":
         return f"{piece.name} ({piece.value:.2f})"
     if piece.kind == "keyword":
@@ -244,23 +244,23 @@ def _what(piece: Piece) -> str:
     if piece.kind == "concept":
         return f"{what} {_joined(piece, where)}; {_by_chance(1 - piece.value)}"
     if piece.hops == 0:
-        return f"{what} stands in the history too: {where}"
+        return f"{what} is in the history too: {where}"
     hops = f"{piece.hops} hop{'s' if piece.hops > 1 else ''}"
     path = f": {piece.path.text()}" if piece.path else ""
     return f"{what} rests on {where}, {hops}{path}"
 
 
 def _joined(piece: Piece, where: str) -> str:
-    """How a concept of the response is joined to the one of the history that stands at ``where``."""
+    """Return how a concept of the response is related to the one of the history at ``where``."""
     if piece.hops == 0:
-        return f"stands in the history too: {where}"
+        return f"is in the history too: {where}"
     if piece.path is not None:
         return f"fits {where}: {piece.path.text()}"
     return f"is {piece.hops} hop{'s' if piece.hops != 1 else ''} from {where}"
 
 
 def _by_chance(part: float) -> str:
-    """How large a part of random histories is as near, in words."""
+    """Return the share of random histories that are as near, as a phrase."""
     if part < _RAREST:
         return "hardly any random history is as near"
     if part <= 0.5:

@@ -1,4 +1,4 @@
-"""One picture of an explanation: what was said left, what was answered right, and between them the knowledge that joins them."""
+"""The SVG picture of an explanation: history on the left, response on the right, the evidence between and below them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .explained import explain, explain_value
 from .scene import Bar, By, Chain, Scene, Step, Word, scene_of
 from .svg import Line, arrow, bend, box, clean, document, fit, joined, label, plain, px, stroke, width_of, wrap
 
-# How pictures look: sizes in pixels, and colours that the colour-blind and a grey print tell apart.
+# Style: sizes in pixels, and colours.
 #
-# The two hues are Okabe and Ito's blue and vermillion (Color Universal Design, 2008); what they say is said again by dashes,
-# signs or places, so no meaning hangs on colour alone.
+# The two hues are Okabe and Ito's blue and vermillion (Color Universal Design, 2008), which are distinct for all colour vision;
+# dashes, signs or positions repeat their meaning, so that a greyscale print has it too.
 
 INK = "#1b1f24"
 QUIET = "#57606a"
@@ -30,8 +30,8 @@ HISTORY_EDGE = "#5a9bc9"
 RESPONSE = "#d9f0e6"
 RESPONSE_EDGE = "#4fa98a"
 
-COLOUR = {By.GRAPH: BLUE, By.MODEL: VERMILLION, By.LIKENESS: GREY}
-DASHES = {By.GRAPH: "", By.MODEL: "7 4", By.LIKENESS: "2 4"}
+COLOUR = {By.GRAPH: BLUE, By.MODEL: VERMILLION, By.SIMILARITY: GREY}
+DASHES = {By.GRAPH: "", By.MODEL: "7 4", By.SIMILARITY: "2 4"}
 
 MARGIN = 24.0
 TEXT = 13.0
@@ -40,11 +40,11 @@ TINY = 10.5
 LEAD = 18.0
 
 THINNEST, THICKEST = 1.2, 5.0
-LIKENESS_MOST = 2.0
+SIMILARITY_MOST = 2.0
 
 
 def signed(share: float) -> str:
-    """A share with its sign, in at most seven letters: three decimals, four where three show nothing, fewer for large ones."""
+    """Return a share with its sign, at most seven characters: three decimals, four for small ones, fewer for large ones."""
     size = abs(share)
     if size >= 10:
         text = f"{share:+.2f}" if size < 100 else f"{share:+.0f}" if size < 1e5 else f"{share:+.0e}"
@@ -54,20 +54,20 @@ def signed(share: float) -> str:
 
 
 def valued(value: float) -> str:
-    """A score: three decimals, or two behind the first digit of a large one."""
+    """Return a score: three decimals, or scientific notation for a large one."""
     return (f"{value:.3f}" if abs(value) < 1e5 else f"{value:.2e}").replace("-", "−", 1)
 
 
 def thickness(part: float, most: float, by: By) -> float:
-    """How thick a line is whose chain has ``part`` when the strongest has ``most``; a likeness is no more than a thread."""
+    """Return the width of a line for a chain with ``part`` when the strongest has ``most``; similarities are thin."""
     thick = THINNEST + (THICKEST - THINNEST) * (part / most if most > 0 else 0.0)
-    return min(thick, LIKENESS_MOST) if by is By.LIKENESS else thick
+    return min(thick, SIMILARITY_MOST) if by is By.SIMILARITY else thick
 
 
-# The two outer columns of a picture: cards with what was said, its words marked, and below it a box for each of them.
+# Columns: cards with the turns of one side, the words highlighted, and a box for each word below the text.
 #
-# A column is measured first and drawn when it is known where it begins. Nothing in it overlaps: cards stand below each other,
-# in a card lines and boxes do, and every text is cut to its column.
+# A column is measured first and drawn when its position is known. Nothing overlaps: cards, lines and boxes are below each
+# other, and every text is truncated to its column.
 
 MOST_TURNS = 3
 MOST_LINES = 8
@@ -82,7 +82,7 @@ _BOX_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A word's box: its top in the column, its size, its lines."""
+    """The box of a word: its top in the column, its size, its lines."""
 
     word: Word
     top: float
@@ -94,7 +94,7 @@ class _Box:
 
 @dataclass(slots=True)
 class _Card:
-    """One turn: its top and height in the column, its title, its text in lines, and its boxes."""
+    """The card of a turn: its top and height in the column, its title, its lines of text, and its boxes."""
 
     top: float
     height: float
@@ -104,7 +104,7 @@ class _Card:
     boxes: list[_Box] = field(default_factory=list)
 
 
-class Side:
+class Column:
     """One column: the history (``right`` false) or the response.
 
     Attributes:
@@ -114,7 +114,9 @@ class Side:
     def __init__(
         self, turns: Sequence[tuple[int | None, str]], words: Sequence[Word], joined: Sequence[Word], x: float, width: float
     ) -> None:
-        """Measure the cards of ``turns``, each a number (None: the response) and its text; ``joined`` words have a full edge."""
+        """Measure the cards of ``turns``, each an index (None: the response) and its text; ``joined`` words have a
+        solid border.
+        """
         self.x, self.width = x, width
         self.right = any(number is None for number, _ in turns)
         self._cards: list[_Card] = []
@@ -124,7 +126,7 @@ class Side:
         for number, text in turns:
             skipped = 0 if number is None else number - last - 1
             if skipped:
-                self._gaps.append((top, f"{skipped} turn{'s' if skipped > 1 else ''} without a part in it"))
+                self._gaps.append((top, f"{skipped} turn{'s' if skipped > 1 else ''} without evidence"))
                 top += _CARD_TITLE
             card = self._card(top, number, text, [word for word in words if word.turn == number], set(joined))
             self._cards.append(card)
@@ -134,7 +136,7 @@ class Side:
 
     def _card(self, top: float, number: int | None, text: str, words: Sequence[Word], joined: set[Word]) -> _Card:
         inner = self.width - 2 * _PAD
-        lines = wrap(plain(text), TEXT, inner, MOST_LINES) or [Line("(says nothing)", ())]
+        lines = wrap(plain(text), TEXT, inner, MOST_LINES) or [Line("(empty)", ())]
         below = top + _PAD + _CARD_TITLE + len(lines) * LEAD + (_BOX_BETWEEN if words else 0)
         card = _Card(
             top, 0.0, "response" if number is None else f"turn {number + 1}", lines, [(word.start, word.end) for word in words]
@@ -151,23 +153,21 @@ class Side:
         return card
 
     def middle(self, word: Word) -> float:
-        """Return how far below the column's top the middle of a word's box is."""
+        """Return the distance of the middle of a word's box from the column's top."""
         made = self._boxes[word]
         return made.top + made.height / 2
 
     def port(self, word: Word, place: int, of: int) -> tuple[float, float]:
-        """Return where the ``place``-th (from 0) of ``of`` lines meets a word's box, below the column's top."""
+        """Return where line ``place`` (from 0) of ``of`` meets a word's box: x, and y below the column's top."""
         made = self._boxes[word]
-        x = self.x + _PAD + made.width if self.right is False else self.x + _PAD
-        if not self.right:
-            x = self.x + self.width - _PAD
+        x = self.x + _PAD if self.right else self.x + self.width - _PAD
         return x, made.top + made.height * (place + 1) / (of + 1)
 
     def draw(self, top: float) -> Iterator[str]:
-        """Yield the marks of the column that begins at ``top``."""
+        """Yield the elements of the column at ``top``."""
         fill, edge = (RESPONSE, RESPONSE_EDGE) if self.right else (HISTORY, HISTORY_EDGE)
-        for y, said in self._gaps:
-            yield label(self.x + _PAD, top + y + 12, fit(said, TINY, self.width - _PAD), TINY, QUIET)
+        for y, text in self._gaps:
+            yield label(self.x + _PAD, top + y + 12, fit(text, TINY, self.width - _PAD), TINY, QUIET)
         for card in self._cards:
             yield box(self.x, top + card.top, self.width, card.height, PAPER, stroke=FAINT, radius=6)
             yield label(self.x + _PAD, top + card.top + _PAD + 9, card.title, SMALL, QUIET, bold=True)
@@ -195,7 +195,7 @@ class Side:
 
 
 def _marks(line: Line, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The parts of a line, from and to letters of it, that lie in the spans of the text."""
+    """Yield start and end of the parts of a line that are in the spans of the text."""
     for begin, end in spans:
         touched = [
             (place + max(begin - start, 0), place + min(end - start, len(word)))
@@ -207,17 +207,17 @@ def _marks(line: Line, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def shown_turns(history: Sequence[str], words: Sequence[Word]) -> list[tuple[int, str]]:
-    """Return the turns to show, oldest first: the last one, those with words, and where these are few also recent ones."""
-    spoken = {word.turn for word in words if word.turn is not None}
-    wanted = [number for number in range(len(history) - 1, -1, -1) if number in spoken or number == len(history) - 1]
+    """Return the turns to show, oldest first: the last one, those with words, and recent ones up to a minimum number."""
+    marked = {word.turn for word in words if word.turn is not None}
+    wanted = [number for number in range(len(history) - 1, -1, -1) if number in marked or number == len(history) - 1]
     recent = [number for number in range(len(history) - 1, -1, -1) if number not in wanted]
     return [(number, history[number]) for number in sorted([*wanted, *recent[: max(MOST_TURNS - len(wanted), 0)]])]
 
 
-# The middle of a picture: every chain in a lane of its own, so that no label of one can stand on another's.
+# Chains between the columns, each in rows of its own, so that labels of different chains do not overlap.
 #
-# A lane is a row of segments and nodes from the history's edge to the response's. A segment carries its relations above the
-# line and the head of an arrow where its assertion points. A chain that is wider than the middle goes on in a row below.
+# A row consists of segments and nodes from the history's side to the response's. A segment has its relations above the line and
+# an arrowhead in the direction of its assertion. A chain that is wider than the middle continues in a row below.
 
 _ROW = 46.0
 _ABOVE = 26.0
@@ -235,7 +235,7 @@ _NODES = (0.26, 0.3, 0.34, 0.38, 0.42)
 
 @dataclass(slots=True)
 class _Token:
-    """A node (``step`` None) or a segment of a row: its lines (a segment has one), and its width (of a segment the least)."""
+    """A node (``step`` None) or a segment of a row: its lines (one for a segment), and its width (the least for a segment)."""
 
     lines: list[str]
     width: float
@@ -244,36 +244,38 @@ class _Token:
 
 
 @dataclass(slots=True)
-class Lane:
-    """One chain in its rows; ``height`` is what it takes from the top of the middle."""
+class ChainLayout:
+    """The rows of one chain."""
 
     chain: Chain
     rows: list[list[_Token]]
 
     @property
     def height(self) -> float:
-        """Of all its rows."""
+        """Height of all rows."""
         return self.last + _BELOW
 
     @property
     def first(self) -> float:
-        """How far below the lane's top its line begins."""
+        """Distance of the first row's line from the top."""
         return _ABOVE
 
     @property
     def last(self) -> float:
-        """How far below the lane's top its line ends."""
+        """Distance of the last row's line from the top."""
         return _ABOVE + (len(self.rows) - 1) * _ROW
 
 
-def lane_of(chain: Chain, width: float) -> Lane:
-    """Lay ``chain`` in as few rows of ``width`` as naming fewer relations allows; the first row keeps room for the share."""
-    found = [Lane(chain, _rows(_tokens(chain, width, most), width)) for most in _LABELS]
-    return min(found, key=lambda lane: len(lane.rows))
+def chain_layout(chain: Chain, width: float) -> ChainLayout:
+    """Lay out ``chain`` in as few rows of ``width`` as possible, listing fewer relations if needed; the first row has room for
+    the share.
+    """
+    found = [ChainLayout(chain, _rows(_tokens(chain, width, most), width)) for most in _LABELS]
+    return min(found, key=lambda layout: len(layout.rows))
 
 
 def _rows(tokens: Sequence[_Token], width: float) -> list[list[_Token]]:
-    """The tokens in rows: a row begins with a segment, and a segment stays with the node that it leads to."""
+    """Return the tokens in rows: a row begins with a segment, and a segment is in the same row as the node after it."""
     rows: list[list[_Token]] = [[]]
     left = width - _SHARE
     for place, token in enumerate(tokens):
@@ -291,7 +293,9 @@ def _rows(tokens: Sequence[_Token], width: float) -> list[list[_Token]]:
 
 
 def _tokens(chain: Chain, width: float, most: float) -> list[_Token]:
-    """The chain's parts in order; the labels of a segment are no wider than ``most`` where they are several."""
+    """Return the chain's nodes and segments in order; the labels of a segment with several relations are at most
+    ``most`` wide.
+    """
     tokens: list[_Token] = []
     nodes = [chain.first, *chain.nodes, chain.last]
     for place, step in enumerate(chain.steps):
@@ -307,7 +311,7 @@ def _tokens(chain: Chain, width: float, most: float) -> list[_Token]:
 
 
 def _node(text: str, width: float) -> _Token:
-    """A node, in two lines where one is too long."""
+    """Return a node, in two lines if one is too long."""
     for most in _NODES:
         lines = [line.text for line in wrap(clean(text), SMALL, most * width - 2 * _NODE_PAD, 2)] or ["?"]
         if not lines[-1].endswith("…"):
@@ -315,30 +319,30 @@ def _node(text: str, width: float) -> _Token:
     return _Token(lines, max(width_of(line, SMALL) for line in lines) + 2 * _NODE_PAD, None, text)
 
 
-def draw_lane(lane: Lane, x0: float, x1: float, top: float, most: float) -> Iterator[str]:
-    """Yield the marks of a lane from ``x0`` to ``x1`` whose top is ``top``; ``most`` is the part of the strongest chain."""
-    chain = lane.chain
+def draw_chain(layout: ChainLayout, x0: float, x1: float, top: float, most: float) -> Iterator[str]:
+    """Yield the elements of a chain from ``x0`` to ``x1`` at ``top``; ``most`` is the part of the strongest chain."""
+    chain = layout.chain
     share = f"{chain.share:.2f}" if chain.attention else signed(chain.share)
-    yield label(x0, top + lane.first - _LIFT, share, SMALL, INK, bold=True)
-    for place, row in enumerate(lane.rows):
-        y = top + lane.first + place * _ROW
+    yield label(x0, top + layout.first - _LIFT, share, SMALL, INK, bold=True)
+    for place, row in enumerate(layout.rows):
+        y = top + layout.first + place * _ROW
         behind = 0.0 if place else _SHARE
         yield from _row(row, x0, x1, behind, y, (chain.part, most))
-        if place + 1 < len(lane.rows):
-            step = lane.rows[place + 1][0].step
-            by = step.by if step is not None else By.LIKENESS
+        if place + 1 < len(layout.rows):
+            step = layout.rows[place + 1][0].step
+            by = step.by if step is not None else By.SIMILARITY
             *_, (last, start, stop) = _places(row, x0, x1, behind)
             end = stop if last.step is not None else (start + stop) / 2
             path = f"M{px(end)} {px(y)}V{px(y + _ROW / 2 - 2)}H{px(x0)}V{px(y + _ROW)}"
             yield stroke(path, COLOUR[by], thickness(chain.part, most, by), DASHES[by])
-    for place, row in enumerate(lane.rows):  # over every line
-        yield from _nodes(row, x0, x1, 0.0 if place else _SHARE, top + lane.first + place * _ROW)
+    for place, row in enumerate(layout.rows):  # nodes are drawn over the lines
+        yield from _nodes(row, x0, x1, 0.0 if place else _SHARE, top + layout.first + place * _ROW)
 
 
 def _places(row: Sequence[_Token], x0: float, x1: float, share: float) -> Iterator[tuple[_Token, float, float]]:
-    """Each token with where it begins and ends; the spare room is shared out among the segments.
+    """Yield each token with its start and end; the spare width is divided among the segments.
 
-    A first segment runs on below the share, a first node stands behind it.
+    A first segment continues below the share, a first node begins after it.
     """
     segments = sum(token.step is not None for token in row)
     spare = max(x1 - x0 - share - sum(token.width for token in row), 0.0) / max(segments, 1)
@@ -350,7 +354,7 @@ def _places(row: Sequence[_Token], x0: float, x1: float, share: float) -> Iterat
 
 
 def _row(row: Sequence[_Token], x0: float, x1: float, share: float, y: float, part: tuple[float, float]) -> Iterator[str]:
-    """The segments of one row."""
+    """Yield the segments of one row."""
     for token, start, end in _places(row, x0, x1, share):
         if token.step is not None:
             behind = share if start == x0 else 0.0
@@ -358,19 +362,19 @@ def _row(row: Sequence[_Token], x0: float, x1: float, share: float, y: float, pa
 
 
 def _segment(token: _Token, step: Step, x: float, end: float, behind: float, y: float, thick: float) -> Iterator[str]:
-    """A line with its relations above it, centred in what is ``behind`` the share, and with an arrow's head at one end."""
+    """Yield a line with its relations above it, centred in the part after the share, and with an arrowhead."""
     colour = COLOUR[step.by]
     back = 0.0 if step.onwards is None else 6 + thick
     start, stop = (x, end - back) if step.onwards else (x + back, end)
     yield stroke(f"M{px(start)} {px(y)}H{px(stop)}", colour, thick, DASHES[step.by])
     if step.onwards is not None:
         yield arrow(end if step.onwards else x, y, step.onwards, thick, colour)
-    ink = QUIET if step.by is By.LIKENESS else INK
+    ink = QUIET if step.by is By.SIMILARITY else INK
     yield label((x + behind + end) / 2, y - _LIFT, token.lines[0], SMALL, ink, anchor="middle", title=token.full)
 
 
 def _nodes(row: Sequence[_Token], x0: float, x1: float, share: float, y: float) -> Iterator[str]:
-    """The nodes of one row."""
+    """Yield the nodes of one row."""
     for token, start, end in _places(row, x0, x1, share):
         if token.step is None:
             height = _NODE + (len(token.lines) - 1) * _NODE_LEAD
@@ -381,7 +385,7 @@ def _nodes(row: Sequence[_Token], x0: float, x1: float, share: float, y: float) 
                 yield label((start + end) / 2, y + 4 + below, line, SMALL, INK, anchor="middle", title=title)
 
 
-# The lower part of a picture: pieces that are no place in a text, as a waterfall of signed bars that ends in the score.
+# Bars: pieces without a place in a text, as a waterfall chart that ends in the score.
 
 _BAR_ROW = 24.0
 _NUMBER = 80.0
@@ -389,17 +393,17 @@ _GAP = 12.0
 
 
 def bars_height(scene: Scene) -> float:
-    """Return how much room the bars of ``scene`` take."""
+    """Return the height of the bars of ``scene``."""
     rows = len(_bar_rows(scene))
     return (rows + 1 if rows else 0) * _BAR_ROW + len(scene.facts) * _BAR_ROW
 
 
 def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top: float) -> Iterator[str]:
-    """Yield the bars of ``scene`` one below the other: each begins where the one above ended; the last is the score.
+    """Yield the bars of ``scene``, each beginning where the one above ended; the last is the score.
 
     Args:
-        value: the score; name: the metric's.
-        x, width, top: where they stand.
+        value: the score; name: the metric's name.
+        x, width, top: position and width.
     """
     y = top
     rows = _bar_rows(scene)
@@ -423,8 +427,8 @@ def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top
 
     yield stroke(f"M{at(0):.1f} {y:.1f}V{y + _BAR_ROW * (len(rows) + 1):.1f}", FAINT, 1)
     for bar, start, end in zip(rows, ends, ends[1:], strict=False):
-        said = clean(bar.name) if bar.value is None else f"{clean(bar.name)} = {bar.value:.4g}"
-        yield label(x, y + 16, fit(said, TEXT, names - 8), TEXT, INK, title=said)
+        text = clean(bar.name) if bar.value is None else f"{clean(bar.name)} = {bar.value:.4g}"
+        yield label(x, y + 16, fit(text, TEXT, names - 8), TEXT, INK, title=text)
         yield label(x + names + _NUMBER, y + 16, signed(bar.share), TEXT, INK, anchor="end")
         if bar.share:
             yield _bar(at(start), at(end), y, bar.share)
@@ -436,7 +440,7 @@ def draw_bars(scene: Scene, value: float, name: str, x: float, width: float, top
 
 
 def _bar(start: float, end: float, y: float, share: float) -> str:
-    """One bar; what takes away is hollow, so that a grey print tells it."""
+    """Return one bar; negative ones are hollow, so that a greyscale print shows the sign."""
     left, wide = min(start, end), max(abs(end - start), 1.0)
     if share >= 0:
         return box(left, y + 5, wide, 14, BLUE, radius=2)
@@ -453,26 +457,26 @@ NARROWEST, WIDEST = 640, 2400
 _TITLE = 22.0
 _GUTTER = 46.0
 _BETWEEN = 20.0
-_TOLD = 500
-_TOLD_TURNS = 20
-_SAYS = {By.GRAPH: "stands in the graph", By.MODEL: "a model holds it", By.LIKENESS: "how alike"}
+_LONGEST_TURN = 500
+_DESCRIBED_TURNS = 20
+_LEGEND = {By.GRAPH: "in the graph", By.MODEL: "predicted by a model", By.SIMILARITY: "similarity"}
 
 
 def draw(history: Sequence[str], response: str, score: Score, width: int = 960) -> str:
-    """Return the picture as SVG; the same for the same input, byte for byte.
+    """Return the picture as SVG; deterministic, byte for byte.
 
-    Solid lines are assertions of the graph, dashed ones a model's, dotted ones a likeness; arrows show an assertion's direction,
-    a line's thickness its part in the score. No label overlaps another: at most 12 words a side and 16 chains are shown, the
-    strongest, and how many were left out is said.
+    Solid lines are assertions of the graph, dashed ones predictions of a model, dotted ones similarities; arrows show an
+    assertion's direction, a line's thickness its share of the score. Labels do not overlap: at most 12 words a side and 16
+    chains are shown, the strongest, with the number of those left out.
 
     Args:
         width: in pixels, 640..2,400.
 
     Raises:
-        InputError: ``width`` is outside that.
+        InputError: ``width`` is out of range.
     """
     if not NARROWEST <= width <= WIDEST:
-        raise InputError(f"a picture {width} pixels wide cannot be drawn; give {NARROWEST} to {WIDEST}")
+        raise InputError(f"the width of a picture must be from {NARROWEST} to {WIDEST} pixels, not {width}")
     scene = scene_of(score)
     marks: list[str] = []
     y = _head(score, width, marks)
@@ -482,11 +486,11 @@ def draw(history: Sequence[str], response: str, score: Score, width: int = 960) 
         marks += draw_bars(scene, score.value, score.signature.metric, MARGIN, width - 2 * MARGIN, y)
         y += bars_height(scene)
     y = _foot(score, scene, width, y + _BETWEEN, marks)
-    return document(width, y + 12, f"{explain_value(score)}", _told(history, response, score), marks)
+    return document(width, y + 12, f"{explain_value(score)}", _description(history, response, score), marks)
 
 
 def _head(score: Score, width: float, marks: list[str]) -> float:
-    """The metric and its value, and the note where there is one; returns where the rest begins."""
+    """Add the metric, its score and its note; return the y below them."""
     value = "no score" if isnan(score.value) else valued(score.value)
     name = score.signature.metric
     marks.append(label(MARGIN, 42, name, _TITLE, QUIET))
@@ -504,30 +508,32 @@ def _head(score: Score, width: float, marks: list[str]) -> float:
 
 
 def _middle(history: Sequence[str], response: str, scene: Scene, width: float, top: float, marks: list[str]) -> float:
-    """Both sides and the lanes between them; returns where they end."""
+    """Add both columns and the chains between them; return the y below them."""
     inner = width - 2 * MARGIN
     side = (inner * 0.25) if scene.chains else (inner - _GUTTER) / 2
     joined = [word for chain in scene.chains for word in (chain.left, chain.right) if word is not None]
-    left = Side(shown_turns(history, scene.words), [word for word in scene.words if word.turn is not None], joined, MARGIN, side)
-    right = Side([(None, response)], [word for word in scene.words if word.turn is None], joined, width - MARGIN - side, side)
+    left = Column(
+        shown_turns(history, scene.words), [word for word in scene.words if word.turn is not None], joined, MARGIN, side
+    )
+    right = Column([(None, response)], [word for word in scene.words if word.turn is None], joined, width - MARGIN - side, side)
     x0, x1 = MARGIN + side + _GUTTER, width - MARGIN - side - _GUTTER
-    lanes = [lane_of(chain, x1 - x0) for chain in scene.chains]
-    between = sum(lane.height for lane in lanes) + (LEAD if scene.chains_left_out else 0)
+    layouts = [chain_layout(chain, x1 - x0) for chain in scene.chains]
+    between = sum(layout.height for layout in layouts) + (LEAD if scene.chains_left_out else 0)
     height = max(left.height, right.height, between)
     tops = {left: top + (height - left.height) / 2}
     aim = [tops[left] + left.middle(chain.left) for chain in scene.chains if chain.left]
-    middle = sum(aim) / len(aim) if aim else top + height / 2  # what is joined stands level with what it is joined to
+    middle = sum(aim) / len(aim) if aim else top + height / 2  # connected words are level with each other
     tops[right] = _within(middle - right.height / 2, top, top + height - right.height)
-    lanes_top = _within(middle - between / 2, top, top + height - between)
-    lanes = _ordered(lanes, left, right, tops)
+    chains_top = _within(middle - between / 2, top, top + height - between)
+    layouts = _ordered(layouts, left, right, tops)
     marks += left.draw(tops[left])
     marks += right.draw(tops[right])
     if not history:
-        marks.append(label(MARGIN, tops[right] + 20, "nothing was said before", TEXT, QUIET))
-    marks += _lanes(lanes, left, right, tops, x0, x1, lanes_top)
+        marks.append(label(MARGIN, tops[right] + 20, "the history is empty", TEXT, QUIET))
+    marks += _draw_chains(layouts, left, right, tops, x0, x1, chains_top)
     if scene.chains_left_out:
         more = f"{scene.chains_left_out} weaker {'ones are' if scene.chains_left_out > 1 else 'one is'} not shown"
-        marks.append(label((x0 + x1) / 2, lanes_top + between - 4, more, SMALL, QUIET, anchor="middle"))
+        marks.append(label((x0 + x1) / 2, chains_top + between - 4, more, SMALL, QUIET, anchor="middle"))
     return top + height
 
 
@@ -535,43 +541,43 @@ def _within(wanted: float, least: float, most: float) -> float:
     return min(max(wanted, least), most)
 
 
-def _ordered(lanes: list[Lane], left: Side, right: Side, tops: dict[Side, float]) -> list[Lane]:
-    """The lanes by the mean height of what they join (their barycentre), so that few lines cross."""
+def _ordered(layouts: list[ChainLayout], left: Column, right: Column, tops: dict[Column, float]) -> list[ChainLayout]:
+    """Return the chains by the mean height of their ends (barycentre heuristic), so that few lines cross."""
 
     def height(chain: Chain) -> float:
         ends = [tops[left] + left.middle(chain.left)] if chain.left else []
         ends += [tops[right] + right.middle(chain.right)] if chain.right else []
         return sum(ends) / len(ends) if ends else 0.0
 
-    return sorted(lanes, key=lambda lane: round(height(lane.chain), 3))
+    return sorted(layouts, key=lambda layout: round(height(layout.chain), 3))
 
 
-def _lanes(
-    lanes: Sequence[Lane], left: Side, right: Side, tops: dict[Side, float], x0: float, x1: float, top: float
+def _draw_chains(
+    layouts: Sequence[ChainLayout], left: Column, right: Column, tops: dict[Column, float], x0: float, x1: float, top: float
 ) -> Iterator[str]:
-    """The lanes one below the other, and the bends that join them to the words."""
-    most = max((lane.chain.part for lane in lanes), default=0.0)
+    """Yield the chains, one below the other, and the curves that connect them to the words."""
+    most = max((layout.chain.part for layout in layouts), default=0.0)
     ends: dict[Word, list[Chain]] = {}
-    for lane in lanes:
-        for word in (lane.chain.left, lane.chain.right):
+    for layout in layouts:
+        for word in (layout.chain.left, layout.chain.right):
             if word is not None:
-                ends.setdefault(word, []).append(lane.chain)
-    for lane in lanes:
-        chain = lane.chain
+                ends.setdefault(word, []).append(layout.chain)
+    for layout in layouts:
+        chain = layout.chain
         for side, word, x, y, step in (
-            (left, chain.left, x0, top + lane.first, chain.steps[0]),
-            (right, chain.right, x1, top + lane.last, chain.steps[-1]),
+            (left, chain.left, x0, top + layout.first, chain.steps[0]),
+            (right, chain.right, x1, top + layout.last, chain.steps[-1]),
         ):
             if word is not None:
                 at, below = side.port(word, ends[word].index(chain), len(ends[word]))
                 curve = bend(at, tops[side] + below, x, y)
                 yield stroke(curve, COLOUR[step.by], thickness(chain.part, most, step.by), DASHES[step.by])
-        yield from draw_lane(lane, x0, x1, top, most)
-        top += lane.height
+        yield from draw_chain(layout, x0, x1, top, most)
+        top += layout.height
 
 
 def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) -> float:
-    """What the lines mean, and the signature; returns where the picture ends."""
+    """Add the legend and the signature; return the y below them."""
     x = MARGIN
     shown = {step.by for chain in scene.chains for step in chain.steps}
     if not score.evidence.pieces:
@@ -580,10 +586,10 @@ def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) 
     for by in By:
         if by in shown:
             marks.append(stroke(f"M{x:.1f} {y:.1f}h30", COLOUR[by], 3, DASHES[by]))
-            marks.append(label(x + 38, y + 4, _SAYS[by], SMALL, QUIET))
-            x += 38 + width_of(_SAYS[by], SMALL) + 24
+            marks.append(label(x + 38, y + 4, _LEGEND[by], SMALL, QUIET))
+            x += 38 + width_of(_LEGEND[by], SMALL) + 24
     if shown:
-        what = "thickness: a model's attention" if scene.attention else "thickness: part in the score"
+        what = "thickness: a model's attention" if scene.attention else "thickness: share of the score"
         marks.append(label(x, y + 4, what, SMALL, QUIET))
         y += LEAD
     for line in wrap(str(score.signature), TINY, width - 2 * MARGIN, 4):
@@ -592,14 +598,15 @@ def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) 
     return y
 
 
-def _told(history: Sequence[str], response: str, score: Score) -> str:
-    """The picture in words."""
+def _description(history: Sequence[str], response: str, score: Score) -> str:
+    """Return the description of the picture for screen readers."""
     said = [
-        f"Turn {number}: {_short(turn)}" for number, turn in enumerate(history[-_TOLD_TURNS:], len(history[:-_TOLD_TURNS]) + 1)
+        f"Turn {number}: {_short(turn)}"
+        for number, turn in enumerate(history[-_DESCRIBED_TURNS:], len(history[:-_DESCRIBED_TURNS]) + 1)
     ]
     return " ".join([*said, f"Response: {_short(response)}", explain(score)])
 
 
 def _short(text: str) -> str:
     text = clean(text)
-    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
+    return text if len(text) <= _LONGEST_TURN else f"{text[:_LONGEST_TURN]}…"

@@ -1,8 +1,8 @@
-"""What a picture of an explanation shows, before any of it has a place: words of both sides, chains between them, and shares.
+"""The content of a picture before layout: words of both sides, chains between them, and bars of shares.
 
-Every metric's evidence comes down to these: a *word* is where a keyword or an event stands in a turn; a *chain* leads from a
-word of the history to one of the response, its steps assertions of the graph, a model's, or a likeness; a *bar* is a piece that
-is no place in a text and has a share of the value.
+Every metric's evidence is mapped to these: a *word* is a keyword or an event at a place in a turn; a *chain* leads from a word
+of the history to one of the response, with steps that are assertions of the graph, predictions of a model, or similarities; a
+*bar* is a piece without a place in a text and with a share of the score.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _TUPLE = re.compile(r"^(?P<head>.+?) -(?P<relation>\w+)-> (?P<tail>.+)$", re.DOT
 
 
 class By(Enum):
-    """Who says so: the graph, a model, or nobody, since two things are only alike or the same."""
+    """Source of a step: the graph, a model, or similarity (or identity) of two texts."""
 
     GRAPH = "graph"
     MODEL = "model"
-    LIKENESS = "likeness"
+    SIMILARITY = "similarity"
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A place in a text: ``turn`` of the history from 0, None for the response; its ``text`` as shown, its node's ``name``."""
+    """A place in a text: ``turn`` of the history from 0, None for the response; its ``text`` as shown, its concept's ``name``."""
 
     turn: int | None
     start: int
@@ -48,7 +48,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a chain: its relations, and whether the assertions lead onwards; None where there is no direction."""
+    """One step of a chain: its relations, and whether they point from history to response; None without a direction."""
 
     labels: tuple[str, ...]
     onwards: bool | None
@@ -57,12 +57,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What joins a word of the history to one of the response.
+    """A connection of a word of the history with one of the response.
 
     Attributes:
-        left, right: the words; None where a text does not say them.
-        nodes: what stands between two steps, one fewer than the steps. first, last: what stands at an end that is no word.
-        share: what of the value is due to it; part: its weight beside the others, 0 or more, which is drawn as thickness.
+        left, right: the words; None for an end that no text mentions.
+        nodes: texts between the steps, one fewer than the steps. first, last: text of an end that is not a word.
+        share: its share of the score; part: its weight among the chains, >= 0, drawn as thickness.
         attention: the share is a model's attention instead, which has no sign.
     """
 
@@ -78,13 +78,13 @@ class Chain:
 
     @property
     def course(self) -> tuple[object, ...]:
-        """What two chains have in common that can be drawn as one: all but the relations and the shares."""
+        """Key of chains that are drawn as one: everything but the relations and the shares."""
         return self.left, self.right, self.nodes, self.first, self.last, tuple((step.onwards, step.by) for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A piece with a share of the value: its name, and what it is worth by itself where that is another number."""
+    """A piece with a share of the score: its name, and its own value if that is another number."""
 
     name: str
     share: float
@@ -93,13 +93,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is drawn.
+    """The content of a picture.
 
     Attributes:
-        chains: strongest first; chains_left_out: how many there are besides.
-        words: of both sides, in the order of the texts; those of the response that nothing joins among them.
-        bars: in the metric's order, strongest where there are too many; bars_left_out: the others, their shares as one.
-        facts: numbers without a share, with their names.
+        chains: strongest first; chains_left_out: number of the others.
+        words: of both sides, in the order of the texts, with words of the response that have no chain.
+        bars: in the metric's order, the strongest if there are too many; bars_left_out: number and total share of the others.
+        facts: names and values of pieces without a share.
         attention: thickness is a model's attention, not a share.
     """
 
@@ -113,7 +113,7 @@ class Scene:
 
 
 def scene_of(score: Score) -> Scene:
-    """Return what to draw for ``score``."""
+    """Return the content of the picture of ``score``."""
     found = _merged([chain for piece in score.evidence.pieces for chain in _chains(piece)])
     found.sort(key=lambda chain: -chain.part)  # stable: the metric's own order among equals
     chains, words = _fitting(found)
@@ -138,12 +138,12 @@ def _place(word: Word) -> tuple[bool, int, int, int, str]:
 
 
 def _count(words: dict[Word, None], turn: int | None) -> int:
-    """Words on the side of ``turn``."""
+    """Return the number of words on the side of ``turn``."""
     return sum((word.turn is None) == (turn is None) for word in words)
 
 
 def _fitting(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
-    """The strongest chains that there is room for, with their words."""
+    """Return the strongest chains within the limits, with their words."""
     words: dict[Word, None] = {}
     chosen: list[Chain] = []
     for chain in chains:
@@ -156,7 +156,7 @@ def _fitting(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
 
 
 def _is_chain(piece: Piece) -> bool:
-    """Whether the piece is itself a chain, or a word that nothing joins; a keyword of GRADE has a share of its own."""
+    """Return whether the piece is a chain, or a word without one; a keyword of GRADE is a bar."""
     return piece.kind != "keyword" and (piece.kind == "tuple" or piece.response is not None)
 
 
@@ -165,7 +165,7 @@ def _has_chain(piece: Piece) -> bool:
 
 
 def _chains(piece: Piece) -> Iterator[Chain]:
-    """The chains of a piece and of what it rests on, without those whose share rounds to nothing."""
+    """Yield the chains of a piece and of the pieces below it, without those whose share rounds to zero."""
     if is_slight(piece):
         return
     if piece.kind == "tuple":
@@ -183,29 +183,31 @@ def _part(piece: Piece) -> float:
 
 
 def _of_path(piece: Piece) -> Chain:
-    """A piece that joins two words, through its path where that is told."""
+    """Return the chain of a piece that connects two words, with the steps of its path if it has one."""
     assert piece.response is not None
     assert piece.history is not None
     left, right = _word(piece.history, piece.turn), _word(piece.response, None)
     share = piece.value if piece.kind == "edge" else piece.share
     steps, nodes = _along(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ((), ())
     if not steps:
-        said = "no path" if piece.hops is None else "the same concept" if piece.hops == 0 else f"{piece.hops} hops"
-        steps = (Step((said,), None, By.GRAPH if piece.hops else By.LIKENESS),)
+        text = "no path" if piece.hops is None else "the same concept" if piece.hops == 0 else f"{piece.hops} hops"
+        steps = (Step((text,), None, By.GRAPH if piece.hops else By.SIMILARITY),)
     return Chain(left, right, steps, nodes, share, _part(piece), attention=piece.kind == "edge")
 
 
 def _along(path: Path, by: By) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """The steps of a path and the texts of the nodes between them."""
+    """Return the steps of a path and the texts of the nodes between them."""
     ends = pairwise(path.nodes)
     steps = tuple(Step((row.relation,), row.head == start, by) for (start, _), row in zip(ends, path.assertions, strict=True))
     return steps, tuple(text_of(node) for node in path.nodes[1:-1])
 
 
 def _of_tuple(piece: Piece) -> Chain:
-    """An event tuple: from its head by the relation to the closest known tail, which is like what the response says."""
-    said = _TUPLE.match(piece.name)
-    head, relation, tail = said.groups() if said else (piece.name, "", "")
+    """Return the chain of an event tuple: from its head by the relation to the closest known tail, which is similar to its own
+    tail.
+    """
+    match = _TUPLE.match(piece.name)
+    head, relation, tail = match.groups() if match else (piece.name, "", "")
     left = _word(piece.history, piece.turn) if piece.history is not None and piece.turn is not None else None
     right = _word(piece.response, None) if piece.response is not None else None
     first, last = "" if left else head, "" if right else tail
@@ -217,10 +219,10 @@ def _of_tuple(piece: Piece) -> Chain:
     (known,) = closest.path.assertions
     by = By.GRAPH if closest.asserted else By.MODEL
     start, end = closest.path.nodes
-    steps = [Step((known.relation,), known.head == start, by), Step((f"≈ {closest.value:.2f}",), None, By.LIKENESS)]
+    steps = [Step((known.relation,), known.head == start, by), Step((f"≈ {closest.value:.2f}",), None, By.SIMILARITY)]
     nodes = [text_of(end)]
     if closest.kind == "nearest-tail":
-        steps.insert(0, Step(("≈",), None, By.LIKENESS))
+        steps.insert(0, Step(("≈",), None, By.SIMILARITY))
         nodes.insert(0, text_of(start))
     return Chain(left, right, tuple(steps), tuple(nodes), piece.share, _part(piece), first, last)
 
@@ -232,7 +234,7 @@ def _word(mention: Mention, turn: int | None) -> Word:
 
 
 def _merged(chains: Sequence[Chain]) -> list[Chain]:
-    """Chains of one course as one: their relations side by side, their shares added up."""
+    """Merge chains with one course: their relations are listed together, their shares added."""
     found: dict[object, Chain] = {}
     for chain in chains:
         known = found.get(chain.course)
@@ -252,7 +254,7 @@ def _bar(piece: Piece) -> Bar:
 
 
 def _strongest(bars: Sequence[Bar]) -> tuple[list[Bar], list[Bar]]:
-    """The bars that there is room for, in their order, and the others."""
+    """Return the bars within the limit, in their order, and the others."""
     order = sorted(range(len(bars)), key=lambda place: -abs(bars[place].share))
     kept = set(order[:MOST_BARS])
     return [bars[place] for place in sorted(kept)], [bars[place] for place in order[MOST_BARS:]]

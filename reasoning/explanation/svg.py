@@ -1,6 +1,7 @@
-"""The few marks that a picture is made of, as SVG text: presentation attributes only, no style, no identifiers, no script.
+"""SVG elements as text, and text metrics for the layout: widths, wrapping, truncation.
 
-So a picture means the same in a file, in a notebook, and many times on one page, under any content security policy.
+Elements have presentation attributes only, no style, identifiers or scripts, so that a picture looks the same in a file, in a
+notebook, and many times on one page, under any content security policy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 
 def px(value: float) -> str:
-    """A coordinate with at most one decimal, the same on every machine."""
+    """Return a coordinate with at most one decimal, the same on every machine."""
     text = f"{value:.1f}"
     return text[:-2] if text.endswith(".0") else text
 
@@ -23,7 +24,7 @@ def px(value: float) -> str:
 def label(
     x: float, y: float, text: str, size: float, fill: str, *, anchor: str = "start", bold: bool = False, title: str = ""
 ) -> str:
-    """A text whose baseline begins (``anchor``: ``start``, ``middle``, ``end``) at a place; ``title`` shows when pointed at."""
+    """Return a text whose baseline is anchored (``start``, ``middle``, ``end``) at a point; ``title`` is its tooltip."""
     width = width_of(text, size, bold=bold)
     if not text:
         return ""
@@ -39,7 +40,7 @@ def label(
 def box(
     x: float, y: float, width: float, height: float, fill: str, *, stroke: str = "none", radius: float = 4, dashed: bool = False
 ) -> str:
-    """A rectangle with round corners."""
+    """Return a rectangle with round corners."""
     line = "" if stroke == "none" else f' stroke="{stroke}"' + (' stroke-dasharray="3 3"' if dashed else "")
     return (
         f'<rect x="{px(x)}" y="{px(y)}" width="{px(max(width, 0))}" height="{px(max(height, 0))}" '
@@ -48,40 +49,42 @@ def box(
 
 
 def stroke(path: str, colour: str, width: float, dashes: str = "") -> str:
-    """A line along an SVG path."""
+    """Return a line along an SVG path."""
     dash = f' stroke-dasharray="{dashes}"' if dashes else ""
     return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{px(width)}"{dash}/>'
 
 
 def arrow(x: float, y: float, onwards: bool, thickness: float, colour: str) -> str:
-    """A head whose point is at a place and shows to the right, or with ``onwards`` false to the left."""
+    """Return an arrowhead with its tip at a point, to the right, or to the left with ``onwards`` false."""
     length, half = 7 + thickness, 3.5 + thickness * 0.7
     back = x - length if onwards else x + length
     return f'<path d="M{px(x)} {px(y)}L{px(back)} {px(y - half)}V{px(y + half)}Z" fill="{colour}"/>'
 
 
 def bend(x0: float, y0: float, x1: float, y1: float) -> str:
-    """A soft curve from one place to another that leaves and arrives level."""
+    """Return the path of a curve between two points that is horizontal at both ends."""
     middle = (x0 + x1) / 2
     return f"M{px(x0)} {px(y0)}C{px(middle)} {px(y0)} {px(middle)} {px(y1)} {px(x1)} {px(y1)}"
 
 
 def document(width: float, height: float, title: str, description: str, marks: Sequence[str]) -> str:
-    """The whole picture, on a white card of its own so that it reads on any page, with a name and a description for readers."""
-    name, told = escape(clean(title)), escape(clean(description))
+    """Return the SVG document, on a white card so that it is readable on any page, with title and description for
+    screen readers.
+    """
+    name, details = escape(clean(title)), escape(clean(description))
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{px(width)}" height="{px(height)}" '
         f'viewBox="0 0 {px(width)} {px(height)}" role="img" aria-label="{name}" font-family="{FONT}">'
     )
     card = box(0.5, 0.5, width - 1, height - 1, "#ffffff", stroke="#d5dae0", radius=8)
     body = "\n".join(mark for mark in marks if mark)
-    return f"{head}\n<title>{name}</title>\n<desc>{told}</desc>\n{card}\n{body}\n</svg>\n"
+    return f"{head}\n<title>{name}</title>\n<desc>{details}</desc>\n{card}\n{body}\n</svg>\n"
 
 
-# How wide a text is, without a font at hand: widths of a common sans, so that a layout can promise that nothing overlaps.
+# Text metrics without a font, so that the layout can guarantee that nothing overlaps.
 #
-# The widths are those of Arial, Helvetica and Liberation Sans, in thousandths of the font size. A picture states the width of
-# every text that it sets, so that a viewer with another font fits it into the same place.
+# The widths are those of Arial, Helvetica and Liberation Sans, in thousandths of the font size. Every text element states its
+# width, so that a viewer with another font fits it to the same place.
 
 _WIDTHS = {
     191: "'", 222: "ijl‘’", 260: "|¦", 278: " !,./:;I[\\]ft·ÌÍÎÏìíîï", 333: "()-`r¡¨´“”", 334: "{}", 350: "•", 355: '"',
@@ -93,21 +96,21 @@ _WIDTH_OF = {letter: width for width, letters in _WIDTHS.items() for letter in l
 _UNKNOWN = 750
 _FULL = 1000
 _BOLD = 1.09
-_STEERING = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_DIRECTION_MARKS = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 ELLIPSIS = "…"
 
 
 class Line(NamedTuple):
-    """One line of a wrapped text: what is set, and for each of its words where it begins in the text and in the line."""
+    """One line of a wrapped text, and for each of its words the offset in the text, the offset in the line, and the word."""
 
     text: str
     words: tuple[tuple[int, int, str], ...]
 
 
 def plain(text: str) -> str:
-    """Return ``text``, letter for letter, with what no picture can show replaced: controls, marks that turn the writing round."""
-    return _STEERING.sub("\u200b", _NO_XML.sub("\ufffd", text))
+    """Return ``text`` with control characters and direction marks replaced, character by character."""
+    return _DIRECTION_MARKS.sub("\u200b", _NO_XML.sub("\ufffd", text))
 
 
 def clean(text: str) -> str:
@@ -130,7 +133,7 @@ def _advance(letter: str) -> int:
 
 
 def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:
-    """Return ``text``, cut at the end with an ellipsis where it is wider than ``width``; never empty unless ``text`` is."""
+    """Return ``text``, truncated with an ellipsis if it is wider than ``width``; at least one character remains."""
     if width_of(text, size, bold=bold) <= width:
         return text
     while len(text) > 1 and width_of(text + ELLIPSIS, size, bold=bold) > width:
@@ -139,7 +142,7 @@ def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:
 
 
 def wrap(text: str, size: float, width: float, most: int) -> list[Line]:
-    """Set ``text`` in at most ``most`` lines of at most ``width``; a wider word is broken, what is left out is ``…``."""
+    """Wrap ``text`` in at most ``most`` lines of at most ``width``; wider words are broken, and the rest is replaced by ``…``."""
     lines: list[Line] = []
     words: list[tuple[int, int, str]] = []
     line = ""
@@ -157,8 +160,8 @@ def wrap(text: str, size: float, width: float, most: int) -> list[Line]:
 
 
 def _pieces(text: str, size: float, width: float) -> Iterator[tuple[int, str]]:
-    """The words of a text with their places, those wider than a line in parts that are not."""
-    longest = int(6 * width / size) + 2  # letters that could stand in a line
+    """Yield the words of a text with their offsets, words that are wider than a line in parts."""
+    longest = int(6 * width / size) + 2  # most letters of a line
     for match in re.finditer(r"\S+", text):
         start, word = match.start(), match[0]
         while len(word) > 1 and (len(word) > longest or width_of(word, size) > width):
@@ -171,7 +174,7 @@ def _pieces(text: str, size: float, width: float) -> Iterator[tuple[int, str]]:
 
 
 def joined(parts: Sequence[str], size: float, width: float) -> str:
-    """Return ``parts`` with commas between them, as many as fit into ``width`` and ``+n`` for the others; the first always."""
+    """Return ``parts`` with commas between them, as many as fit into ``width``, and ``+n`` for the others; at least the first."""
     for shown in range(len(parts), 1, -1):
         more = f" +{len(parts) - shown}" if shown < len(parts) else ""
         if width_of(text := ", ".join(parts[:shown]) + more, size) <= width:

@@ -201,7 +201,7 @@ def test_plain_values() -> None:
 
 def test_wrong_arguments() -> None:
     for resamples, seed in ((0, 0), (1, -1), (1, 1 << 64)):
-        with pytest.raises(InputError, match="make no sense"):
+        with pytest.raises(InputError, match="must be >= 1 and the seed"):
             evaluate(world(), ["weak"], resamples=resamples, seed=seed)
     with pytest.raises(InputError, match="name at least one"):
         evaluate(world(), [])

@@ -82,8 +82,8 @@ def test_lines_say_who_says_so_and_how_much() -> None:
     assert solid == {"5", "3"}  # the strongest; 3 is the key's
     assert dashed == {"3.1", "3"}  # half of it: 1.2 + 3.8 / 2
     texts = [box.text for box in boxes(svg)]
-    assert {"Desires", "+0.500", "+0.250", "stands in the graph", "a model holds it"} <= set(texts)
-    assert "how alike" not in texts
+    assert {"Desires", "+0.500", "+0.250", "in the graph", "predicted by a model"} <= set(texts)
+    assert "similarity" not in texts
 
 
 def test_texts_are_texts_and_readers_are_told() -> None:
@@ -103,7 +103,7 @@ def test_texts_are_texts_and_readers_are_told() -> None:
 
 def test_nothing_said_before_is_said() -> None:
     svg = Explanation((), "", Score(0.0, Evidence(), SIGNATURE)).svg()
-    assert {"nothing was said before", "(says nothing)"} <= {box.text for box in boxes(svg)}
+    assert {"the history is empty", "(empty)"} <= {box.text for box in boxes(svg)}
     assert Explanation((), "", Score(0.0, Evidence(), SIGNATURE))._repr_svg_() == svg
 
 

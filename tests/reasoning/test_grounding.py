@@ -248,9 +248,7 @@ def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalys
     assert (
         told[1] == '  +0.417 "bone" fits "puppy" (turn 1): puppy -IsA-> dog -Desires-> bone; one in 8 random histories is as near'
     )
-    assert (
-        told[2] == '  +0.477 "puppies" (puppy) stands in the history too: "puppy" (turn 1); hardly any random history is as near'
-    )
+    assert told[2] == '  +0.477 "puppies" (puppy) is in the history too: "puppy" (turn 1); hardly any random history is as near'
     assert told[3] == '  +0.000 in all from "moon"'
     assert told[4].startswith("  grounding|graph:")
     assert explain(metric.score([], "a dog")).startswith(f"grounding none: {NO_HISTORY}")
