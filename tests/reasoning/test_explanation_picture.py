@@ -127,7 +127,7 @@ def test_bars_end_in_the_score() -> None:
 
 def test_a_width_without_sense_is_refused() -> None:
     for width in (0, 639, 2401):
-        with pytest.raises(InputError, match="give 640 to 2400"):
+        with pytest.raises(InputError, match="from 640 to 2400 pixels"):
             dense().svg(width)
 
 
