@@ -110,7 +110,9 @@ def test_rows_are_equal_on_both_engines_on_real_data(data_dir: Path, neo4j_url: 
 
 
 def test_page_shows_what_the_queries_give(sample: KnowledgeGraph) -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(sample), f"write it anew: python {Path(__file__).name} > docs/cookbook.md"
+    assert PAGE.read_text(encoding="utf-8") == page(sample), (
+        "write it anew: python -m tests.graph.test_cookbook > docs/cookbook.md"
+    )
 
 
 def page(graph: KnowledgeGraph) -> str:
