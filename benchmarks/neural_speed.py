@@ -33,7 +33,7 @@ from tacit.loaders import ItemError, read_items
 from tacit.reasoning import cache, load_metric
 from tacit.reasoning.base import Metric
 from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, open_checkpoint, open_encoder_of
-from tacit.reasoning.metrics.coherence.parts import RECENT, one_line, open_language_model, said, transcript
+from tacit.reasoning.metrics.coherence.parts import RECENT, one_line, open_language_model, spoken_turns, transcript
 from tacit.reasoning.metrics.grade.metric import Grade
 from tacit.reasoning.metrics.grade.network import graph_tensors
 from tacit.reasoning.models.causal_lm import CausalModel
@@ -69,7 +69,7 @@ def library_language_model(model: CausalModel, items: list[Item]) -> Work:
     """Return the work of reading what expectation asks about with transformers alone."""
     import torch
 
-    before = [transcript([turn.text for turn in said(item)[-RECENT:]]) for item in items]
+    before = [transcript([turn.text for turn in spoken_turns(item)[-RECENT:]]) for item in items]
     asked = [(start, f" {one_line(item.response)}") for item, start in zip(items, before, strict=True)]
     asked += [(transcript([]), response) for _, response in asked]
     asked = sorted(dict.fromkeys(asked), key=lambda one: len("".join(one)))
