@@ -1,6 +1,6 @@
-"""Typed rows out of official files: ConceptNet, ATOMIC, RDF, Numberbatch vectors, dialogues, judgements; and where to get them.
+"""Readers of the official files as typed rows: ConceptNet, ATOMIC, RDF, Numberbatch, dialogues, judgements; and downloads.
 
-Names are resolved on first use, so that ``import tacit.loaders`` stays light.
+Names are imported on first use, so that ``import tacit.loaders`` is fast.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _NAMES = {
         "Report",
     ),
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Dialogue",
@@ -108,9 +108,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    return getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
 
 
 def __dir__() -> list[str]:

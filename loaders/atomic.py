@@ -1,8 +1,8 @@
 """ATOMIC-2020 tuples (head, relation, tail; tab-separated) as assertions between events.
 
-Phrases go through :func:`tacit.graph.names.event_uri`, so spellings of one event meet in one node. The evaluation files of
-COMET write ``head @@ relation<TAB>tail| tail| …``; each of those tails is a row. Lines that hold only ``head @@ relation`` are
-dropped.
+Phrases are normalised by :func:`tacit.graph.names.event_uri`, so that different spellings of an event give one node. COMET's
+evaluation files have lines ``head @@ relation<TAB>tail| tail| …``; each of these tails is a row. Lines with ``head @@ relation``
+only are dropped.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def read_atomic(
 
     Args:
         path: the file; its base name without ``.gz`` becomes the rows' dataset.
-        keep_none: keep tuples whose tail is ``none``, which say that nobody saw such a consequence.
-        strict: end the load at the first broken line.
-        on_reject: called with every broken line.
+        keep_none: keep tuples whose tail is ``none``, for which annotators saw no such consequence.
+        strict: end the load at the first invalid line.
+        on_reject: called with every invalid line.
 
     Raises:
         InputError: the file cannot be opened.
@@ -120,7 +120,7 @@ def read_atomic(
 
 
 def _split(text: str) -> tuple[str, str, list[str]] | None:
-    """Return head, relation and tails of a line; no tail for a question; None when the line has neither form."""
+    """Return head, relation and tails of a line; no tails for a query; None when the line has neither form."""
     columns = text.split("\t")
     if "@@" in columns[0]:
         parts = [part.strip() for part in columns[0].split("@@")]
@@ -142,7 +142,7 @@ def _is_header(head: str, relation: str) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _uri(text: str) -> str | None:
-    """Return the event that ``text`` names, None when nothing is left of it; heads and common tails come many times."""
+    """Return the URI of the event ``text``, None when it is empty after normalisation; cached, since many texts recur."""
     try:
         return event_uri(text)
     except InputError:

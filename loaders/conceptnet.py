@@ -1,8 +1,8 @@
-"""ConceptNet 5.7 assertions: five tab-separated fields a line, the last one JSON, to :class:`tacit.graph.model.Assertion` rows.
+"""ConceptNet 5.7 assertions: lines of five tab-separated fields, the last one JSON, as :class:`tacit.graph.model.Assertion` rows.
 
-Every line is checked for its shape (UTF-8, five fields, an assertion URI, a relation, two ends, an object); the JSON of a line
-is parsed once its languages and relation are wanted. The rule for a line's shape and languages stands in :mod:`.classify`, and
-again, compiled, in :mod:`.scanner`, which large files go through.
+The form of every line is checked (UTF-8, five fields, an assertion URI, a relation, two ends, an object); its JSON is parsed only
+if its languages and relation are wanted. The check of form and languages is :func:`verdict`, the reference for the compiled
+scanner in :mod:`.conceptnet_scan`, with which large files are read.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Generator, Iterator
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -19,16 +21,37 @@ import orjson
 from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
-from .conceptnet_scan import Classified, classify_blocks
-from .io import GZIP_MAGIC, NUL_BYTE, blocks, in_background
+from .io import GZIP_MAGIC, NOT_UTF8, NUL_BYTE, TOO_LONG, Block, blocks, in_background, split
 from .reader import OnReject, Reader
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
-_COMPILED_FROM = 16 << 20  # where the compiled scanner makes up for the second that importing it takes
+_COMPILED_FROM = 16 << 20
+"""File size from which the compiled scanner is faster, including the second for its import."""
 _GZIP_RATIO = 16
-_KNOWN_RELATIONS = 10_000
-_KNOWN_DETAILS = 20_000
+"""Typical compression ratio of the files."""
+_CACHED_RELATIONS = 10_000
+_CACHED_DETAILS = 20_000
 _LONG_DETAILS = 1_000
+"""Longer JSON is not cached, since it is unlikely to recur."""
+
+BLANK = "blank line"
+EXTERNAL = "external URL"
+LANGUAGE = "language"
+CONTROL = "control character"
+FIELDS = "not five tab-separated fields"
+NO_ASSERTION = "first field is not an assertion URI"
+NO_RELATION = "second field is not a relation URI"
+NO_HEAD = "third field is not a concept URI"
+NO_TAIL = "fourth field is not a concept URI"
+NO_OBJECT = "fifth field is not a JSON object"
+
+PASS = 0
+REASONS = (
+    "", BLANK, EXTERNAL, LANGUAGE, TOO_LONG, NUL_BYTE, CONTROL, NOT_UTF8,
+    FIELDS, NO_ASSERTION, NO_RELATION, NO_HEAD, NO_TAIL, NO_OBJECT,
+)  # fmt: skip
+"""Reasons by verdict: from BLANK on, a line is dropped; from TOO_LONG on, it is rejected."""
+FIRST_REJECT = REASONS.index(TOO_LONG)
 
 RELATION = "relation"
 DATASET = "dataset"
@@ -80,10 +103,10 @@ class ConceptNetReader(Reader[Assertion]):
         super().__init__(path, strict=strict, on_reject=on_reject, options=options)
 
     def _classified(self) -> Generator[Classified, None, None]:
-        """Lines by what is to become of them; in a thread of its own, and compiled, where the file is large."""
+        """Return the lines by verdict; for large files from the compiled scanner, in a thread."""
         compiled = self._compiled
         if compiled is None:
-            compiled = self.bytes_total is None or self.bytes_total >= self._compiled_from()  # what is piped is often large
+            compiled = self.bytes_total is None or self.bytes_total >= self._compiled_from()  # pipes are often large
         if not compiled:
             return classify_blocks(blocks(self.source), self._languages)
         from .conceptnet_scan import scan_blocks
@@ -95,7 +118,7 @@ class ConceptNetReader(Reader[Assertion]):
             return _COMPILED_FROM // (_GZIP_RATIO if file.read(2) == GZIP_MAGIC else 1)
 
     def _rows(self) -> Iterator[Assertion]:
-        with closing(self._classified()) as parts:  # an error in here stops the reading thread at once
+        with closing(self._classified()) as parts:  # an exception here stops the reading thread at once
             for part in parts:
                 for reason, count in part.dropped.items():
                     self.drop(reason, count)
@@ -113,16 +136,16 @@ class ConceptNetReader(Reader[Assertion]):
                     reject = next(rejects, None)
 
     def _row(self, number: int, line: str) -> Assertion | None:
-        """Return the assertion in ``line``, or None after counting why there is none."""
+        """Return the assertion in ``line``, or None after counting it as dropped or rejected."""
         _, uri, head, tail, rest = line.split("\t")
-        relation = self._names.get(uri) or self._learn_relation(uri)
+        relation = self._names.get(uri) or self._cached_relation(uri)
         if not relation:
             self.reject(number, "malformed relation", line)
             return None
         if self._relations is not None and relation not in self._relations:
             self.drop(RELATION)
             return None
-        details = self._details.get(rest) or self._learn_details(rest)
+        details = self._details.get(rest) or self._cached_details(rest)
         if details.__class__ is str:
             self.reject(number, details, line)
             return None
@@ -135,9 +158,9 @@ class ConceptNetReader(Reader[Assertion]):
             return None
         head_sense = tail_sense = ""
         if head.count("/") != 3:
-            head, head_sense = _fold(head)
+            head, head_sense = _split_sense(head)
         if tail.count("/") != 3:
-            tail, tail_sense = _fold(tail)
+            tail, tail_sense = _split_sense(tail)
         if is_too_long(head) or is_too_long(tail):
             self.reject(number, URI_TOO_LONG, line)
             return None
@@ -145,24 +168,24 @@ class ConceptNetReader(Reader[Assertion]):
         self.report.kept += 1
         return Assertion(head, relation, tail, weight, "conceptnet", dataset, license, contributors, head_sense, tail_sense)
 
-    def _learn_relation(self, uri: str) -> str | None:
+    def _cached_relation(self, uri: str) -> str | None:
         name = relation_name(uri)
-        if name is not None and len(self._names) < _KNOWN_RELATIONS:
+        if name is not None and len(self._names) < _CACHED_RELATIONS:
             self._names[uri] = name
         return name
 
-    def _learn_details(self, rest: str) -> Any:
-        """Return what :func:`parse_details` does, remembered: most lines without a surface text share theirs."""
+    def _cached_details(self, rest: str) -> Any:
+        """Return :func:`parse_details` with a cache, since most lines without a surface text have the same JSON."""
         if len(rest) > _LONG_DETAILS:
             return parse_details(rest)
-        if len(self._details) >= _KNOWN_DETAILS:
+        if len(self._details) >= _CACHED_DETAILS:
             self._details.clear()
         details = self._details[rest] = parse_details(rest)
         return details
 
 
 def parse_details(rest: str) -> tuple[float, str, str, str] | str:
-    """Return weight, dataset, licence and contributors from the JSON ``rest`` of a line, or why it cannot be used."""
+    """Return weight, dataset, licence and contributors from the JSON ``rest`` of a line, or the reason to reject the line."""
     try:
         data = orjson.loads(rest)
     except orjson.JSONDecodeError:
@@ -202,10 +225,10 @@ def read_conceptnet(
         languages: keep assertions with *both* ends in one of these; None keeps all languages.
         relations: keep these relations, with or without ``/r/``; None keeps all but ``ExternalURL``, which is never kept.
         min_weight: keep assertions of at least this weight.
-        datasets: keep these datasets and what lies below them, with or without ``/d/`` (``/d/wiktionary`` holds ``…/en``).
-        strict: end the load at the first broken line.
-        on_reject: called with every broken line.
-        compiled: go through the compiled scanner; None decides by the file's size. The rows are the same.
+        datasets: keep these datasets and those below them, with or without ``/d/`` (``/d/wiktionary`` includes ``…/en``).
+        strict: end the load at the first invalid line.
+        on_reject: called with every invalid line.
+        compiled: use the compiled scanner; None decides by the file's size. The rows are the same.
 
     Raises:
         InputError: the file cannot be opened, or a filter is malformed.
@@ -223,7 +246,7 @@ def read_conceptnet(
     )
 
 
-def _fold(uri: str) -> tuple[str, str]:
+def _split_sense(uri: str) -> tuple[str, str]:
     """Split ``/c/en/dog/n/wn/animal`` into the concept and its sense."""
     parts = uri.split("/", 4)
     return "/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else ""
@@ -241,7 +264,7 @@ def _language_codes(languages: Collection[str] | None) -> tuple[str, ...] | None
         if not _LANGUAGE.fullmatch(code):
             raise InputError(f"{code!r} is not a language code; give codes such as en, de or zh")
     if not codes:
-        raise InputError("no language is given; give codes such as en, or none at all to keep every language")
+        raise InputError("the list of languages is empty; give codes such as en, or None to keep every language")
     return codes
 
 
@@ -261,5 +284,90 @@ def _wanted_dataset(name: str) -> str:
 
 def _wanted_weight(weight: float) -> float:
     if not 0.0 <= weight < math.inf:
-        raise InputError(f"minimum weight {weight!r} is not a number >= 0")
+        raise InputError(f"minimum weight {weight!r} is not a number >= 0; give one such as 1.0")
     return float(weight)
+
+
+# The check of a line's form and languages.
+
+
+@dataclass
+class Classified:
+    """The lines of one block by verdict.
+
+    Attributes:
+        lines: (number, text) of the lines that pass.
+        rejects: (number, reason, beginning) of the rejected lines, in the order of the file.
+        dropped: number of dropped lines, by reason.
+    """
+
+    lines: Iterable[tuple[int, str]]
+    rejects: list[tuple[int, str, bytes]] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def verdict(data: bytes, languages: Collection[bytes] | None) -> int:
+    """Return the verdict on the line ``data`` (without its line ending): ``PASS``, or the index of its reason in ``REASONS``."""
+    if not data:
+        return REASONS.index(BLANK)
+    if (broken := _broken_text(data)) is not None:
+        return REASONS.index(broken)
+    fields = data.split(b"\t")
+    if len(fields) != 5:
+        return REASONS.index(FIELDS)
+    assertion, relation, head, tail, rest = fields
+    if not assertion.startswith(b"/a/"):
+        return REASONS.index(NO_ASSERTION)
+    if not relation.startswith(b"/r/") or len(relation) == 3:
+        return REASONS.index(NO_RELATION)
+    if not (rest.startswith(b"{") and rest.endswith(b"}") and len(rest) > 1):
+        return REASONS.index(NO_OBJECT)
+    if relation == b"/r/ExternalURL":
+        return REASONS.index(EXTERNAL)
+    head_language, tail_language = _language(head), _language(tail)
+    if head_language is None:
+        return REASONS.index(NO_HEAD)
+    if tail_language is None:
+        return REASONS.index(NO_TAIL)
+    if languages is not None and not (head_language in languages and tail_language in languages):
+        return REASONS.index(LANGUAGE)
+    return PASS
+
+
+def _broken_text(data: bytes) -> str | None:
+    """Return the first flaw in ``data``: a NUL, a control character other than tab, or invalid UTF-8; None for text."""
+    try:
+        data.decode()
+        end = len(data)
+    except UnicodeDecodeError as error:
+        end = error.start
+    for byte in data[:end]:
+        if byte < 0x20 and byte != 0x09:
+            return CONTROL if byte else NUL_BYTE
+    return None if end == len(data) else NOT_UTF8
+
+
+def _language(uri: bytes) -> bytes | None:
+    """Return the language of ``/c/<language>/<term>…``, None when ``uri`` has another form or contains a space."""
+    parts = uri.split(b"/", 4)
+    if len(parts) < 4 or parts[0] or parts[1] != b"c" or not parts[2] or not parts[3] or b" " in uri:
+        return None
+    return parts[2]
+
+
+def classify_blocks(blocks: Iterable[Block], languages: Collection[str] | None) -> Generator[Classified, None, None]:
+    """Yield the lines of each block by verdict."""
+    wanted = None if languages is None else frozenset(code.encode() for code in languages)
+    for block in blocks:
+        passed: list[tuple[int, str]] = []
+        result = Classified(passed)
+        for line in split(block):
+            code = verdict(line.data, wanted) if line.flaw is None else FIRST_REJECT
+            reason = line.flaw or REASONS[code]
+            if code == PASS:
+                passed.append((line.number, line.data.decode()))
+            elif code < FIRST_REJECT:
+                result.dropped[reason] += 1
+            else:
+                result.rejects.append((line.number, reason, line.data))
+        yield result

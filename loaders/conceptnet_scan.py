@@ -1,128 +1,36 @@
-"""The rule by which a line of a ConceptNet file is passed on, dropped or rejected, before its JSON is looked at.
+"""The compiled scanner of ConceptNet files: one pass over a block's bytes finds its lines and the verdict on each.
 
-Written out plainly here, for small files and as the reference that the compiled scanner must agree with on every line.
+The verdicts are those of :func:`tacit.loaders.conceptnet.verdict`. Only lines that pass, and the beginnings of rejected ones,
+become Python objects. ASCII text is skipped eight bytes at a time; the pass stops at control bytes (tab and newline among them)
+and at the first byte of a multi-byte character.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from .io import EXCERPT, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, Block, split
-
-BLANK = "blank line"
-EXTERNAL = "external URL"
-LANGUAGE = "language"
-CONTROL = "control character"
-FIELDS = "not five tab-separated fields"
-NO_ASSERTION = "first field is not an assertion URI"
-NO_RELATION = "second field is not a relation URI"
-NO_HEAD = "third field is not a concept URI"
-NO_TAIL = "fourth field is not a concept URI"
-NO_OBJECT = "fifth field is not a JSON object"
-
-#: The verdicts, by the numbers that the compiled scanner gives them.
-PASS = 0
-REASONS = (
-    "", BLANK, EXTERNAL, LANGUAGE, TOO_LONG, NUL_BYTE, CONTROL, NOT_UTF8,
-    FIELDS, NO_ASSERTION, NO_RELATION, NO_HEAD, NO_TAIL, NO_OBJECT,
-)  # fmt: skip
-FIRST_REJECT = REASONS.index(TOO_LONG)
-
-
-@dataclass
-class Classified:
-    """What became of the lines of one block.
-
-    Attributes:
-        lines: (number, text) of the lines passed on.
-        rejects: (number, reason, beginning) of the broken lines, in the order of the file.
-        dropped: numbers of lines dropped, by reason.
-    """
-
-    lines: Iterable[tuple[int, str]]
-    rejects: list[tuple[int, str, bytes]] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
-def verdict(data: bytes, languages: Collection[bytes] | None) -> int:
-    """Return ``PASS`` or the index in ``REASONS`` of what keeps the line ``data`` (without its line ending) out."""
-    if not data:
-        return REASONS.index(BLANK)
-    if (broken := _broken_text(data)) is not None:
-        return REASONS.index(broken)
-    fields = data.split(b"\t")
-    if len(fields) != 5:
-        return REASONS.index(FIELDS)
-    assertion, relation, head, tail, rest = fields
-    if not assertion.startswith(b"/a/"):
-        return REASONS.index(NO_ASSERTION)
-    if not relation.startswith(b"/r/") or len(relation) == 3:
-        return REASONS.index(NO_RELATION)
-    if not (rest.startswith(b"{") and rest.endswith(b"}") and len(rest) > 1):
-        return REASONS.index(NO_OBJECT)
-    if relation == b"/r/ExternalURL":
-        return REASONS.index(EXTERNAL)
-    head_language, tail_language = _language(head), _language(tail)
-    if head_language is None:
-        return REASONS.index(NO_HEAD)
-    if tail_language is None:
-        return REASONS.index(NO_TAIL)
-    if languages is not None and not (head_language in languages and tail_language in languages):
-        return REASONS.index(LANGUAGE)
-    return PASS
-
-
-def _broken_text(data: bytes) -> str | None:
-    """Return the first thing in ``data`` that is no text: a NUL, a control character other than the tab, or bad UTF-8."""
-    try:
-        data.decode()
-        end = len(data)
-    except UnicodeDecodeError as error:
-        end = error.start
-    for byte in data[:end]:
-        if byte < 0x20 and byte != 0x09:
-            return CONTROL if byte else NUL_BYTE
-    return None if end == len(data) else NOT_UTF8
-
-
-def _language(uri: bytes) -> bytes | None:
-    """Return the language of ``/c/<language>/<term>…``, None when ``uri`` is not of that form or holds a space."""
-    parts = uri.split(b"/", 4)
-    if len(parts) < 4 or parts[0] or parts[1] != b"c" or not parts[2] or not parts[3] or b" " in uri:
-        return None
-    return parts[2]
-
-
-def classify_blocks(blocks: Iterable[Block], languages: Collection[str] | None) -> Generator[Classified, None, None]:
-    """Yield what becomes of the lines of each block."""
-    wanted = None if languages is None else frozenset(code.encode() for code in languages)
-    for block in blocks:
-        passed: list[tuple[int, str]] = []
-        result = Classified(passed)
-        for line in split(block):
-            code = verdict(line.data, wanted) if line.flaw is None else FIRST_REJECT
-            reason = line.flaw or REASONS[code]
-            if code == PASS:
-                passed.append((line.number, line.data.decode()))
-            elif code < FIRST_REJECT:
-                result.dropped[reason] += 1
-            else:
-                result.rejects.append((line.number, reason, line.data))
-        yield result
-
-
-# The line rule of :mod:`.classify`, compiled: one pass over a block's bytes finds its lines and gives each its verdict.
-#
-# Only lines that are passed on, and the beginnings of broken ones, ever become Python objects. Plain text is skipped eight
-# bytes at a time; what stops the pass is a control byte (tab and newline among them) or the first byte of a multi-byte
-# character.
+from .conceptnet import (
+    BLANK,
+    CONTROL,
+    EXTERNAL,
+    FIELDS,
+    FIRST_REJECT,
+    LANGUAGE,
+    NO_ASSERTION,
+    NO_HEAD,
+    NO_OBJECT,
+    NO_RELATION,
+    NO_TAIL,
+    PASS,
+    REASONS,
+    Classified,
+)
+from .io import EXCERPT, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, Block
 
 _BLANK, _EXTERNAL, _LANGUAGE, _TOO_LONG, _NUL, _CONTROL, _NOT_UTF8, _FIELDS = map(
     REASONS.index, (BLANK, EXTERNAL, LANGUAGE, TOO_LONG, NUL_BYTE, CONTROL, NOT_UTF8, FIELDS)
@@ -137,12 +45,12 @@ _LOW = np.uint64(0x2020202020202020)
 _TAB, _NEWLINE, _RETURN, _SPACE, _SLASH, _OPEN, _CLOSE = (np.uint8(ord(c)) for c in "\t\n\r /{}")
 _A, _C, _R = (np.uint8(ord(c)) for c in "acr")
 
-#: Rows of the table that the kernel fills, one column a line passed on or rejected.
+# rows of the table that the kernel fills, with one column per line that passes or is rejected
 _NUMBER, _START, _END, _VERDICT = range(4)
 
 
 def _compile(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` to machine code, kept on disk where there is a place to write."""
+    """Compile ``function`` to machine code, cached on disk where a folder is writable."""
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no writable cache folder
@@ -175,7 +83,7 @@ def _character(data, i, end):  # type: ignore[no-untyped-def]
 
 @_compile
 def _language_end(data, start, end):  # type: ignore[no-untyped-def]
-    """Return where the language of the concept URI in ``data[start:end]`` ends, or 0 when it is no concept URI."""
+    """Return the end of the language of the concept URI in ``data[start:end]``, or 0 when it is not a concept URI."""
     if end - start < 6 or data[start] != _SLASH or data[start + 1] != _C or data[start + 2] != _SLASH:
         return 0
     language_end = 0
@@ -195,7 +103,7 @@ def _language_end(data, start, end):  # type: ignore[no-untyped-def]
 
 @_compile
 def _wanted(data, start, end, languages, ends):  # type: ignore[no-untyped-def]
-    """Whether ``data[start:end]`` is one of the codes laid end to end in ``languages``, each ending at its entry of ``ends``."""
+    """Return whether ``data[start:end]`` is a code in ``languages``, the codes in sequence, which end at ``ends``."""
     begin = 0
     for code_end in ends:
         if code_end - begin == end - start:
@@ -212,7 +120,7 @@ def _wanted(data, start, end, languages, ends):  # type: ignore[no-untyped-def]
 
 @_compile
 def _verdict(data, start, end, tabs, languages, ends, any_language):  # type: ignore[no-untyped-def]
-    """Return the verdict on a line of good text whose four tabs stand at ``tabs``."""
+    """Return the verdict on a line of valid text whose four tabs are at ``tabs``."""
     if tabs[0] - start < 3 or data[start] != _SLASH or data[start + 1] != _A or data[start + 2] != _SLASH:
         return _NO_ASSERTION
     begin = tabs[0] + 1
@@ -243,9 +151,9 @@ def _verdict(data, start, end, tabs, languages, ends, any_language):  # type: ig
 
 @_compile
 def _scan(data, words, languages, ends, any_language, table, dropped):  # type: ignore[no-untyped-def]
-    """Fill ``table`` with the lines passed on or rejected and add to ``dropped`` by verdict; return how many columns are filled.
+    """Fill ``table`` with the lines that pass or are rejected, count the others in ``dropped``; return the number of columns.
 
-    ``data`` holds whole lines; ``words`` are the same bytes as 64-bit words, short of the last few.
+    ``data`` consists of complete lines; ``words`` is the same as 64-bit words, without the last few bytes.
     """
     size = len(data)
     tabs = np.zeros(4, np.int64)
@@ -309,7 +217,7 @@ def _scan(data, words, languages, ends, any_language, table, dropped):  # type: 
 
 
 def scan_blocks(blocks: Iterable[Block], languages: Collection[str] | None) -> Iterator[Classified]:
-    """Yield what becomes of the lines of each block, as :func:`tacit.loaders.conceptnet_scan.classify_blocks` does."""
+    """Yield the result for each block, the same as :func:`tacit.loaders.conceptnet.classify_blocks`."""
     codes = [code.encode() for code in languages or ()]
     packed = np.frombuffer(b"".join(codes) or b" ", np.uint8)
     ends = np.cumsum([len(code) for code in codes], dtype=np.int64)
@@ -340,7 +248,7 @@ def _classified(block: Block, table: NDArray[np.int64], dropped: NDArray[np.int6
 
 
 class _Lines:
-    """The lines passed on, decoded one by one as they are asked for."""
+    """The lines that pass, decoded one by one during iteration."""
 
     def __init__(self, block: Block, numbers: list[int], starts: list[int], ends: list[int]) -> None:
         self._block, self._numbers, self._starts, self._ends = block, numbers, starts, ends

@@ -1,16 +1,16 @@
-"""Dialogue files as items to be scored, or as whole dialogues: JSON lines, a JSON list, CSV or Parquet, plain or gzip.
+"""Dialogue files as items to score, or as whole dialogues: JSON lines, a JSON list, CSV or Parquet, plain or gzip.
 
-A record is one of:
+A record has one of these forms:
 
 * ``history`` (or ``context``) and ``response``: one item.
-* ``turns``, a list of texts: every turn from the second on is an item whose history is what was said before it.
-* ``messages``, a list of ``{"role", "content"}`` as chat APIs have it: every message of the role ``assistant`` from the second
-  message on is an item; where nobody has that role, every message from the second on. Messages of the roles ``system``,
+* ``turns``, a list of texts: every turn from the second on is an item with the turns before it as history.
+* ``messages``, a list of ``{"role", "content"}`` as in chat APIs: every message with the role ``assistant`` from the second
+  message on is an item; if no message has that role, every message from the second on is. Messages with the roles ``system``,
   ``developer``, ``tool`` and ``function``, and messages without text, are left out.
 
-A history may be a list of texts or one text, with a turn a line, ``</UTT>`` after every turn (as DECO has it), or a list as JSON.
-In CSV, lists stand in their cells as JSON. Every record gives at least one row: one without an item comes out as an
-:class:`ItemError` in its place, with its ``id`` where it has one. So does an item whose texts cannot be scored.
+A history is a list of texts, or one text: with one turn per line, with ``</UTT>`` after every turn (as in DECO), or with a JSON
+list. In CSV, lists are JSON in their cells. Every record gives at least one row: a record without an item gives an
+:class:`ItemError` in its place, with its ``id`` if it has one. So does an item whose texts cannot be scored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WHOLE_FORMS = "turns, or messages"
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A whole dialogue: its record's number from 1, its turns, and everything that the record holds, with these ``turns``."""
+    """A whole dialogue: its record's number from 1, its turns, and all fields of the record, with these ``turns``."""
 
     line: int
     turns: tuple[str, ...]
@@ -49,18 +49,18 @@ class Dialogue:
 
 
 class BrokenRecord(Exception):
-    """Why a record cannot be used, in a few words."""
+    """A record that cannot be used, with the reason."""
 
 
 def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Item | ItemError]:
-    """Yield the items of a dialogue file (``-`` reads standard input, but no Parquet) in its order.
+    """Yield the items of a dialogue file (``-`` for standard input, except Parquet) in its order.
 
-    Blank lines are skipped. The file is opened at once, read in constant memory. A line, or an element of a JSON list, may have
-    at most 1 MiB.
+    Blank lines are skipped. The file is opened at once and read in constant memory. A line, or an element of a JSON list, can
+    have at most 1 MiB.
 
     Raises:
-        InputError: the file cannot be opened or has none of the forms, or is a table without the columns; under ``strict`` also,
-            while iterating, for the first record that holds no item.
+        InputError: the file cannot be opened, has none of the forms, or is a table without the columns; under ``strict`` also,
+            while iterating, for the first record without an item.
         DamagedInput: under ``strict``, the file ends early.
     """
     return _items(ByteSource(path), strict)
@@ -75,16 +75,16 @@ def item_records(source: ByteSource) -> Iterator[Line]:
     """Yield the records of a dialogue file for :func:`items_of`, which may run on another machine.
 
     Raises:
-        InputError: see :func:`read_items`.
+        InputError: as for :func:`read_items`.
     """
     return read_records(source, Columns(_has_items, _FORMS, "dialogues"))
 
 
 def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
-    """Yield the items of ``rows``, records of the dialogue file at ``path``, as :func:`read_items` yields those of all of them.
+    """Yield the items of ``rows``, some records of the dialogue file at ``path``, as :func:`read_items` does for all.
 
     Raises:
-        InputError: under ``strict``, for the first record that holds no item.
+        InputError: under ``strict``, for the first record without an item.
         DamagedInput: under ``strict``, the file ends early.
     """
     for _, items in _parsed(rows, path, strict, items_in):
@@ -117,7 +117,7 @@ def _has_items(names: set[str]) -> bool:
 def _parsed(
     rows: Iterable[Line], path: str, strict: bool, parse: Callable[[dict[str, Any], int], T]
 ) -> Iterator[tuple[int, T | ItemError]]:
-    """Yield each record's number and what ``parse`` makes of it, an error where it cannot be used; blank lines are left out."""
+    """Yield each record's number with the result of ``parse``, or an error when it cannot be used; skip blank lines."""
     for line in rows:
         text, reason = decode(line)
         if reason is None and not text.strip():
@@ -142,10 +142,10 @@ def _parsed(
 
 
 def parsed_json(text: str) -> Any:
-    """Return the value of a JSON text; NaN, which JSON does not know and Python writes, is read as such.
+    """Return the value of a JSON text; NaN, which Python writes although JSON does not have it, is accepted.
 
     Raises:
-        BrokenRecord: it is none.
+        BrokenRecord: it is not JSON.
     """
     try:
         return orjson.loads(text)
@@ -153,17 +153,17 @@ def parsed_json(text: str) -> Any:
         reason = f"not JSON ({error.msg})"
     try:
         value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
     except (ValueError, RecursionError):
         raise BrokenRecord(reason) from None
     return value
 
 
 def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
-    """Return the items in the record with this number, at least one; an error in place of each that cannot be scored.
+    """Return the items in the record with this number, at least one, with an error for each that cannot be scored.
 
     Raises:
-        BrokenRecord: it holds none.
+        BrokenRecord: it has none.
     """
     given = data.get("id")
     if isinstance(given, bool) or not (given is None or isinstance(given, str | int)):
@@ -176,7 +176,7 @@ def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
 
 
 def _item(line: int, name: str, history: Sequence[str], response: str, references: Sequence[str] = ()) -> Item | ItemError:
-    """Return an item, or why the texts make none."""
+    """Return an item, or an error when its texts are invalid."""
     try:
         return Item(history, response, references, name)
     except InputError as error:
@@ -187,18 +187,18 @@ def _dialogue_in(data: Mapping[str, Any], _: int) -> dict[str, Any]:
     """Return a record with its turns as a list.
 
     Raises:
-        BrokenRecord: it holds no dialogue.
+        BrokenRecord: it is not a dialogue.
     """
     if "turns" not in data and "messages" not in data:
         raise BrokenRecord(f"not a JSON object with {_WHOLE_FORMS}")
-    return {**data, "turns": texts_of(data["turns"], "turns") if "turns" in data else _spoken(data["messages"])[0]}
+    return {**data, "turns": texts_of(data["turns"], "turns") if "turns" in data else _messages(data["messages"])[0]}
 
 
 def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
-    """Return the turns of a dialogue, and the places from 1 on of those that answer what was said before.
+    """Return the turns of a dialogue, and the indices (>= 1) of those that are responses.
 
     Raises:
-        BrokenRecord: it has no ``turns`` and no ``messages``, or none of them answers another.
+        BrokenRecord: it has neither ``turns`` nor ``messages``, or no response.
     """
     if data.get("turns") not in (None, "") or ("turns" in data and "messages" not in data):
         turns = texts_of(data["turns"], "turns")
@@ -208,7 +208,7 @@ def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
         return turns, replies
     if "messages" not in data:
         raise BrokenRecord(f"response is missing; expected {_FORMS}" if "context" in data else f"neither {_alternatives()}")
-    turns, roles = _spoken(data["messages"])
+    turns, roles = _messages(data["messages"])
     replies = [place for place in range(1, len(turns)) if roles[place] == _REPLY or _REPLY not in roles]
     if not replies:
         raise BrokenRecord("messages holds no reply of the assistant to a message before it")
@@ -219,8 +219,8 @@ def _alternatives() -> str:
     return "history and response, nor turns, nor messages"
 
 
-def _spoken(value: Any) -> tuple[list[str], list[str]]:
-    """Return the texts and the roles of what was said in ``messages``."""
+def _messages(value: Any) -> tuple[list[str], list[str]]:
+    """Return the texts and roles of the turns in ``messages``."""
     if isinstance(value, str):
         value = _json_list(value)
     turns, roles = [], []
@@ -237,7 +237,7 @@ def _spoken(value: Any) -> tuple[list[str], list[str]]:
 
 
 def _content(value: Any) -> str | None:
-    """The text of a message's content, which may be a list of parts; None where it holds none, as a call of a tool does."""
+    """Return the text of a message's content, which may be a list of parts; None when it has none, as in a tool call."""
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
@@ -247,15 +247,15 @@ def _content(value: Any) -> str | None:
 
 
 def history_of(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what was said before the response: ``history``, else ``context``, else ``messages``.
+    """Return the history: ``history``, or else ``context``, or else ``messages``.
 
     Raises:
-        BrokenRecord: none of them is there, or it holds something else.
+        BrokenRecord: there is none, or it has another type.
     """
     key = next((key for key in ("history", "context", "messages") if data.get(key) is not None), "history")
     value = data.get(key)
     if key == "messages":
-        return tuple(_spoken(value)[0])
+        return tuple(_messages(value)[0])
     if isinstance(value, str):
         listed = _json_list(value)
         if listed is not None and _texts(listed):
@@ -274,7 +274,7 @@ def response_of(data: Mapping[str, Any]) -> str:
     """Return the response.
 
     Raises:
-        BrokenRecord: it is missing or no text.
+        BrokenRecord: it is missing or not a text.
     """
     response = data.get("response")
     if not isinstance(response, str):
@@ -283,10 +283,10 @@ def response_of(data: Mapping[str, Any]) -> str:
 
 
 def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts of ``references`` (a list, in CSV as JSON) and ``reference`` (one text, or a list).
+    """Return the texts of ``references`` (a list; in CSV as JSON) and ``reference`` (one text, or a list).
 
     Raises:
-        BrokenRecord: they hold something else.
+        BrokenRecord: they have another type.
     """
     found: tuple[str, ...] = ()
     for key in ("references", "reference"):
@@ -301,10 +301,10 @@ def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def texts_of(value: Any, key: str) -> list[str]:
-    """Return the texts of a list, in CSV as JSON.
+    """Return a list of texts; in CSV it is JSON.
 
     Raises:
-        BrokenRecord: it is no such list.
+        BrokenRecord: it is not a list of texts.
     """
     if isinstance(value, str):
         value = _json_list(value)
@@ -320,7 +320,7 @@ def own_id(data: Mapping[str, Any]) -> str | None:
 
 
 def _json_list(value: str) -> list[Any] | None:
-    """Return the JSON list that stands in a text, None when none does."""
+    """Return the list in a JSON text, None when the text is not a JSON list."""
     if not value.lstrip().startswith("["):
         return None
     try:

@@ -1,8 +1,11 @@
-"""Downloads of the official files: resumed where they stopped, verified, and in place only when whole.
+"""Downloads of the official files: resumed after an interruption, verified, and moved into place only when complete.
 
-The bytes so far stand in ``<file>.part`` with the server's validator beside them, so that a later run goes on only while the
-server still has the same file. An archive's tables are unpacked next to it. Size and checksum are verified where they are known,
-wherever the file comes from; any file must be whole as far as its own checksums tell, and look like what it should be.
+The bytes so far are in ``<file>.part``, with the server's validator in ``<file>.part.etag``, so that a later run resumes only
+while the server still has the same file. The tables in an archive are unpacked into a folder next to it. Size and checksum are
+verified where they are known, wherever the file comes from; every file must be complete by its own checksums and have the
+expected format.
+
+The files themselves are described in ``sources.json``.
 """
 
 from __future__ import annotations
@@ -27,15 +30,15 @@ from ..graph.errors import FetchError, InputError, LoadError
 from .guess import guess
 from .io import HEAD_BYTES, ByteSource
 
-#: Called with bytes on disk so far and the total, None when the server does not say.
 Progress = Callable[[int, int | None], None]
+"""Called with the bytes on disk so far and the total, None when the server does not give it."""
 
 _CHUNK = 1 << 18
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 
 
-class _Again(Exception):
-    """A failure that may pass: the attempt can be repeated."""
+class _Retryable(Exception):
+    """A temporary failure, after which the download can be tried again."""
 
 
 def fetch(
@@ -47,23 +50,21 @@ def fetch(
     attempts: int = 5,
     pause: float = 1.0,
 ) -> tuple[Path, ...]:
-    """Download the official file ``name`` into ``directory`` and return the files that are ready to load.
+    """Download the official file ``name`` into ``directory`` and return the files to load.
 
-    A file that is there and passes its checks is not downloaded again.
+    A file that exists and passes its checks is not downloaded again. :func:`verified` tells whether a checksum was known.
 
     Args:
         name: a key of :func:`tacit.loaders.download.all_sources`.
-        directory: where to; made when it does not exist.
-        progress: called after each piece.
-        base_url: where to look instead of the official place (a mirror): ``<base_url>/<file>``.
-        attempts: how often to try before giving up; every attempt goes on where the last one stopped.
-        pause: seconds before the second attempt, doubled for each one after it.
+        directory: destination folder; created when it does not exist.
+        progress: called after each chunk.
+        base_url: a mirror to use instead of the official address: ``<base_url>/<file>``.
+        attempts: number of attempts; each resumes where the last one stopped.
+        pause: seconds before the second attempt, doubled for each later one.
 
     Raises:
         InputError: the name is unknown.
-        FetchError: the server cannot be reached or refuses, the file is not what was published, or the disk is full.
-
-    Whether the file could be compared with a checksum :func:`verified` says.
+        FetchError: the server cannot be reached or refuses, the file differs from what was published, or the disk is full.
     """
     wanted = find_source(name)
     url = f"{base_url.rstrip('/')}/{wanted.file}" if base_url else wanted.url
@@ -77,18 +78,17 @@ def fetch(
     except OSError as error:
         if target.parent.is_dir() and not _part(target).exists():
             _validator(_part(target)).unlink(missing_ok=True)
-        kept = (
-            "; what has come so far is kept, and running the command again goes on from there" if _part(target).exists() else ""
-        )
-        room = f"; free space there or give another --directory{kept}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise FetchError(f"{url} cannot be saved to {folder} ({error.strerror or error}){room}") from None
+        kept = "; the bytes so far are kept, and running the command again resumes the download" if _part(target).exists() else ""
+        advice = f"; free space there or give another --directory{kept}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise FetchError(f"{url} cannot be saved to {folder} ({error.strerror or error}){advice}") from None
 
 
 def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
-    """Return whether a checksum is known for the official file ``name``, so that :func:`fetch` compared them, and its sha256.
+    """Return whether a checksum is known for the official file ``name``, so that :func:`fetch` compared it, and its sha256.
 
     Args:
-        name: a key of :func:`tacit.loaders.download.all_sources`; path: the folder that it was downloaded into.
+        name: a key of :func:`tacit.loaders.download.all_sources`.
+        path: the folder that it was downloaded into.
     """
     wanted = find_source(name)
     return wanted.sha256 is not None, wanted.sha256 or _sha256(Path(path) / wanted.file)
@@ -103,7 +103,7 @@ def _download(url: str, wanted: Source, target: Path, progress: Progress | None,
         try:
             _attempt(url, part, progress)
             break
-        except _Again as error:
+        except _Retryable as error:
             last = str(error)
     else:
         kept = f"; the {part.stat().st_size:,} bytes so far are kept" if part.exists() else ""
@@ -112,15 +112,15 @@ def _download(url: str, wanted: Source, target: Path, progress: Progress | None,
     _validator(part).unlink(missing_ok=True)
     if problem is not None:
         part.unlink()
-        raise FetchError(f"{url} {problem}; the download was thrown away, run the command again or ask its provider")
+        raise FetchError(f"{url} {problem}; the download was deleted, run the command again or ask its provider")
     part.replace(target)
 
 
 def _attempt(url: str, part: Path, progress: Progress | None) -> None:
-    """Ask for what is missing of ``part`` and append it.
+    """Request the missing bytes of ``part`` and append them.
 
     Raises:
-        _Again: the connection failed or broke, or the server is overloaded.
+        _Retryable: the connection failed or broke, or the server is overloaded.
         FetchError: the server refuses.
     """
     have = part.stat().st_size if part.exists() else 0
@@ -133,25 +133,25 @@ def _attempt(url: str, part: Path, progress: Progress | None) -> None:
             httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
             client.stream("GET", url, headers=headers) as response,
         ):
-            if response.status_code == 416:  # what we have is not a beginning of what the server has
+            if response.status_code == 416:  # the bytes so far are not a beginning of the server's file
                 part.unlink(missing_ok=True)
-                raise _Again("the server's file has changed")
+                raise _Retryable("the server's file has changed")
             if response.status_code in (408, 425, 429) or response.status_code >= 500:
-                raise _Again(f"the server answered {response.status_code}")
+                raise _Retryable(f"the server answered {response.status_code}")
             if response.status_code not in (200, 206):
                 raise FetchError(f"{url} cannot be downloaded: the server answered {response.status_code}; check the address")
             resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
             if response.status_code == 206 and not resumed:
                 part.unlink(missing_ok=True)
-                raise _Again("the server sent another part than asked for")
+                raise _Retryable("the server sent another part than requested")
             if not resumed:
                 have = 0
-                _remember_validator(part, response.headers)
+                _write_validator(part, response.headers)
             _save(response, part, have, progress)
     except httpx.InvalidURL as error:
-        raise FetchError(f"{url} is not an address: {error}") from None
+        raise FetchError(f"{url} is not a valid address: {error}; check --base-url") from None
     except httpx.HTTPError as error:
-        raise _Again(str(error) or type(error).__name__) from None
+        raise _Retryable(str(error) or type(error).__name__) from None
 
 
 def _save(response: httpx.Response, part: Path, have: int, progress: Progress | None) -> None:
@@ -159,7 +159,7 @@ def _save(response: httpx.Response, part: Path, have: int, progress: Progress | 
     total = have + int(length) if length.isdigit() else None
     free = shutil.disk_usage(part.parent).free
     if total is not None and total - have > free:
-        raise OSError(errno.ENOSPC, f"{total - have:,} bytes are to come, and {free:,} are free")
+        raise OSError(errno.ENOSPC, f"{total - have:,} bytes are missing, and {free:,} are free")
     with part.open("ab" if have else "wb") as file:
         for chunk in response.iter_raw():
             file.write(chunk)
@@ -167,7 +167,7 @@ def _save(response: httpx.Response, part: Path, have: int, progress: Progress | 
             if progress is not None:
                 progress(have, total)
     if total is not None and have < total:
-        raise _Again("the connection ended early")
+        raise _Retryable("the connection ended early")
 
 
 def _part(target: Path) -> Path:
@@ -178,21 +178,21 @@ def _validator(part: Path) -> Path:
     return part.with_name(part.name + ".etag")
 
 
-def _remember_validator(part: Path, headers: Mapping[str, str]) -> None:
-    """Keep what If-Range can compare: a strong ETag, else the date of the last change; without either a resume starts anew."""
+def _write_validator(part: Path, headers: Mapping[str, str]) -> None:
+    """Keep a value for If-Range: a strong ETag, or the date of the last change; without either the download starts over."""
     etag = headers.get("ETag", "")
     _validator(part).write_text(etag if etag.startswith('"') else headers.get("Last-Modified", ""))
 
 
 def _problem(path: Path, wanted: Source) -> str | None:
-    """Return how ``path`` differs from what was published, None when it does not, as far as that is known."""
+    """Return how ``path`` differs from what was published, None when no difference is known."""
     size = path.stat().st_size
     if wanted.size is not None and size != wanted.size:
         return f"has {size:,} bytes instead of {wanted.size:,}"
     if wanted.sha256 is not None and (digest := _sha256(path)) != wanted.sha256:
         return f"has the sha256 {digest} instead of {wanted.sha256}"
     if wanted.members:
-        return None if zipfile.is_zipfile(path) else f"is not a zip archive{_looks(path)}"
+        return None if zipfile.is_zipfile(path) else f"is not a zip archive{_seems(path)}"
     if wanted.sha256 is not None:
         return None
     source = ByteSource(path)
@@ -204,7 +204,7 @@ def _problem(path: Path, wanted: Source) -> str | None:
         return "is a damaged gzip file"
     finally:
         source.close()
-    return None if found is not None and found.kind == wanted.name else f"is not {wanted.title}{_looks(path)}"
+    return None if found is not None and found.kind == wanted.name else f"is not {wanted.title}{_seems(path)}"
 
 
 def _sha256(path: Path) -> str:
@@ -212,22 +212,22 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _looks(path: Path) -> str:
-    """What a wrong file looks like, as the rest of a sentence."""
+def _seems(path: Path) -> str:
+    """Return what a wrong file looks like, as the end of a sentence."""
     with path.open("rb") as file:
         found = guess(file.read(HEAD_BYTES))
     return f" but looks like {found.what}" if found is not None else ""
 
 
 def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
-    """Take the wanted tables out of ``archive``, by their base names, each in place only when whole."""
+    """Unpack the tables of ``archive`` under their base names, each replaced atomically; return their paths."""
     files = []
     try:
         with zipfile.ZipFile(archive) as packed:
             inside = {Path(entry.filename).name: entry for entry in packed.infolist() if "__MACOSX" not in entry.filename}
             for member in wanted.members:
                 if member not in inside:
-                    raise FetchError(f"{archive} holds no {member}; delete it and run the command again")
+                    raise FetchError(f"{archive} does not contain {member}; delete it and run the command again")
                 target = archive.parent / wanted.name / member
                 files.append(target)
                 if target.exists() and target.stat().st_size == inside[member].file_size:
@@ -245,22 +245,21 @@ def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
     return tuple(files)
 
 
-# The official files as data: where they are, how large, under which licence, and how to cite them.
-#
-# ``size`` and ``sha256`` are None where nobody published them; nothing is made up. The facts stand in ``sources.json``.
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """One official download.
 
     Attributes:
-        name: what ``tacit fetch`` calls it; title: what it is, in a line.
-        url: where it is; file: its name on disk.
-        size: bytes, None when unknown; sha256: hex digest, None when unknown; checksum_origin: who says so.
-        rows: lines in it, None when unknown.
-        members: files to take out of it, when it is a zip archive.
-        licence, homepage, citation: as its authors give them.
+        name: its name for ``tacit fetch``.
+        title: a description of one line.
+        url: its address.
+        file: its name on disk.
+        size: bytes, None where it was not published.
+        sha256: hexadecimal digest, None where it was not published.
+        checksum_origin: where size and digest come from.
+        rows: number of lines, None where it is unknown.
+        members: files to unpack from it, when it is a zip archive.
+        licence, homepage, citation: as given by its authors.
     """
 
     name: str
@@ -285,10 +284,10 @@ def all_sources() -> dict[str, Source]:
 
 
 def find_source(name: str) -> Source:
-    """Return the official file called ``name``.
+    """Return the official file with this name.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: the name is unknown.
     """
     if name not in all_sources():
         raise InputError(f"{name!r} is not one of the official files; choose {', '.join(all_sources())}")

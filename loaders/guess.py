@@ -1,4 +1,4 @@
-"""What a file is, going by its first bytes: for the message that a file which holds nothing for a loader deserves."""
+"""Guesses the format of a file from its first bytes, for the error message about a file without a row for a loader."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from .reader import Report
 
 _LINES = 40
-_MOST = 0.6  # share of the lines that have to look alike
-_NUMBERS = 20  # a line with so many numbers after a word is a vector
+"""Lines that are examined."""
+_MOST = 0.6
+"""Least share of the lines that must fit a format."""
+_NUMBERS = 20
+"""A line with this many numbers after a word is a vector."""
 
 
 class Guess(NamedTuple):
-    """What a file looks like.
+    """The probable format of a file.
 
     Attributes:
         kind: ``conceptnet``, ``atomic2020``, ``numberbatch``, ``nt``, ``turtle``, ``xml`` (RDF/XML), ``dialogues``, ``text`` (any
-            other), or ``other``.
-        what: the same in words, with an article.
-        advice: what to do with it, ``{file}`` for its path; empty when nothing helps.
+            other text), or ``other``.
+        what: a description with an article.
+        advice: what to do with the file, with ``{file}`` for its path; may be empty.
     """
 
     kind: str
@@ -40,15 +43,15 @@ _ATOMIC_NAMES = frozenset(name.lower() for name in ATOMIC_RELATIONS)
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\x1f\x8b", "a gzip file inside a gzip file", "unpack it once: gunzip {file}"),
     (b"PK\x03\x04", "a zip archive", "unpack it and load what is in it: unzip {file}"),
-    (b"BZh", "a file compressed with bzip2, and plain files and gzip are read", "unpack it: bunzip2 {file}"),
-    (b"\xfd7zXZ\x00", "a file compressed with xz, and plain files and gzip are read", "unpack it: unxz {file}"),
-    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd, and plain files and gzip are read", "unpack it: unzstd {file}"),
+    (b"BZh", "a file compressed with bzip2 (only plain files and gzip are supported)", "unpack it: bunzip2 {file}"),
+    (b"\xfd7zXZ\x00", "a file compressed with xz (only plain files and gzip are supported)", "unpack it: unxz {file}"),
+    (b"\x28\xb5\x2f\xfd", "a file compressed with zstd (only plain files and gzip are supported)", "unpack it: unzstd {file}"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it and load what is in it: 7z x {file}"),
     (b"PAR1", "a Parquet file", "write it as text first"),
     (b"SQLite format 3\0", "an SQLite database", "write its table as text first"),
     (b"%PDF-", "a PDF document", ""),
-    (b"\xff\xfe", "text in UTF-16, and UTF-8 is read", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
-    (b"\xfe\xff", "text in UTF-16, and UTF-8 is read", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
+    (b"\xff\xfe", "text in UTF-16 (only UTF-8 is supported)", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
+    (b"\xfe\xff", "text in UTF-16 (only UTF-8 is supported)", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
 )  # fmt: skip
 _HTML = re.compile(rb"(?i)<(?:!doctype html|html|head|body)\b")
 _S3_ERROR = re.compile(rb"<Error>\s*<Code>")
@@ -65,13 +68,13 @@ CONCEPTNET = Guess(
 ATOMIC = Guess(
     "atomic2020", "ATOMIC-2020 (three tab-separated columns)", "load it with: tacit load atomic2020 {file} --into GRAPH"
 )
-QUERIES = Guess("other", "a file of questions to a model (head @@ relation), which holds no tails")
+QUERIES = Guess("other", "a file of queries for a model (head @@ relation), without tails")
 NUMBERBATCH = Guess("numberbatch", "word vectors (a term and its numbers)", "use it with: tacit index GRAPH --vectors {file}")
 DIALOGUES = Guess("dialogues", "dialogues (JSON)", "score it with: tacit score {file}")
 
 
 def guess(head: bytes) -> Guess | None:
-    """Return what a file that begins with ``head`` (decompressed, 64 KB are enough) looks like, None when nobody can tell."""
+    """Return the probable format of a file that begins with ``head`` (decompressed, 64 KB), None when it is unknown."""
     for magic, what, advice in _MAGIC:
         if head.startswith(magic):
             return Guess("other", what, advice)
@@ -84,7 +87,7 @@ def guess(head: bytes) -> Guess | None:
         return Guess("other", "a binary file")
     lines = [line.rstrip(b"\r") for line in text.split(b"\n") if line.strip()]
     if len(head) >= HEAD_BYTES and len(lines) > 1:
-        lines.pop()  # it may be cut
+        lines.pop()  # it may be incomplete
     lines = lines[:_LINES]
     if not lines:
         return None
@@ -94,11 +97,13 @@ def guess(head: bytes) -> Guess | None:
 
 
 def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
-    """Return the sentence for a file of which no row was kept.
+    """Return the error message for a file without a row that was kept.
 
     Args:
-        name: the file; head: how it begins; kind: what its reader reads, as :class:`Guess` calls it.
-        report: what became of its rows.
+        name: the file.
+        head: its beginning.
+        kind: what its reader reads, as in :class:`Guess`.
+        report: the number of its rows by outcome.
     """
     if not head.strip():
         return f"{name} is empty, so there is nothing to load; check the path and the download"
@@ -107,14 +112,16 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
     alike = found is not None and (found.kind == kind or (found.kind == "text" and rejected < dropped))
     if rejected >= dropped or (found is not None and not alike):
         reason = f" (line {report.rejects[0].line}: {report.rejects[0].reason})" if report.rejects else ""
-        told = f"{name} holds nothing that can be loaded: none of its {report.read:,} lines is what was expected{reason}"
+        message = f"{name} holds nothing that can be loaded: none of its {report.read:,} lines is what was expected{reason}"
     else:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in report.dropped.most_common(3))
-        told = f"nothing of {name} is kept: {dropped:,} of its {report.read:,} rows were left out ({reasons}); check the options"
+        message = (
+            f"no row of {name} was kept: {dropped:,} of its {report.read:,} rows were left out ({reasons}); check the options"
+        )
     if found is None or alike:
-        return told
+        return message
     advice = f"; {found.advice.format(file='-' if name == 'standard input' else shlex.quote(name))}" if found.advice else ""
-    return f"{told}; this looks like {found.what}{advice}"
+    return f"{message}; this looks like {found.what}{advice}"
 
 
 def _rdf(format: str, what: str) -> Guess:
@@ -135,7 +142,7 @@ def _markup(text: bytes) -> Guess | None:
 
 
 def _garbled(head: bytes) -> bool:
-    """Whether ``head`` is hardly text: bad UTF-8, or many control characters."""
+    """Return whether ``head`` is probably not text: invalid UTF-8, or many control characters."""
     sample = head[:4096]
     try:
         sample[:-3].decode() if len(sample) > 3 else sample.decode()
@@ -146,7 +153,7 @@ def _garbled(head: bytes) -> bool:
 
 
 def _share(lines: Sequence[bytes], fits: Callable[[bytes], object]) -> bool:
-    """Whether most of ``lines``, leaving out comments, fit."""
+    """Return whether most of ``lines``, except comments, fit."""
     full = [line for line in lines if line.strip() and not line.startswith(b"#")]
     return bool(full) and sum(bool(fits(line)) for line in full) >= _MOST * len(full)
 
@@ -165,10 +172,10 @@ def _json(text: bytes, lines: Sequence[bytes]) -> Guess | None:
 
 
 def _columns(lines: Sequence[bytes]) -> Guess | None:
-    """Which of the known formats of one record a line this is."""
+    """Return the format with one record per line that most of ``lines`` have, None when there is none."""
     if _share(lines, lambda line: line.count(b"\t") == 4 and line.startswith(b"/a/")):
         return CONCEPTNET
-    if _share(lines, _is_question):
+    if _share(lines, _is_query):
         return ATOMIC if any(b"\t" in line for line in lines) else QUERIES
     if _share(lines, lambda line: line.count(b"\t") == 2 and _lower(line.split(b"\t")[1]) in _ATOMIC_NAMES):
         return ATOMIC
@@ -180,7 +187,7 @@ def _columns(lines: Sequence[bytes]) -> Guess | None:
 
 
 def _table(lines: Sequence[bytes]) -> Guess:
-    """Any other text, of columns or not."""
+    """Return the guess for any other text: a table or plain text."""
     for separator, what in ((b"\t", "a table of {} tab-separated columns"), (b",", "a CSV table of {} columns")):
         counts = [line.count(separator) for line in lines]
         if counts[0] and counts.count(counts[0]) >= _MOST * len(counts):
@@ -188,7 +195,7 @@ def _table(lines: Sequence[bytes]) -> Guess:
     return Guess("text", "plain text")
 
 
-def _is_question(line: bytes) -> bool:
+def _is_query(line: bytes) -> bool:
     _, separator, rest = line.partition(b"@@")
     return bool(separator) and _lower(re.split(rb"\t|@@|\[GEN\]", rest)[0]) in _ATOMIC_NAMES
 

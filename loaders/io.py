@@ -1,8 +1,12 @@
-"""Bytes of an official file as they stream from disk: plain or gzip by magic bytes, hashed, counted, decompressed ahead of use.
+"""Bytes and lines of a file in constant memory: plain or gzip by magic bytes, hashed, counted, decompressed ahead of use.
 
-:meth:`ByteSource.check` reads a gzip file once to its end, before any of it is used, and raises when a checksum is wrong or the
-stream is cut. :meth:`ByteSource.chunks` raises nothing because of what a file holds: everything before the damage comes out, and
-:attr:`ByteSource.damage` says what happened.
+:meth:`ByteSource.check` reads a gzip file to its end before any of it is used, and raises when a checksum is wrong or the stream
+is truncated. :meth:`ByteSource.chunks` does not raise for damaged content: it yields everything before the damage and sets
+:attr:`ByteSource.damage`.
+
+Readers get :class:`Block` objects (many complete lines, for the compiled scanner) or numbered :class:`Line` objects. A line that
+cannot be used has a *flaw*: it is longer than ``MAX_LINE`` bytes (only its beginning is kept), or a gzip stream was truncated or
+damaged there.
 """
 
 from __future__ import annotations
@@ -22,13 +26,24 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 from ..graph.errors import InputError, LoadError
 
 GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+HEAD_BYTES = 1 << 16
+"""Bytes of the beginning of a file that are kept, to guess its format."""
+MAX_LINE = 1 << 20
+"""Most bytes of a line."""
+EXCERPT = 80
+"""Most characters of a rejected line that are shown."""
+
 _READ_BYTES = 1 << 18
 _CHUNK_BYTES = 1 << 19
-HEAD_BYTES = 1 << 16
+_EXCERPT_BYTES = 4 * EXCERPT
 
 CORRUPT = "corrupt gzip"
 TRUNCATED = "truncated gzip"
 TRAILING = "data after the end of the gzip stream"
+NOT_UTF8 = "not UTF-8"
+NUL_BYTE = "NUL byte"
+TOO_LONG = f"line longer than {MAX_LINE:,} bytes"
 
 _SENTENCES = {
     CORRUPT: "its gzip stream is corrupt",
@@ -40,18 +55,18 @@ Item = TypeVar("Item")
 
 
 class _Damaged(Exception):
-    """A compressed stream that is not as it was written; the argument says how."""
+    """A damaged compressed stream; the argument is the reason."""
 
 
 class ByteSource:
     """One file, read once from start to end in constant memory.
 
     Attributes:
-        path: as the caller gave it; ``-`` is standard input.
+        path: as given by the caller; ``-`` is standard input.
         bytes_total: size on disk, None for standard input and pipes.
-        bytes_read: bytes taken from disk so far.
-        bytes_checked: bytes that :meth:`check` has looked at so far.
-        damage: None, or why the stream ended before its time (``CORRUPT``, ``TRUNCATED`` or ``TRAILING``).
+        bytes_read: bytes read from disk so far.
+        bytes_checked: bytes read by :meth:`check` so far.
+        damage: None, or why the stream ended early (``CORRUPT``, ``TRUNCATED`` or ``TRAILING``).
         head: the first 64 KB of the content, as far as it has been read.
     """
 
@@ -59,7 +74,7 @@ class ByteSource:
         """Open ``path``.
 
         Raises:
-            InputError: it does not exist, is a directory or may not be read.
+            InputError: it does not exist, is a directory or is not readable.
         """
         self.path = os.fspath(path)
         self.bytes_read = 0
@@ -75,14 +90,14 @@ class ByteSource:
 
     @property
     def name(self) -> str:
-        """What to call the file in a message."""
+        """The file's name in messages."""
         return "standard input" if self.path == "-" else self.path
 
     def _open(self) -> BinaryIO:
         if self.path == "-":
             return sys.stdin.buffer
         if "\0" in self.path:
-            raise InputError(f"{self.path!r} cannot be a file name: it holds a NUL character")
+            raise InputError(f"{self.path!r} cannot be a file name, since it contains a NUL character; check the path")
         try:
             file = Path(self.path).open("rb", buffering=0)  # noqa: SIM115 (closed by close)
         except FileNotFoundError:
@@ -97,7 +112,7 @@ class ByteSource:
 
     @property
     def sha256(self) -> str | None:
-        """Hex digest of the bytes on disk, or None before the file was read to its end."""
+        """Hexadecimal digest of the bytes on disk, None before the file was read to its end."""
         return self._hash.hexdigest() if self._finished else None
 
     @property
@@ -108,12 +123,12 @@ class ByteSource:
     def check(self) -> None:
         """Read a gzip file to its end and verify every checksum and length in it, then go back to its beginning.
 
-        Other files have no checksum and are not read. What comes through a pipe is kept in a temporary file meanwhile. A second
-        call does nothing.
+        Other files have no checksum and are not read. The data of a pipe is kept in a temporary file meanwhile. A second call
+        does nothing.
 
         Raises:
-            LoadError: the stream is corrupt, cut, or followed by something else.
-            InputError: the file cannot be read, or there is no room for the temporary file.
+            LoadError: the stream is corrupt, truncated, or followed by other data.
+            InputError: the file cannot be read, or there is no space for the temporary file.
         """
         if self._checked:
             return
@@ -128,7 +143,7 @@ class ByteSource:
         def keep(data: bytes) -> None:
             self.bytes_checked += len(data)
             if copy is not None:
-                with self._room():
+                with self._temporary_errors():
                     copy.write(data)
 
         def take() -> bytes:
@@ -149,26 +164,26 @@ class ByteSource:
                 copy.close()
             raise
         if copy is not None:
-            with self._room():
+            with self._temporary_errors():
                 copy.flush()
             self._file, start = copy, 0
         assert start is not None
         self._file.seek(start)
 
     def fail_if_damaged(self) -> None:
-        """Raise what :meth:`check` raises, for a file that was damaged after it was checked."""
+        """Raise the error of :meth:`check` for a file that was damaged after it was checked."""
         if self.damage is not None:
             raise LoadError(self._damaged(self.damage))
 
     def _damaged(self, reason: str) -> str:
-        return f"{self.name} is damaged ({_SENTENCES[reason]}); nothing was taken from it: download or copy it again"
+        return f"{self.name} is damaged ({_SENTENCES[reason]}); none of it was used: download or copy it again"
 
     def _temporary(self) -> BinaryIO:
-        with self._room():
+        with self._temporary_errors():
             return tempfile.TemporaryFile()
 
     @contextlib.contextmanager
-    def _room(self) -> Iterator[None]:
+    def _temporary_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -178,28 +193,28 @@ class ByteSource:
             ) from None
 
     def _take(self) -> bytes:
-        """Return the next bytes of the file, none at its end."""
+        """Return the next bytes of the file, empty at its end."""
         try:
             return self._file.read(_READ_BYTES) or b""
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {error.strerror or error}") from None
 
     def _read(self) -> bytes:
-        """Return the next bytes, counted and hashed."""
+        """Return the next bytes after counting and hashing them."""
         data, self._taken = self._taken or self._take(), b""
         self._hash.update(data)
         self.bytes_read += len(data)
         return data
 
     def _beginning(self, take: Callable[[], bytes]) -> bytes:
-        """Return the first bytes: at least as many as tell what the file is, unless it is shorter."""
+        """Return the first bytes, enough to recognise gzip unless the file is shorter."""
         first = take()
         while 0 < len(first) < len(GZIP_MAGIC) and (more := take()):
             first += more
         return first
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the content, decompressed, in pieces of at most a few MB; call once."""
+        """Yield the decompressed content in chunks of at most a few MB; call once."""
         first = self._beginning(self._read)
         try:
             for chunk in _gunzip(first, self._read) if first.startswith(GZIP_MAGIC) else self._plain(first):
@@ -208,7 +223,7 @@ class ByteSource:
                 yield chunk
         except _Damaged as damaged:
             self.damage = str(damaged)
-        while self._read():  # after damage the rest still belongs to the file's checksum
+        while self._read():  # the rest of a damaged file still belongs to its checksum
             pass
         self._finished = True
 
@@ -225,12 +240,12 @@ class ByteSource:
 
 
 def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Decompress every member of a gzip file that begins with ``data`` and goes on with ``read()``, until that returns nothing.
+    """Decompress every member of a gzip file that begins with ``data`` and continues with ``read()``, until that returns nothing.
 
-    Zero padding after a member is legal, anything else there is damage.
+    Zero padding after a member is allowed, any other data is damage.
 
     Raises:
-        _Damaged: a checksum or length is wrong, the stream cannot be decompressed, ends early, or something follows it.
+        _Damaged: a checksum or length is wrong, or the stream is invalid, truncated, or followed by other data.
     """
     decompressor: Any = None
     members = 0
@@ -261,12 +276,12 @@ def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _rest(decompressor: Any) -> tuple[bytes, bool]:
-    """Return what follows the member that has just ended, and whether one has."""
+    """Return the data after a member that has just ended, and whether one has ended."""
     return (decompressor.unused_data, True) if decompressor.eof else (b"", False)
 
 
 class _Zlib:
-    """zlib under the interface of igzip's decompressor, for platforms without ISA-L."""
+    """zlib with the interface of igzip's decompressor, for platforms without ISA-L."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=31)
@@ -295,7 +310,7 @@ def _decompressor() -> Any:
 
 
 def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None, None]:
-    """Yield ``items`` while a thread works at most ``depth`` of them ahead; its exceptions surface here.
+    """Yield ``items`` while a thread computes at most ``depth`` of them ahead; its exceptions are raised here.
 
     Closing the returned generator stops the thread.
     """
@@ -315,7 +330,7 @@ def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None
                 if stopped.is_set():
                     return
             put((None, None, True))
-        except BaseException as error:  # handed to the caller's thread
+        except BaseException as error:  # raised again in the caller's thread
             put((None, error, True))
 
     thread = threading.Thread(target=work, name="tacit-read-ahead", daemon=True)
@@ -333,31 +348,14 @@ def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None
         thread.join()
 
 
-# From a file's bytes to whole lines, in constant memory however long a line is.
-#
-# Readers get :class:`Block` objects (many whole lines at once, for the compiled scanner) or single numbered lines. A line that
-# cannot be trusted comes out with its *flaw*: longer than ``MAX_LINE`` bytes (only its beginning is ever held), or where a gzip
-# stream was cut or damaged.
-
-MAX_LINE = 1 << 20
-EXCERPT = 80
-BOM = b"\xef\xbb\xbf"
-
-NOT_UTF8 = "not UTF-8"
-NUL_BYTE = "NUL byte"
-TOO_LONG = f"line longer than {MAX_LINE:,} bytes"
-
-_SHOWN = 4 * EXCERPT
-
-
 class Block(NamedTuple):
     """Consecutive lines of a file.
 
     Attributes:
-        first: number of its first line, from 1.
-        size: how many lines it holds.
-        data: the lines' bytes; each ends with a newline, except perhaps the file's last.
-        flaw: None, or why the block, then the beginning of a single line, cannot be used.
+        first: number of the first line, from 1.
+        size: number of lines.
+        data: the lines' bytes; each line ends with a newline, except perhaps the file's last.
+        flaw: None, or why the block, which is then the beginning of a single line, cannot be used.
     """
 
     first: int
@@ -367,7 +365,7 @@ class Block(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, its bytes without the line ending, and why they cannot be used (or None)."""
+    """One line: its number from 1, its bytes without the line ending, and why it cannot be used, or None."""
 
     number: int
     data: bytes
@@ -375,18 +373,18 @@ class Line(NamedTuple):
 
 
 class Chunks(Protocol):
-    """What blocks are made of: a :class:`ByteSource`, or one whose beginning has been read already."""
+    """A source of chunks: a :class:`ByteSource`, or one whose beginning has been read already."""
 
     @property
     def damage(self) -> str | None:
-        """Why the stream ended early, None where it did not or has not ended."""
+        """Why the stream ended early; None when it did not, or has not ended yet."""
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the content in pieces; call once."""
+        """Yield the content in chunks; call once."""
 
 
 def blocks(source: Chunks) -> Iterator[Block]:
-    """Yield the lines of ``source`` in blocks of a few MB; a byte order mark at the start is left out."""
+    """Yield the lines of ``source`` in blocks of a few MB, without a byte order mark at the start."""
     number = 1
     carry = b""
     skipping = False
@@ -415,11 +413,11 @@ def blocks(source: Chunks) -> Iterator[Block]:
             yield Block(number, count, whole)
             number += count
         carry += chunk[max(begin, end) :]
-        if len(carry) > MAX_LINE + 1:  # one byte more for a carriage return
-            yield Block(number, 1, carry[:_SHOWN], TOO_LONG)
+        if len(carry) > MAX_LINE + 1:  # one more byte for a carriage return
+            yield Block(number, 1, carry[:_EXCERPT_BYTES], TOO_LONG)
             carry, skipping = b"", True
     if source.damage is not None:
-        yield Block(number, 1, carry[:_SHOWN], source.damage)
+        yield Block(number, 1, carry[:_EXCERPT_BYTES], source.damage)
     elif carry:
         yield Block(number, 1, carry)
 
@@ -440,11 +438,11 @@ def split(block: Block) -> Iterator[Line]:
         rows.pop()
     for number, row in enumerate(rows, block.first):
         data = row.removesuffix(b"\r")
-        yield Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_SHOWN], TOO_LONG)
+        yield Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_EXCERPT_BYTES], TOO_LONG)
 
 
 def decode(line: Line) -> tuple[str, str | None]:
-    """Return the text of ``line`` and None, or what can be shown of it and why it cannot be used."""
+    """Return the text of ``line`` and None, or an excerpt of it and why it cannot be used."""
     if line.flaw is not None:
         return excerpt(line.data), line.flaw
     if b"\0" in line.data:
@@ -457,6 +455,6 @@ def decode(line: Line) -> tuple[str, str | None]:
 
 def excerpt(data: bytes | str) -> str:
     """Return the beginning of ``data`` as printable text of at most ``EXCERPT`` characters."""
-    text = data[:_SHOWN].decode(errors="replace") if isinstance(data, bytes) else data
+    text = data[:_EXCERPT_BYTES].decode(errors="replace") if isinstance(data, bytes) else data
     shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text[:EXCERPT])
     return shown + "…" if len(text) > EXCERPT else shown

@@ -1,8 +1,8 @@
-"""Judgement files: responses in their context with what people thought of them, in the forms that such data is published in.
+"""Judgement files: items with human ratings, in the formats in which such data is published.
 
-Read are DECO, GRADE's human ratings, ``{"history", "response", "rating"}`` and dialogues with ``turn_ratings`` as Topical-Chat
-has them; as JSON lines, a JSON list, CSV or Parquet, plain or gzip. The form is recognised by the content, not by the name. A
-record without a judgement comes out as a :class:`JudgementError` in its place.
+The formats are DECO, GRADE's human ratings, ``{"history", "response", "rating"}``, and dialogues with ``turn_ratings`` as in
+Topical-Chat; as JSON lines, a JSON list, CSV or Parquet, plain or gzip. The format is recognised by the content, not by the name.
+A record without a judgement gives a :class:`JudgementError` in its place.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .records import Columns, Damage, read_records
 
 DECO_RATINGS = ("event_cs", "general_cs")
 
-#: Topical-Chat's words for the quality of a message, from worst to best, as 1 to 5.
 TURN_RATINGS: Mapping[str, float] = {"poor": 1.0, "not good": 2.0, "passable": 3.0, "good": 4.0, "excellent": 5.0}
+"""Topical-Chat's words for the quality of a message, as 1 to 5."""
 
 _EXTENSIONS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
 _WANTED = "history (or context), response and rating"
@@ -39,18 +39,18 @@ _WANTED = "history (or context), response and rating"
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What people said of one response in its context.
+    """Human rating of a response.
 
     Attributes:
-        id: the row's own ``id`` (DECO: ``GUID``), else its number in the file; for a rated dialogue with ``/<number of the
-            turn, from 1>`` after it.
-        history: the utterances before the response, oldest first; may be empty.
-        response: the utterance that was rated.
+        id: the row's ``id`` (in DECO ``GUID``), or its number in the file; for a dialogue followed by ``/<number of the turn,
+            from 1>``.
+        history: the turns before the response, oldest first; may be empty.
+        response: the turn that was rated.
         rating: on the file's own scale, finite; the mean where there are several raters.
-        references: responses that people gave at this place; often none.
-        dataset: the row's own name of its data set, else the file's name without extensions.
-        system: who gave the response; None when the row does not say.
-        ratings: of the single raters, where the row has them.
+        references: human responses to the same history; often empty.
+        dataset: the row's own data set, or the file's name without extensions.
+        system: the system that gave the response; None when it is unknown.
+        ratings: of the individual raters, where the row has them.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class JudgementError(ItemError):
-    """A row that holds no judgement: its number from 1, why, and the data set that it belongs to as far as it says."""
+    """A row without a judgement: its number from 1, the reason, and its data set as far as it is known."""
 
     dataset: str = ""
 
@@ -75,30 +75,30 @@ def read_judgements(
 ) -> Iterator[Judgement | ItemError]:
     """Yield the judgements of a file (gzip or plain; ``-`` reads standard input) in its order.
 
-    The forms, as their publishers describe them:
+    The formats, as described by their publishers:
 
     * DECO (Ghazarian et al., ACL 2023): a JSON list; ``</UTT>`` after every turn of ``history``; ``event_cs`` and ``general_cs``
-      from 1 to 5, the mean of three raters each. One data set, as in the paper,
-      whatever corpora ``source`` names.
-    * GRADE (Huang et al., EMNLP 2020): ``dataset``, ``model``, ``ratings`` of 8 to 11 people from 1 to 5, whose mean counts.
-    * ``{"history", "response", "rating"}``; history (or ``context``) a list, or a text with a turn a line; optionally ``id``,
-      ``dataset``, ``system``, ``reference`` or ``references``, ``ratings``. CSV likewise; a list stands in its cell as JSON.
+      from 1 to 5, each the mean of three raters. It counts as one data set, as in the paper, whatever corpora ``source`` names.
+    * GRADE (Huang et al., EMNLP 2020): ``dataset``, ``model``, ``ratings`` of 8 to 11 people from 1 to 5; the rating is the mean.
+    * ``{"history", "response", "rating"}``; history (or ``context``) is a list, or a text with one turn per line; optionally
+      ``id``, ``dataset``, ``system``, ``reference`` or ``references``, ``ratings``. In CSV, a list is JSON in its cell.
     * ``{"messages", "rating"}``; the last message is the response that was rated.
-    * Topical-Chat (Gopalakrishnan et al., Interspeech 2019): ``turns`` and ``turn_ratings``. The rating at a place is the
-      partner's, of the message at the same place; every rated turn from the second on is a judgement, Poor = 1 to
-      Excellent = 5. Turns that nobody rated (an empty text) are no judgements.
+    * Topical-Chat (Gopalakrishnan et al., Interspeech 2019): ``turns`` and ``turn_ratings``. The rating at an index is the
+      partner's, of the message at the same index; every rated turn from the second on is a judgement, Poor = 1 to Excellent = 5.
+      Turns without a rating (an empty text) are not judgements.
 
     Args:
+        path: the file.
         strict: end at the first row without a judgement.
-        rating: which rating of DECO counts, ``event_cs`` or ``general_cs``; other forms have one.
-        dataset: the data set of rows that name none; by default the file's name without extensions.
+        rating: the rating of DECO to use, ``event_cs`` or ``general_cs``; other formats have one.
+        dataset: the data set of rows that do not name one; by default the file's name without extensions.
 
     Raises:
-        InputError: the file cannot be opened, or ``rating`` is none of the two; while iterating, when the file has none of these
-            forms, and under ``strict`` for the first row without a judgement.
+        InputError: the file cannot be opened, or ``rating`` is neither of the two; while iterating, when the file has none of
+            these formats, and under ``strict`` for the first row without a judgement.
     """
     if rating not in DECO_RATINGS:
-        raise InputError(f"there is no rating {rating!r} in DECO; choose from {', '.join(DECO_RATINGS)}")
+        raise InputError(f"unknown DECO rating {rating!r}; choose from {', '.join(DECO_RATINGS)}")
     return _judgements(ByteSource(path), strict, rating, dataset_name(path) if dataset is None else dataset)
 
 
@@ -106,7 +106,7 @@ def dataset_name(path: str | os.PathLike[str]) -> str:
     """Return the name of a file without its folder and extensions, e.g. ``fed-turn`` for ``data/fed-turn.jsonl.gz``."""
     if os.fspath(path) == "-":
         return "stdin"
-    name = os.path.basename(os.fspath(path))  # noqa: PTH119 (any text may be asked for)
+    name = os.path.basename(os.fspath(path))  # noqa: PTH119 (the path may be any text)
     while (cut := next((end for end in _EXTENSIONS if name.lower().endswith(end) and len(name) > len(end)), None)) is not None:
         name = name[: -len(cut)]
     return name
@@ -138,12 +138,12 @@ def _has_judgements(names: set[str]) -> bool:
     if "turn_ratings" in names:
         return "turns" in names
     rated = names & {"rating", "ratings", *DECO_RATINGS}
-    said = ("response" in names and names & {"history", "context"}) or "messages" in names
-    return bool(rated and said)
+    texts = ("response" in names and names & {"history", "context"}) or "messages" in names
+    return bool(rated and texts)
 
 
 def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> list[Judgement] | JudgementError:
-    """Return the judgements in row ``number``, whose data set is ``dataset`` unless it names its own."""
+    """Return the judgements in row ``number``, whose data set is ``dataset`` unless it has its own."""
     if not isinstance(data, dict):
         return JudgementError(number, "not a JSON object; expected history, response and rating", dataset)
     dataset = _name(data, "dataset") or dataset
@@ -152,7 +152,7 @@ def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> lis
         if "turn_ratings" in data:
             return _dialogue(data, name, dataset)
         rating, ratings = _rating(data, deco_rating)
-        history, response = _said(data)
+        history, response = _history_and_response(data)
         references, system = references_of(data), _name(data, "system", "model")
         text = response.strip() if _is_deco(data) else response
         return [Judgement(name, history, text, rating, references, dataset, system, ratings)]
@@ -160,8 +160,8 @@ def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> lis
         return JudgementError(number, str(reason), dataset, id=own_id(data))
 
 
-def _said(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    """The history and the response that was rated; of messages alone, the last is the response."""
+def _history_and_response(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    """Return the history and the response that was rated; the last of ``messages`` without a ``response``."""
     if "messages" in data and "response" not in data:
         turns, _ = turns_of(data)
         return tuple(turns[:-1]), turns[-1]
@@ -174,7 +174,7 @@ def _is_deco(data: dict[str, Any]) -> bool:
 
 
 def _name(data: dict[str, Any], *keys: str) -> str | None:
-    """Return the first name under one of ``keys``, None when there is none."""
+    """Return the first text or number under one of ``keys``, None when there is none."""
     for key in keys:
         value = data.get(key)
         if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
@@ -183,7 +183,7 @@ def _name(data: dict[str, Any], *keys: str) -> str | None:
 
 
 def _rating(data: dict[str, Any], deco_rating: str) -> tuple[float, tuple[float, ...]]:
-    """Return the rating of a response and those of the single raters."""
+    """Return the rating of a response and those of the individual raters."""
     if "rating" in data:
         several = _several(data["ratings"], "ratings") if isinstance(data.get("ratings"), list) else ()
         return _number(data["rating"], "rating"), several
@@ -196,7 +196,7 @@ def _rating(data: dict[str, Any], deco_rating: str) -> tuple[float, tuple[float,
         raw = data.get(f"{deco_rating}_raw")
         return _number(data.get(deco_rating), deco_rating), _several(raw, f"{deco_rating}_raw") if isinstance(raw, list) else ()
     if "turns" in data:
-        raise BrokenRecord("turns without turn_ratings are a dialogue that nobody rated")
+        raise BrokenRecord("turns without turn_ratings are a dialogue without ratings")
     raise BrokenRecord("no rating; expected rating, ratings, event_cs or turn_ratings")
 
 
@@ -207,7 +207,7 @@ def _several(values: Any, key: str) -> tuple[float, ...]:
 
 
 def _number(value: Any, key: str) -> float:
-    """Return a finite number, also from a text as CSV has it."""
+    """Return a finite number, also from a text as in CSV."""
     if value is None or (isinstance(value, str) and not value.strip()):
         raise BrokenRecord(f"{key} is missing")
     if isinstance(value, bool) or not isinstance(value, str | int | float) or (isinstance(value, str) and "_" in value):
@@ -217,17 +217,17 @@ def _number(value: Any, key: str) -> float:
     except (ValueError, OverflowError):
         raise BrokenRecord(f"{key} is not a number") from None
     if not math.isfinite(number):
-        raise BrokenRecord(f"{key} is {number}, which is no rating")
+        raise BrokenRecord(f"{key} is {number}, which is not a rating")
     return number
 
 
 def _dialogue(data: dict[str, Any], name: str, dataset: str) -> list[Judgement]:
-    """Return every rated turn from the second on, judged against what was said before it."""
+    """Return a judgement of every rated turn from the second on, with the turns before it as history."""
     turns, ratings = texts_of(data.get("turns"), "turns"), data["turn_ratings"]
     if isinstance(ratings, str):
         ratings = texts_of(ratings, "turn_ratings")
     if not isinstance(ratings, list) or len(ratings) != len(turns):
-        raise BrokenRecord("turn_ratings is not a list with one rating a turn")
+        raise BrokenRecord("turn_ratings is not a list with one rating per turn")
     system = _name(data, "system", "model")
     return [
         Judgement(f"{name}/{place + 1}", tuple(turns[:place]), turns[place], _turn_rating(rating), (), dataset, system)

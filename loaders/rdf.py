@@ -1,9 +1,9 @@
 """RDF files (N-Triples, Turtle, RDF/XML) as assertions: predicates become relations, labels texts, IRIs concepts.
 
-N-Triples stream line by line; labels of foreign IRIs are collected in a pass of their own before. Turtle and RDF/XML documents
-are parsed whole, so they must fit into memory. A triple that a graph cannot hold (half a Unicode character, a weight, rank or
-score that is no such number, a concept joined to an event, a URI that is too long) is rejected and counted, never altered. What
-:mod:`tacit.loaders.rdf_export` wrote reads back as the very same assertions.
+N-Triples are streamed line by line, after a first pass that collects the labels of IRIs. Turtle and RDF/XML documents are parsed
+whole, so they must fit into memory. A triple that is not a valid assertion (half a surrogate pair, an invalid weight, rank or
+score, a concept joined to an event, a URI that is too long) is rejected and counted, never changed. Files written by
+:mod:`tacit.loaders.rdf_export` give exactly the same assertions again.
 """
 
 from __future__ import annotations
@@ -36,11 +36,18 @@ UNNAMED = "predicate or node without a name"
 NOT_UNICODE = "not well-formed Unicode"
 MIXED = "joins a concept and an event"
 
+LABEL_PREDICATES = (terms.LABEL, terms.PREF_LABEL)
+
+Triple = tuple[Any, Any, Any]
+_Preference = tuple[int, int, str]
+
 _STATEMENT = terms.RDF + "Statement"
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_COUNT = re.compile(r"\+?[0-9]{1,18}")
 
 
 class _Found(NamedTuple):
-    """A triple and where it stands: line (0: unknown, in a document that is parsed whole) and text."""
+    """A triple with its line (0 where it is unknown, in a document that is parsed whole) and text."""
 
     triple: Triple
     line: int = 0
@@ -89,7 +96,7 @@ class RdfReader(Reader[Assertion]):
         with quiet_rdflib():
             yield from self._stream() if self._format == "nt" else self._document()
 
-    # ---- N-Triples: one line at a time
+    # N-Triples, line by line
 
     def _stream(self) -> Iterator[Assertion]:
         parse = LineParser()
@@ -122,7 +129,7 @@ class RdfReader(Reader[Assertion]):
         if statement:
             yield from self._statement(statement)
 
-    # ---- Turtle and RDF/XML: the whole document
+    # Turtle and RDF/XML, the whole document
 
     def _document(self) -> Iterator[Assertion]:
         import rdflib
@@ -134,12 +141,12 @@ class RdfReader(Reader[Assertion]):
             problem = (data.count(b"\n") + 1, self.source.damage)
         try:
             graph.parse(data=data, format=self._format, publicID="tacit:///")
-        except Exception as error:  # rdflib lets through whatever its parsers raise
+        except Exception as error:  # rdflib's parsers raise many kinds of exceptions
             problem = problem or syntax_problem(error)
         if self._labels is not None:
             for predicate in LABEL_PREDICATES:
                 for triple in graph.triples((None, rdflib.URIRef(predicate), None)):
-                    self._labels.remember(*triple)
+                    self._labels.add(*triple)
         statements = dict.fromkeys(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
         for subject in statements:
             yield from self._statement([_Found(triple) for triple in graph.triples((subject, None, None))])
@@ -147,9 +154,9 @@ class RdfReader(Reader[Assertion]):
             if triple[0] not in statements:
                 yield from self._triple(_Found(triple))
         if problem is not None:
-            self.reject(problem[0], problem[1], "what stands before this point was read")
+            self.reject(problem[0], problem[1], "everything before this point was read")
 
-    # ---- one triple, one statement
+    # one triple, one statement
 
     def _triple(self, found: _Found) -> Iterator[Assertion]:
         head, predicate, tail = found.triple
@@ -183,7 +190,7 @@ class RdfReader(Reader[Assertion]):
         )
 
     def _statement(self, found: list[_Found]) -> Iterator[Assertion]:
-        """Turn a reified statement of tacit's own vocabulary, or any other, into its assertion."""
+        """Yield the assertion of a reified statement, in tacit's vocabulary or any other."""
         lines = {str(each.triple[1]): each for each in found}
         values = {name: each.triple[2] for name, each in lines.items()}
         self.drop(DETAIL, len(found) - 1)
@@ -215,7 +222,7 @@ class RdfReader(Reader[Assertion]):
         yield from self._keep(Assertion(ends[0][0], relation, ends[1][0], **numbers, **fields), found[0])
 
     def _keep(self, row: Assertion, found: _Found) -> Iterator[Assertion]:
-        """Yield ``row`` if a graph can hold it."""
+        """Yield ``row`` if it is a valid assertion."""
         if label_of(row.head) != label_of(row.tail):
             self._refuse(found, MIXED)
         elif is_too_long(row.head) or is_too_long(row.tail):
@@ -228,10 +235,10 @@ class RdfReader(Reader[Assertion]):
     def _refuse(self, found: _Found, reason: str) -> None:
         self.reject(found.line, reason, found.text or " ".join(map(str, found.triple)))
 
-    # ---- names
+    # names
 
     def _relation(self, predicate: str) -> str | None:
-        """Return the relation of ``predicate``, empty when it has no name, None when the mapping leaves it out."""
+        """Return the relation of ``predicate``, empty when it has no name, None when the mapping excludes it."""
         if predicate in self._mapping:
             return self._mapping[predicate] or None
         if predicate.startswith(terms.RELATION):
@@ -244,7 +251,7 @@ class RdfReader(Reader[Assertion]):
         return terms.relation_of(predicate) or ""
 
     def _node(self, term: Any) -> tuple[str, str] | None:
-        """Return URI and sense of a head or tail: its own, its label's, its local name's."""
+        """Return URI and sense of a head or tail, from its IRI, its label, or its local name."""
         if is_literal(term):
             node = terms.text_node(str(term), term.language or self._language)
         elif (own := terms.node_of(str(term))) is not None:
@@ -271,18 +278,18 @@ def read_rdf(
 
     Args:
         path: the file.
-        format: ``turtle``, ``nt`` or ``xml``; None goes by the file's ending.
-        mapping: predicate IRI -> relation, as a mapping or a TOML or JSON file of one; an empty relation leaves the predicate
-            out, and the key ``*`` with an empty relation every predicate that is not listed. Without an entry the last segment
-            of the IRI, made a well-formed name, is the relation.
-        language: of labels and literals that have no language tag, and the labels preferred where there are several.
-        labels: name nodes by ``skos:prefLabel`` or ``rdfs:label``; False saves N-Triples a pass and is constant in memory.
-        literals: keep triples whose object is a literal, as the concept that its text names.
-        strict: end the load at the first broken line.
-        on_reject: called with every broken line.
+        format: ``turtle``, ``nt`` or ``xml``; None for that of the file's suffix.
+        mapping: predicate IRI -> relation, as a mapping, or a TOML or JSON file with one; an empty relation excludes the
+            predicate, and the key ``*`` with an empty relation excludes every predicate that is not listed. Without an entry, the
+            relation is the last segment of the IRI, as a well-formed name.
+        language: of labels and literals without a language tag, and the preferred one where there are several labels.
+        labels: name nodes by ``skos:prefLabel`` or ``rdfs:label``; False saves a pass over N-Triples and the memory for labels.
+        literals: keep triples whose object is a literal, as the concept with that text.
+        strict: end the load at the first invalid line.
+        on_reject: called with every invalid line.
 
     Raises:
-        InputError: the file, the format or the mapping cannot be used.
+        InputError: the file, the format or the mapping is invalid.
         LoadError: while iterating, under ``strict``.
     """
     return RdfReader(
@@ -302,7 +309,7 @@ def _key(head: Any, predicate: Any, tail: Any) -> int:
 
 
 def _is_text(triple: Triple) -> bool:
-    """Whether all of ``triple`` can be written as UTF-8: an escape such as ``\\uD800`` makes half a character."""
+    """Return whether all of ``triple`` can be encoded as UTF-8: an escape such as ``\\uD800`` is half a surrogate pair."""
     try:
         for term in triple:
             str(term).encode()
@@ -312,7 +319,7 @@ def _is_text(triple: Triple) -> bool:
 
 
 def _finite(text: str) -> float | None:
-    """Return the number that ``text`` is in the notation of XML Schema's decimal and double, None for any other text."""
+    """Return the number in ``text`` in the notation of XML Schema's decimal and double, None for any other text."""
     value = float(text) if _DECIMAL.fullmatch(text) else math.inf
     return value if math.isfinite(value) else None
 
@@ -326,8 +333,6 @@ def _rank(text: str) -> int | None:
     return int(text) if _COUNT.fullmatch(text) else None
 
 
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_COUNT = re.compile(r"\+?[0-9]{1,18}")
 _NUMBERS: dict[str, tuple[Callable[[str], float | None], str]] = {
     "weight": (_weight, "weight is not a finite number >= 0"),
     "score": (_finite, "score is not a finite number"),
@@ -335,18 +340,11 @@ _NUMBERS: dict[str, tuple[Callable[[str], float | None], str]] = {
 }
 
 
-# The names that an RDF file gives to its IRIs: one label a node, chosen by language, whatever the order of the file.
-
-LABEL_PREDICATES = (terms.LABEL, terms.PREF_LABEL)
-
-_Preference = tuple[int, int, str]
-
-
 class Labels:
-    """Labels by IRI, leaving out IRIs that carry their own name (:func:`tacit.loaders.rdf_terms.node_of`).
+    """The label of each IRI, except for IRIs that contain a name (:func:`tacit.loaders.rdf_terms.node_of`).
 
-    The best is kept: in the wanted language, then without a language, then in others; ``skos:prefLabel`` before
-    ``rdfs:label``; then the first in alphabetical order.
+    Of several labels, the best is kept, whatever their order: by language (the preferred one, none, others); then
+    ``skos:prefLabel`` before ``rdfs:label``; then in alphabetical order.
     """
 
     def __init__(self, language: str) -> None:
@@ -354,12 +352,12 @@ class Labels:
         self._nodes: dict[str, tuple[_Preference, str]] = {}
 
     def node(self, iri: str) -> str | None:
-        """Return the concept that the label of ``iri`` names, None when it has no usable label."""
+        """Return the concept named by the label of ``iri``, None when it has no valid label."""
         found = self._nodes.get(iri)
         return None if found is None else found[1]
 
-    def remember(self, head: Any, predicate: Any, label: Any) -> None:
-        """Take one triple of a label predicate into account."""
+    def add(self, head: Any, predicate: Any, label: Any) -> None:
+        """Add one triple of a label predicate."""
         iri = str(head)
         if not is_literal(label) or is_blank(head) or terms.node_of(iri) is not None:
             return
@@ -371,27 +369,22 @@ class Labels:
             self._nodes[iri] = (preference, node)
 
     def collect(self, path: str, parse: LineParser) -> None:
-        """Take all labels of an N-Triples file into account."""
+        """Add all labels of an N-Triples file."""
         source = ByteSource(path)
         try:
             for line in lines(source):
-                if b"abel>" not in line.data:  # label or prefLabel
+                if b"abel>" not in line.data:  # neither label nor prefLabel
                     continue
                 text, flaw = decode(line)
                 triple = parse(text) if flaw is None else None
                 if triple is not None and str(triple[1]) in LABEL_PREDICATES:
-                    self.remember(*triple)
+                    self.add(*triple)
         finally:
             source.close()
 
 
-# The parts of rdflib that the RDF reader stands on: its N-Triples grammar one line at a time, and where its parsers stopped.
-
-Triple = tuple[Any, Any, Any]
-
-
 class LineParser:
-    """rdflib's N-Triples grammar, one line a call; blank nodes keep their own labels, so nothing is remembered between lines."""
+    """rdflib's N-Triples grammar, one line per call; blank nodes keep their labels, so there is no state between lines."""
 
     def __init__(self) -> None:
         import rdflib
@@ -406,7 +399,7 @@ class LineParser:
         self._found: Triple | None = None
 
     def triple(self, head: Any, predicate: Any, tail: Any) -> None:
-        """Take what the parser found (the method that rdflib calls)."""
+        """Store the parser's triple; called by rdflib."""
         self._found = (head, predicate, tail)
 
     def __call__(self, text: str) -> Triple | None:
@@ -420,7 +413,7 @@ class LineParser:
 
 
 def syntax_problem(error: Exception) -> tuple[int, str]:
-    """Return line and reason of a parser's error."""
+    """Return line and reason of a parser's exception."""
     line = getattr(error, "lines", None)
     if line is not None:
         return int(line) + 1, "syntax error"
@@ -430,7 +423,7 @@ def syntax_problem(error: Exception) -> tuple[int, str]:
 
 @contextmanager
 def quiet_rdflib() -> Iterator[None]:
-    """Keep rdflib from logging tracebacks about literals that do not fit their datatype; they are texts to us."""
+    """Keep rdflib from logging tracebacks about literals that do not fit their datatype; they are read as texts."""
     logger = logging.getLogger("rdflib.term")
     before = logger.disabled
     logger.disabled = True
@@ -441,14 +434,14 @@ def quiet_rdflib() -> Iterator[None]:
 
 
 def is_blank(term: Any) -> bool:
-    """Whether ``term`` is a blank node."""
+    """Return whether ``term`` is a blank node."""
     import rdflib
 
     return isinstance(term, rdflib.BNode)
 
 
 def is_literal(term: Any) -> bool:
-    """Whether ``term`` is a literal."""
+    """Return whether ``term`` is a literal."""
     import rdflib
 
     return isinstance(term, rdflib.Literal)

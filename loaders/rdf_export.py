@@ -1,7 +1,7 @@
-"""A graph, or the rows of a query, as RDF: N-Triples in a stream, Turtle and RDF/XML through rdflib in memory.
+"""Export of a graph, or of the rows of a query, as RDF: N-Triples as a stream, Turtle and RDF/XML through rdflib in memory.
 
-Every assertion is written as an ``rdf:Statement`` with its provenance, then as its plain triple, so that other tools see the edge
-and tacit reads back exactly what it wrote. Nodes get an ``rdfs:label``. Files appear whole or not at all.
+Every assertion is written as an ``rdf:Statement`` with its provenance, and as a plain triple, so that other tools see the edge
+and tacit reads back exactly what it wrote. Nodes get an ``rdfs:label``. Files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EDGE_COLUMNS = ("head", "relation", "tail")
 
 
 class _Text(NamedTuple):
-    """A literal: its text, its language or its datatype."""
+    """A literal: its text, and its language or datatype."""
 
     text: str
     language: str = ""
@@ -37,7 +37,7 @@ class _Text(NamedTuple):
 
 
 class _Blank(NamedTuple):
-    """A blank node, by its label."""
+    """A blank node with its label."""
 
     label: str
 
@@ -47,12 +47,12 @@ _Triple = tuple[_Term, str, _Term]
 
 
 def write_rdf(assertions: Iterable[Assertion], path: str | os.PathLike[str], format: str | None = None) -> int:
-    """Write ``assertions`` to ``path`` and return how many there were.
+    """Write ``assertions`` to ``path`` and return their number.
 
     Args:
         assertions: of a whole graph (``graph.assertions()``) or any part.
-        path: the file, replaced when it exists.
-        format: ``nt`` (streamed), ``turtle`` or ``xml`` (in memory); None goes by the ending.
+        path: the file; replaced when it exists.
+        format: ``nt`` (streamed), ``turtle`` or ``xml`` (in memory); None for that of the file's suffix.
 
     Raises:
         InputError: the format is unknown or the file cannot be written.
@@ -74,11 +74,11 @@ def write_rdf(assertions: Iterable[Assertion], path: str | os.PathLike[str], for
 
 
 def write_result_rdf(result: QueryResult, path: str | os.PathLike[str], format: str | None = None) -> int:
-    """Write the rows of a query to ``path`` and return how many there were.
+    """Write the rows of a query to ``path`` and return their number.
 
-    Where the columns ``head``, ``relation`` and ``tail`` exist and hold node URIs (or nodes) and relation names, rows become
-    assertions, with ``weight`` and provenance from columns of those names. Otherwise a row is a blank node of type
-    ``urn:tacit:vocabulary:Row`` with its number and a value under ``urn:tacit:column:<name>`` for each column that is not null.
+    When there are columns ``head``, ``relation`` and ``tail`` with node URIs (or nodes) and relation names, rows become
+    assertions, with ``weight`` and provenance from columns of those names. Otherwise a row becomes a blank node of type
+    ``urn:tacit:vocabulary:Row`` with its number, and a value under ``urn:tacit:column:<name>`` for each column that is not null.
 
     Raises:
         InputError: as for :func:`write_rdf`.
@@ -121,7 +121,7 @@ def _assertion(row: Assertion, number: int) -> Iterator[_Triple]:
 
 
 def _edges(result: QueryResult) -> list[Assertion] | None:
-    """Return the rows as assertions, None when one of them is none."""
+    """Return the rows as assertions, None when one of them is not an assertion."""
     if not set(_EDGE_COLUMNS) <= set(result.columns):
         return None
     rows = []
@@ -143,7 +143,7 @@ def _edges(result: QueryResult) -> list[Assertion] | None:
 
 
 def _column_iris(columns: tuple[str, ...]) -> dict[str, str]:
-    """Return an IRI for each column whose last part is an XML name, as RDF/XML asks: ``count(n)`` -> ``…:count_n``."""
+    """Return an IRI for each column whose last part is an XML name, as RDF/XML requires: ``count(n)`` -> ``…:count_n``."""
     iris: dict[str, str] = {}
     for column in columns:
         name = re.sub(r"[^A-Za-z0-9]+", "_", column).strip("_")
@@ -169,16 +169,16 @@ def _value(value: Any) -> _Term:
 
 
 def _decimal(number: float) -> _Text:
-    """A decimal, because rdflib's Turtle rounds doubles to seven digits; all digits of the number are written."""
+    """Return a decimal literal with all digits, because rdflib's Turtle rounds doubles to seven digits."""
     return _Text(format(Decimal(repr(float(number))), "f"), datatype=terms.DECIMAL)
 
 
 def _tag(language: str) -> str:
-    """Return a language code as a tag that RDF allows, empty when it is not one."""
+    """Return a language code as an RDF language tag, empty when it is not valid as one."""
     return language if re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language) else ""
 
 
-# ---- files
+# files
 
 
 def _write(triples: Iterator[_Triple], path: str, format: str | None) -> None:
@@ -208,7 +208,7 @@ def _nt(term: _Term) -> str:
 
 
 def _rdflib_graph(triples: Iterator[_Triple], kind: terms.Format) -> Any:
-    """Collect ``triples``; for XML, which cannot hold them at all, control characters become replacement characters."""
+    """Return ``triples`` as a graph of rdflib; for XML, which cannot contain control characters, these are replaced."""
     import rdflib
 
     def term(value: _Term) -> Any:

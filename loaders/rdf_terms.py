@@ -1,8 +1,8 @@
-"""How the graph's names and RDF's IRIs correspond, and the small vocabulary in which an assertion's provenance is written.
+"""The correspondence of node URIs, relations and IRIs, the vocabulary of provenance, and mappings of predicates to relations.
 
-Concepts are ConceptNet's own IRIs (``http://conceptnet.io/c/en/hot_dog``), events ``urn:tacit:event:…``, relations
-``urn:tacit:relation:UsedFor``, all percent-encoded, so that they read back as the same names. An assertion is its plain triple
-and an ``rdf:Statement`` about it with ``urn:tacit:vocabulary:weight``, ``source``, ``dataset``, ``license``, ``contributors``,
+Concepts have ConceptNet's own IRIs (``http://conceptnet.io/c/en/hot_dog``), events ``urn:tacit:event:…``, relations
+``urn:tacit:relation:UsedFor``, all percent-encoded, so that they can be read back. An assertion is a plain triple and an
+``rdf:Statement`` about it with ``urn:tacit:vocabulary:weight``, ``source``, ``dataset``, ``license``, ``contributors``,
 ``headSense``, ``tailSense``, ``rank`` and ``score``.
 """
 
@@ -35,7 +35,6 @@ PREF_LABEL = "http://www.w3.org/2004/02/skos/core#prefLabel"
 DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
 
-#: The text-valued parts of a statement: field of the assertion -> term of the vocabulary.
 TEXT_FIELDS = {
     "source": "source",
     "dataset": "dataset",
@@ -44,6 +43,7 @@ TEXT_FIELDS = {
     "head_sense": "headSense",
     "tail_sense": "tailSense",
 }
+"""Text fields of an assertion, and the terms of the vocabulary for them."""
 
 _CONCEPT_IRI = re.compile(
     r"https?://(?:www\.|api\.)?conceptnet\.io(/c/[^/]+/[^/]+.*)|https?://conceptnet5\.media\.mit\.edu(?:/web)?(/c/.+)"
@@ -58,15 +58,15 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
 def check_format(name: str | None, path: str) -> Format:
-    """Return the RDF format called ``name``, or else the one that the ending of ``path`` (before ``.gz``) stands for.
+    """Return the RDF format with this name, or that of the suffix of ``path`` (before ``.gz``) when the name is None.
 
     Raises:
         InputError: it is not Turtle, N-Triples or RDF/XML.
     """
-    asked = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
-    if asked.lower() in _FORMATS:
-        return _FORMATS[asked.lower()]
-    problem = f"{name!r} is not an RDF format" if name is not None else f"the ending of {path} names no RDF format"
+    wanted = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
+    if wanted.lower() in _FORMATS:
+        return _FORMATS[wanted.lower()]
+    problem = f"{name!r} is not an RDF format" if name is not None else f"the suffix of {path} is not that of an RDF format"
     raise InputError(f"{problem}; give turtle, nt or xml")
 
 
@@ -81,7 +81,7 @@ def relation_iri(relation: str) -> str:
 
 
 def node_of(iri: str) -> tuple[str, str] | None:
-    """Return the URI and the sense that ``iri`` carries in itself; None for an IRI of another vocabulary."""
+    """Return the URI and the sense that ``iri`` contains; None for an IRI of another vocabulary."""
     if iri.startswith(EVENT):
         text = unquote(iri.removeprefix(EVENT))
         return ("/e/" + text, "") if text and not _NOT_URI.search(text) else None
@@ -93,7 +93,7 @@ def node_of(iri: str) -> tuple[str, str] | None:
 
 
 def local_name(iri: str) -> str:
-    """Return what stands after the last ``#``, ``/`` or ``:`` of ``iri``, percent-decoded."""
+    """Return the part of ``iri`` after the last ``#``, ``/`` or ``:``, percent-decoded."""
     return unquote(re.split(r"[#/:]", iri.rstrip("#/:"))[-1])
 
 
@@ -103,7 +103,7 @@ def local_text(iri: str) -> str:
 
 
 def relation_of(iri: str) -> str | None:
-    """Return the local name of a predicate made a well-formed relation name, None when nothing is left of it."""
+    """Return the local name of a predicate as a well-formed relation name, None when nothing is left of it."""
     name = _NOT_NAME.sub("_", local_name(iri)).strip("_")[:64].rstrip("_")
     if not name:
         return None
@@ -111,7 +111,7 @@ def relation_of(iri: str) -> str | None:
 
 
 def text_node(text: str, language: str) -> str | None:
-    """Return the concept that ``text`` names in ``language`` (``en-GB`` counts as ``en``), None when it names none."""
+    """Return the concept with this text in ``language`` (``en-GB`` counts as ``en``), None when there is none."""
     code = language.split("-")[0].lower() or "en"
     if "\0" in text:
         return None
@@ -121,16 +121,13 @@ def text_node(text: str, language: str) -> str | None:
         return None
 
 
-# Mappings from RDF predicates to relations, as a dictionary or as a small TOML or JSON file that a user keeps.
-
-
 def read_mapping(mapping: Mapping[str, str | None] | str | os.PathLike[str] | None) -> dict[str, str]:
-    """Return predicate IRI -> relation, an empty text where the predicate is to be left out; from a file where a path is given.
+    """Return predicate IRI -> relation, with an empty text for predicates to exclude; from a file when a path is given.
 
-    The file's top level, or its table ``predicates``, holds the entries.
+    The entries are at the top level of the TOML or JSON file, or in its table ``predicates``.
 
     Raises:
-        InputError: the file cannot be read, or an entry is not IRI -> relation name.
+        InputError: the file cannot be read, or an entry is not predicate IRI -> relation name.
     """
     if mapping is None:
         return {}
@@ -148,7 +145,7 @@ def read_mapping(mapping: Mapping[str, str | None] | str | os.PathLike[str] | No
         if not isinstance(iri, str) or not (relation is None or isinstance(relation, str)):
             raise InputError(f"{where} maps {iri!r} to {relation!r}; give an IRI and a relation name")
         if iri == "*" and relation:
-            raise InputError(f'{where} maps * to {relation!r}; * stands for every other predicate and can only be left out ("")')
+            raise InputError(f'{where} maps * to {relation!r}; * means every other predicate and can only be excluded ("")')
         checked[iri] = check_relation(relation) if relation else ""
     return checked
 

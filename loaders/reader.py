@@ -1,8 +1,8 @@
-"""What all readers share: an iterator of typed rows that keeps a report of what it read, kept, dropped and rejected.
+"""The base of all readers: an iterator of typed rows with a report of the rows that were read, kept, dropped and rejected.
 
-A row that a filter leaves out is *dropped*; a line that is not what the format says is *rejected*, shown with file and line, and
-ends the load only under ``strict``. Always: read = kept + dropped + rejected. A compressed file is checked to its end before its
-first row comes out, so that no row of a damaged file is ever handed on.
+A row that a filter excludes is *dropped*; a line that cannot be parsed is *rejected*, reported with file and line, and ends the
+load only under ``strict``. Always read = kept + dropped + rejected. A compressed file is verified to its end before its first row
+is yielded, so that no row of a damaged file is used.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ from .guess import nothing_kept
 from .io import ByteSource, excerpt
 
 KEEP_REJECTS = 20
+"""Rejected lines that a report keeps."""
+
+_INITIAL_SIZE = 1 << 12
+"""Entries of an empty hash set's table."""
 
 Row = TypeVar("Row")
 
 
 class Reject(NamedTuple):
-    """A line that could not be read: where it stands (0 where nobody knows), why, and how it begins."""
+    """A line that cannot be parsed: file, line (0 where it is unknown), reason, and the beginning of the line."""
 
     file: str
     line: int
@@ -50,15 +54,15 @@ OnReject = Callable[[Reject], None]
 
 @dataclass
 class Report:
-    """What became of the rows read so far.
+    """The number of rows so far, by outcome.
 
     Attributes:
-        read: rows seen; always ``kept`` + sum of ``dropped`` + sum of ``rejected``.
-        kept: rows handed on.
-        dropped: rows that a filter left out, by reason.
-        rejected: broken lines, by reason.
-        rejects: the first ``KEEP_REJECTS`` broken lines.
-        seconds: time from the first row asked for to the last given.
+        read: all rows; always ``kept`` + sum of ``dropped`` + sum of ``rejected``.
+        kept: rows yielded.
+        dropped: rows excluded by a filter, by reason.
+        rejected: lines that cannot be parsed, by reason.
+        rejects: the first ``KEEP_REJECTS`` of these lines.
+        seconds: time from the request for the first row to the end.
     """
 
     read: int = 0
@@ -69,15 +73,15 @@ class Report:
     seconds: float = 0.0
 
     def left_out(self) -> dict[str, int]:
-        """Rows dropped and rejected by reason, in the order of the reasons' names; rejects as ``rejected: <reason>``."""
+        """Return the numbers of dropped and rejected rows, sorted by reason; rejected ones as ``rejected: <reason>``."""
         reasons = dict(self.dropped) | {f"rejected: {reason}": count for reason, count in self.rejected.items()}
         return {reason: reasons[reason] for reason in sorted(reasons) if reasons[reason]}
 
 
 class Reader(Generic[Row], Iterator[Row]):
-    """Base of the readers: iterate over it once; it is its own iterator and a context manager.
+    """Base of the readers: an iterator that can be used once, and a context manager.
 
-    Subclasses name their ``loader`` and the ``version`` of its rules, and implement :meth:`_rows`.
+    Subclasses define ``loader``, the ``version`` of its rules, and :meth:`_rows`.
     """
 
     loader: ClassVar[str]
@@ -91,7 +95,7 @@ class Reader(Generic[Row], Iterator[Row]):
         on_reject: OnReject | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Open ``path``; see :class:`ByteSource` for the errors."""
+        """Open ``path``; errors are those of :class:`ByteSource`."""
         self.source = ByteSource(path)
         self.strict = strict
         self.options = options or {}
@@ -103,7 +107,7 @@ class Reader(Generic[Row], Iterator[Row]):
 
     @property
     def path(self) -> str:
-        """The file as the caller named it."""
+        """The file as given by the caller."""
         return self.source.path
 
     @property
@@ -113,12 +117,12 @@ class Reader(Generic[Row], Iterator[Row]):
 
     @property
     def bytes_total(self) -> int | None:
-        """Size of the file on disk; None where it has none, as a pipe."""
+        """Size of the file on disk; None for a pipe."""
         return self.source.bytes_total
 
     @property
     def kind(self) -> str:
-        """What :func:`tacit.loaders.guess.guess` calls the files that this reader reads."""
+        """The kind of the reader's files in :func:`tacit.loaders.guess.guess`."""
         return self.loader
 
     def _rows(self) -> Iterator[Row]:
@@ -152,12 +156,12 @@ class Reader(Generic[Row], Iterator[Row]):
         self.source.close()
 
     def begin(self) -> None:
-        """Check that the file is whole and read up to the first row that is kept, which iterating then begins with.
+        """Verify the file and read up to the first row that is kept; iteration then begins with this row.
 
-        Whoever calls this before opening a graph leaves no trace of a file that holds nothing for it. A second call does nothing.
+        Calling this before a graph is opened avoids creating an empty graph for an unusable file. A second call does nothing.
 
         Raises:
-            LoadError: the file is damaged, or no row of it is kept; the message says what the file looks like.
+            LoadError: the file is damaged, or no row is kept; the message says what the file looks like.
         """
         if self._begun:
             return
@@ -168,14 +172,14 @@ class Reader(Generic[Row], Iterator[Row]):
         self.entry()
 
     def entry(self) -> LoadEntry:
-        """Return what this load was, for the graph's manifest; only once the last row has been read.
+        """Return this load's entry for the graph's manifest; only after the last row has been read.
 
         Raises:
-            LoadError: rows are left to read, so the file's checksum is not known yet; or no row was kept.
+            LoadError: there are rows left to read, so the file's checksum is unknown; or no row was kept.
         """
         sha256 = self.source.sha256
         if sha256 is None:
-            raise LoadError(f"{self.path} was not read to its end, so its checksum is not known; read all rows first")
+            raise LoadError(f"{self.path} was not read to its end, so its checksum is unknown; read all rows first")
         if not self.report.kept:
             raise LoadError(nothing_kept(self.source.name, self.source.head, self.kind, self.report))
         return LoadEntry(
@@ -190,7 +194,7 @@ class Reader(Generic[Row], Iterator[Row]):
         )
 
     def reject(self, line: int, reason: str, content: bytes | str) -> None:
-        """Count a broken line, or under ``strict`` end the load with it.
+        """Count a line that cannot be parsed, and end the load under ``strict``.
 
         Raises:
             LoadError: under ``strict``.
@@ -204,37 +208,32 @@ class Reader(Generic[Row], Iterator[Row]):
         if self._on_reject is not None:
             self._on_reject(reject)
         if self.strict:
-            raise LoadError(f"{reject} (strict reading stops at the first broken line)")
+            raise LoadError(f"{reject} (with strict reading, the load stops at the first invalid line)")
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count ``count`` rows that a filter left out."""
+        """Count ``count`` rows that a filter excluded."""
         self.report.read += count
         self.report.dropped[reason] += count
 
 
-# A set of 64-bit hashes in one flat array: "seen before" at 16 to 32 bytes a row, a fraction of a set of Python integers.
-
-_START = 1 << 12
-
-
 def hash64(text: str) -> int:
-    """Return 64 bits that stand for ``text``, the same in every process; never 0."""
+    """Return a 64-bit hash of ``text``, the same in every process; never 0."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 
 class HashSet:
-    """Open addressing with linear probing, at most half full; 0 marks an empty place."""
+    """A set of 64-bit hashes with 16 to 32 bytes each: open addressing with linear probing, at most half full; 0 means empty."""
 
     def __init__(self) -> None:
-        self._table = array("Q", bytes(8 * _START))
-        self._mask = _START - 1
+        self._table = array("Q", bytes(8 * _INITIAL_SIZE))
+        self._mask = _INITIAL_SIZE - 1
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def add(self, value: int) -> bool:
-        """Add ``value`` (1 to 2**64 - 1, well mixed) and return whether it is new."""
+        """Add ``value`` (1 to 2**64 - 1, uniformly distributed) and return whether it is new."""
         table, mask = self._table, self._mask
         place = value & mask
         while (found := table[place]) != 0:

@@ -1,9 +1,11 @@
 """Files of records as a stream of JSON objects: JSON lines, a JSON list, CSV and Parquet, in constant memory.
 
-The form is recognised by the content, not by the name. Every record comes out as a :class:`~tacit.loaders.io.Line` whose bytes
-are one JSON object, so that code which stores or sends records handles a single form. A record is numbered by its line (JSON
-lines, CSV), its element (JSON list) or its row (Parquet), from 1. A record that cannot be used has a flaw. Where a file ends
-early (a truncated or corrupt gzip stream, a JSON list without its end) the last flaw is a :class:`Damage`.
+The format is recognised by the content, not by the name. Every record is a :class:`~tacit.loaders.io.Line` whose bytes are one
+JSON object, so that code which stores or sends records handles a single format. A record's number is that of its line (JSON
+lines, CSV), element (JSON list) or row (Parquet), from 1. A record that cannot be used has a flaw. Where a file ends early (a
+truncated or corrupt gzip stream, a JSON list without its end) the last flaw is a :class:`Damage`.
+
+:func:`json_rows` reads JSON lines only, as numbered objects.
 """
 
 from __future__ import annotations
@@ -26,18 +28,18 @@ _PARQUET = b"PAR1"
 _DELIMITERS = ",\t;"
 _TABLE_SUFFIXES = (".csv", ".tsv")
 _NAME = re.compile(r"[\w .:/()-]{1,64}")
-_ROWS = 256  # of Parquet, read together
+_ROWS = 256  # rows of Parquet per batch
 _SHOWN_COLUMNS = 12
 _LONGEST_HEADING = 1 << 14
 
 
 class Columns(NamedTuple):
-    """Which columns a table must have.
+    """The columns that a table must have.
 
     Attributes:
-        enough: whether a set of names, in lower case, is enough.
-        wanted: the same in words, for the error's sentence.
-        holds: what the file is to hold, e.g. ``dialogues``.
+        enough: whether a set of names, in lower case, contains them.
+        wanted: a description of them, for the error message.
+        holds: what the file contains, e.g. ``dialogues``.
     """
 
     enough: Callable[[set[str]], bool]
@@ -46,7 +48,7 @@ class Columns(NamedTuple):
 
 
 class Damage(str):
-    """The flaw of a record at which its file ends early; what came before it is good as far as anybody can tell."""
+    """The flaw of a record at which its file ends early; the records before it are valid as far as can be known."""
 
     __slots__ = ()
 
@@ -55,7 +57,7 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
     """Yield the records of ``source``, in its order; call once.
 
     Raises:
-        InputError: while iterating: the file has none of the forms, or is a table without the columns that are wanted.
+        InputError: while iterating: the file has none of the formats, or is a table without the required columns.
     """
     peeked = _Peeked(source)
     head = peeked.head.lstrip()
@@ -82,7 +84,7 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
 
 
 class _Peeked:
-    """A source whose beginning has been looked at, and is still to come."""
+    """A source whose beginning has been read, and is yielded again."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -107,7 +109,7 @@ class _Peeked:
 
 
 def _is_list_line(head: bytes) -> bool:
-    """Whether the first line is a JSON list by itself and records follow: then these are JSON lines, the first of them wrong."""
+    """Return whether the first line is a complete JSON list and objects follow: JSON lines of which the first is invalid."""
     first, _, rest = head.partition(b"\n")
     if not rest.lstrip().startswith(b"{"):
         return False
@@ -132,7 +134,7 @@ _OPEN, _CLOSE = b"{[", b"}]"
 
 
 def _json_list(source: _Peeked) -> Iterator[Line]:
-    """The elements of a JSON list, cut where a comma or bracket outside of strings ends them."""
+    """Yield the elements of a JSON list, split at commas and brackets outside of strings."""
     number, depth, inside, skip = 1, 0, False, 0
     element = bytearray()
     ended = False
@@ -150,7 +152,7 @@ def _json_list(source: _Peeked) -> Iterator[Line]:
             at = match.end()
             sign = chunk[at - 1]
             if inside:
-                if sign == 0x5C:  # a backslash: the next byte is no end
+                if sign == 0x5C:  # a backslash: the next byte does not end the string
                     at += 1
                 else:
                     inside = False
@@ -175,14 +177,14 @@ def _json_list(source: _Peeked) -> Iterator[Line]:
             if chunk[begin:].strip():
                 yield Line(number, chunk[begin:][:_HEAD_BYTES], "text after the end of the JSON list")
                 return
-        elif len(element) <= MAX_LINE:  # of a longer one, only so much is held
+        elif len(element) <= MAX_LINE:  # of a longer one, only this much is kept
             element += chunk[begin:]
     if source.damage is not None or not ended:
         yield Line(number, b"", Damage(source.damage or "the JSON list has no end"))
 
 
 def _heading(head: bytes) -> list[tuple[str, list[str]]]:
-    """The ways in which the first line names two or more columns: the delimiter, and the names in lower case."""
+    """Return the delimiters with which the first line has two or more column names, with these names in lower case."""
     line = head.split(b"\n", 1)[0].decode(errors="replace").strip()
     found: list[tuple[str, list[str]]] = []
     if len(line) > _LONGEST_HEADING:
@@ -202,9 +204,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(source: _Peeked, delimiter: str) -> Iterator[Line]:
-    """Rows of CSV, numbered by the line on which they begin."""
+    """Yield the rows of CSV, numbered by their first line."""
     flaws: list[Line] = []
-    left_out = 0  # lines that are too long to be read
+    left_out = 0  # lines that are too long
     cut = False
 
     def texts() -> Iterator[str]:
@@ -227,7 +229,7 @@ def _table(source: _Peeked, delimiter: str) -> Iterator[Line]:
             cells = next(reader, None)
         except csv.Error as error:
             fault = f"not CSV ({error})"
-        unfinished = cut  # a row that was begun before the damage lacks its end
+        unfinished = cut  # a row that began before the damage is incomplete
         yield from flaws if not unfinished else ()
         if fault is not None:
             yield Line(number, b"", fault)
@@ -254,12 +256,12 @@ def _cells(number: int, heading: Sequence[str], cells: Sequence[str]) -> Line:
 
 
 def _parquet(path: str, columns: Columns) -> Iterator[Line]:
-    """Rows of Parquet."""
+    """Yield the rows of Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if path == "-":
-        raise InputError("Parquet cannot be read from standard input, which has no end to begin from; name a file")
+        raise InputError("Parquet cannot be read from standard input, since its index is at the end of the file; give a file")
     try:
         with pq.ParquetFile(path) as file:
             names = [name.strip().lower() for name in file.schema_arrow.names]
@@ -278,15 +280,12 @@ def _row(number: int, row: dict[str, Any]) -> Line:
     try:
         data = orjson.dumps(row, default=str)
     except TypeError as error:
-        return Line(number, b"", f"a value that JSON does not know ({error})")
+        return Line(number, b"", f"a value that JSON does not support ({error})")
     return Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_HEAD_BYTES], TOO_LONG)
 
 
-# JSON lines as numbered objects, in constant memory; a line that holds none comes out with the reason in its place.
-
-
 class JsonRow(NamedTuple):
-    """A line: its number from 1, its object, and why there is none (empty when there is)."""
+    """A line of JSON lines: its number from 1, its object, and why it cannot be used (empty when it can)."""
 
     number: int
     data: dict[str, Any]
@@ -297,7 +296,7 @@ def json_rows(path: str | os.PathLike[str]) -> Iterator[JsonRow]:
     """Yield the objects of a file of JSON lines (gzip or plain; ``-`` is standard input) in its order, without blank lines.
 
     Raises:
-        InputError: the file cannot be opened; this is raised at once.
+        InputError: the file cannot be opened; raised at once.
     """
     return _rows(ByteSource(path))
 

@@ -1,8 +1,11 @@
-"""Event tuples that people found in dialogues, in the form of DECO (Ghazarian et al., ACL 2023): JSON list or JSON lines.
+"""Event tuples annotated by people: those found in dialogues, as in DECO, and those judged plausible or not, as in CSKB.
 
-A row has ``history`` (turns closed by ``</UTT>``, or a list), ``response`` and its tuples: ``tuples_single`` and ``tuples_pair``,
-lists of ``[head, relation, tail]``, as the training set has them, or ``tuples``, by relation lists of
-``[head, relation, tail, "single" or "pair"]``, as the test set has them.
+A row of DECO (Ghazarian et al., ACL 2023; JSON list or JSON lines) has ``history`` (turns that end with ``</UTT>``, or a list),
+``response`` and its tuples: ``tuples_single`` and ``tuples_pair``, lists of ``[head, relation, tail]``, as in the training set;
+or ``tuples``, lists of ``[head, relation, tail, "single" or "pair"]`` by relation, as in the test set.
+
+A row of the CSKB population benchmark (Fang et al., EMNLP 2021; CSV or JSON lines) has ``head``, ``relation``, ``tail`` and
+``label``, 1 or 0; other columns are ignored.
 """
 
 from __future__ import annotations
@@ -21,14 +24,17 @@ from ..graph.relations import ATOMIC_RELATIONS
 from .io import ByteSource, decode, lines
 
 LARGEST_FILE = 1 << 30
+"""Most bytes of a DECO file, which is read whole."""
 TURN_END = "</UTT>"
 
 _KINDS = ("single", "pair")
-_EXPECTED = "expected rows with history, response and tuples_single, tuples_pair or tuples, as DECO has them"
+_EXPECTED = "expected rows with history, response and tuples_single, tuples_pair or tuples, as in DECO"
+_COLUMNS = ("head", "relation", "tail", "label")
+_LABELS = {"1": True, "0": False, "1.0": True, "0.0": False, "true": True, "false": False}
 
 
 class HumanTuple(NamedTuple):
-    """A tuple as it was written down; ``kind`` is ``single`` or ``pair``."""
+    """A tuple as annotated; ``kind`` is ``single`` or ``pair``."""
 
     head: str
     relation: str
@@ -38,11 +44,13 @@ class HumanTuple(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TupleRow:
-    """A response in its context, with the tuples that people found in it; they may be none.
+    """A response in its context, with the tuples that annotators found in it, if any.
 
     Attributes:
-        id: the row's ``GUID`` or ``id``, else its number in the file.
-        history: the utterances before the response, oldest first.
+        id: the row's ``GUID`` or ``id``, or its number in the file.
+        history: the turns before the response, oldest first.
+        response: the text of the response.
+        tuples: the tuples, in the row's order.
     """
 
     id: str
@@ -55,13 +63,13 @@ def read_event_tuples(path: str | os.PathLike[str]) -> list[TupleRow]:
     """Return the rows of a file of human event tuples (gzip or plain; ``-`` reads standard input), in its order.
 
     Raises:
-        InputError: the file cannot be opened, is larger than 1 GiB, is empty, or a row is none; the row is named.
+        InputError: the file cannot be opened, has more than 1 GiB, is empty, or has an invalid row, whose number is given.
     """
     source = ByteSource(path)
     try:
         data = b"".join(_limited(source))
         if source.damage is not None:
-            raise InputError(f"{source.path} is damaged ({source.damage}); get it again")
+            raise InputError(f"{source.path} is damaged ({source.damage}); download or copy it again")
     finally:
         source.close()
     rows = [_row(source.path, number, value) for number, value in enumerate(_values(source.path, data), 1)]
@@ -80,7 +88,7 @@ def _limited(source: ByteSource) -> Iterator[bytes]:
 
 
 def _values(path: str, data: bytes) -> list[Any]:
-    """The elements of a JSON list, or the objects of JSON lines."""
+    """Return the elements of a JSON list, or the objects of JSON lines."""
     data = data.removeprefix(b"\xef\xbb\xbf").strip()
     whole = data.startswith(b"[")
     lines = [data] if whole else data.splitlines()
@@ -97,7 +105,7 @@ def _values(path: str, data: bytes) -> list[Any]:
 
 
 def _row(path: str, number: int, value: Any) -> TupleRow:
-    """One row; what is wrong with it is named by its number."""
+    """Return one row; errors give its number."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"{path}, row {number}: {what}; {_EXPECTED}")
@@ -110,7 +118,7 @@ def _row(path: str, number: int, value: Any) -> TupleRow:
     if not isinstance(history, list) or not all(isinstance(turn, str) for turn in history):
         raise wrong("history is neither a text nor a list of texts")
     if not isinstance(response, str):
-        raise wrong("response is no text")
+        raise wrong("response is not a text")
     if not any(key in value for key in ("tuples", "tuples_single", "tuples_pair")):
         raise wrong("there are no tuples")
     found = []
@@ -129,7 +137,7 @@ def _row(path: str, number: int, value: Any) -> TupleRow:
 
 
 def _written(value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Every tuple of a row with its kind."""
+    """Yield every tuple of a row with its kind."""
     for kind in _KINDS:
         for one in value.get(f"tuples_{kind}") or ():
             yield one, kind
@@ -140,15 +148,8 @@ def _written(value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
             yield one, one[3] if isinstance(one, list) and len(one) > 3 else "single"
 
 
-# Event tuples that people called plausible or not, as the CSKB population benchmark has them (Fang et al., EMNLP 2021): CSV, or
-# JSON lines, with ``head``, ``relation``, ``tail`` and ``label``, 1 or 0. Other columns are left alone.
-
-_COLUMNS = ("head", "relation", "tail", "label")
-_LABELS = {"1": True, "0": False, "1.0": True, "0.0": False, "true": True, "false": False}
-
-
 class JudgedTuple(NamedTuple):
-    """A tuple, and whether people call it plausible."""
+    """A tuple, and whether annotators judged it plausible."""
 
     head: str
     relation: str
@@ -157,7 +158,7 @@ class JudgedTuple(NamedTuple):
 
 
 class JudgedTupleError(NamedTuple):
-    """A line that holds no judged tuple: its number from 1, and why."""
+    """A line without a judged tuple: its number from 1, and the reason."""
 
     line: int
     reason: str
@@ -169,7 +170,8 @@ def read_judged_tuples(
     """Yield the judged tuples of a file (gzip or plain; ``-`` reads standard input) in its order, in constant memory.
 
     Args:
-        relations: those that a tuple may have.
+        path: the file.
+        relations: relations that a tuple can have.
 
     Raises:
         InputError: the file cannot be opened; while iterating, when it begins with neither an object nor a heading
@@ -205,7 +207,7 @@ def _heading(text: str, path: str) -> list[str]:
 
 
 def _cells(heading: list[str], text: str) -> dict[str, Any] | str:
-    """A row of CSV under its heading, or why there is none."""
+    """Return a row of CSV by its heading, or why it is invalid."""
     try:
         cells = next(csv.reader([text], strict=True))
     except csv.Error as error:
@@ -224,11 +226,11 @@ def _object(text: str) -> dict[str, Any] | str:
 
 
 def _tuple(row: dict[str, Any], relations: frozenset[str]) -> JudgedTuple | str:
-    """The tuple in a row, or why there is none."""
+    """Return the tuple in a row, or why it is invalid."""
     for name in _COLUMNS[:3]:
         value = row.get(name)
         if not isinstance(value, str) or not value.strip():
-            return f"{name} is {'empty' if isinstance(value, str) else 'missing' if value is None else 'no text'}"
+            return f"{name} is {'empty' if isinstance(value, str) else 'missing' if value is None else 'not a text'}"
     if row["relation"] not in relations:
         return f"there is no relation {row['relation']!r} between events; choose from {', '.join(sorted(relations))}"
     label = row.get("label")

@@ -1,4 +1,8 @@
-"""Numberbatch vectors as half-precision arrays on disk, memory-mapped, in the order of an index's nodes."""
+"""ConceptNet Numberbatch vectors: the reader of the files, and half-precision arrays on disk in the order of an index's nodes.
+
+The official files have lines ``term v1 … v300`` after a header of two counts; the English file omits ``/c/en/``. In terms with
+two or more successive digits, every digit is written as ``#``, so ``/c/en/10_years`` has the vector of ``##_years``.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,18 @@ from .reader import OnReject, Reader, hash64
 
 Progress = Callable[[int, int, int | None], object]
 
+MAX_DIMENSIONS = 10_000
+"""Most values of a vector."""
+
 _VERSION = 1
-_TOLD = 500
+_PROGRESS_LINES = 500
+"""Vectors between two calls of the progress callback."""
 _META = "vectors.json"
+
+_HEADER = re.compile(rb"\d+ +\d+ *")
+_TWO_DIGITS = re.compile(r"[0-9][0-9]")
+_DIGIT = re.compile(r"[0-9]")
+_LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class Vectors:
     Attributes:
         matrix: float16, shape ``(nodes, dimensions)``; zeros where there is no vector.
         present: bool, shape ``(nodes,)``: which nodes have a vector.
-        file, sha256: the file they came from.
+        file, sha256: name and digest of the file of the vectors.
         uris_digest: :func:`uris_digest` of the URIs.
     """
 
@@ -54,7 +67,7 @@ class Vectors:
 
 
 def uris_digest(uris: Iterable[str]) -> str:
-    """Return 16 hex digits that stand for a sequence of URIs, to tell vectors built for another graph."""
+    """Return 16 hexadecimal digits that identify a sequence of URIs, to detect vectors built for another graph."""
     hasher = hashlib.sha256()
     for uri in uris:
         hasher.update(uri.encode())
@@ -72,18 +85,22 @@ def build_vectors(
 ) -> NumberbatchReader:
     """Write the vectors of ``path`` for ``uris`` to ``out_dir`` and return the reader with its report.
 
-    Row ``i`` of the array belongs to ``uris[i]``. A term written exactly like the URI goes before one with ``#`` for digits; of
-    two lines for one term the first counts. Beyond the array on disk, memory holds 16 bytes a URI. Vectors that stand in
-    ``out_dir`` already stay in use until the new ones are whole.
+    Row ``i`` of the array belongs to ``uris[i]``. A term equal to the URI is preferred to one with ``#`` for digits; of two lines
+    for one term the first counts. Besides the array on disk, 16 bytes of memory per URI are used. Vectors in ``out_dir`` stay in
+    use until the new ones are complete.
 
     Args:
-        progress: called now and then with the vectors that were looked at since its last call, the bytes of the file that have
-            been read, and its size in bytes (None where it has none, as a pipe).
+        path: the file of vectors.
+        uris: URIs of the rows.
+        out_dir: destination folder; created when it does not exist.
+        strict: end at the first invalid line.
+        progress: called regularly with the number of vectors read since its last call, the bytes of the file read so far, and its
+            size in bytes (None for a pipe).
 
     Raises:
-        InputError: the file cannot be opened or ``out_dir`` not written.
-        LoadError: the file is damaged, or holds no vector for any of ``uris``, or, under ``strict``, a broken line. The vectors
-            that were there before stay.
+        InputError: the file cannot be opened or ``out_dir`` cannot be written to.
+        LoadError: the file is damaged, has no vector for any of ``uris``, or, under ``strict``, an invalid line. Earlier vectors
+            stay unchanged.
     """
     reader = read_numberbatch(path, strict=strict)
     folder = Path(out_dir)
@@ -103,7 +120,7 @@ def build_vectors(
 
 
 def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
-    """Open what :func:`build_vectors` wrote, without reading it into memory.
+    """Open the vectors written by :func:`build_vectors` as a memory map.
 
     Raises:
         InputError: there are no vectors in ``out_dir``, or they are damaged.
@@ -128,12 +145,12 @@ def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
 def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path, progress: Progress) -> None:
     exact = _Rows(uris, len(uris))
     hashed = _Rows((masked(uri) for uri in uris), len(uris))
-    found = np.zeros(len(uris), np.uint8)  # 0 none, 1 by its masked name, 2 by its own name
+    found = np.zeros(len(uris), np.uint8)  # 0: none, 1: by the masked name, 2: by the exact name
     matrix: NDArray[np.float16] | None = None
     number = 0
     for number, (line, uri) in enumerate(reader.candidates(), 1):
-        if number % _TOLD == 0:
-            progress(_TOLD, reader.bytes_read, reader.bytes_total)
+        if number % _PROGRESS_LINES == 0:
+            progress(_PROGRESS_LINES, reader.bytes_read, reader.bytes_total)
         if matrix is None:
             matrix = _matrix(part, len(uris), reader.dimensions or 0)
         named = [(row, 2) for row in exact.of(uri)] + [(row, 1) for row in (hashed.of(uri) if "#" in uri else ())]
@@ -150,14 +167,14 @@ def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Pa
                 found[row] = level
     if matrix is None or (len(uris) and not reader.report.kept):
         raise LoadError(nothing_kept(reader.source.name, reader.source.head, reader.kind, reader.report))
-    progress(number % _TOLD, reader.bytes_read, reader.bytes_total)
+    progress(number % _PROGRESS_LINES, reader.bytes_read, reader.bytes_total)
     if isinstance(matrix, np.memmap):
         matrix.flush()
     _publish(reader, uris, matrix.shape, found > 0, part, folder)
 
 
 def _draft(what: str) -> str:
-    """The name of a file that is being written by this process."""
+    """Return the name of a temporary file of this process."""
     return f"{what}-{os.getpid()}.part"
 
 
@@ -166,7 +183,7 @@ def _matrix(part: Path, rows: int, dimensions: int) -> NDArray[np.float16]:
         part.touch()
         return np.zeros((0, dimensions), np.float16)
     with part.open("wb") as file:
-        if hasattr(os, "posix_fallocate"):  # a full disk is an error now and not a crash while the map is written to
+        if hasattr(os, "posix_fallocate"):  # so that a full disk is an error here and not a crash when the map is written
             os.posix_fallocate(file.fileno(), 0, rows * dimensions * 2)
         else:
             file.truncate(rows * dimensions * 2)
@@ -181,7 +198,7 @@ def _publish(
     part: Path,
     folder: Path,
 ) -> None:
-    """Move the finished files into place; the small JSON file, replaced last, is what makes them current."""
+    """Move the finished files into place; the JSON file, replaced last, makes them current."""
     digest = uris_digest(uris)
     sha256 = reader.source.sha256 or ""
     name = hashlib.sha256(f"{_VERSION} {sha256} {digest}".encode()).hexdigest()[:16]
@@ -202,7 +219,7 @@ def _publish(
 
 
 class _Rows:
-    """Rows by the 64-bit hash of their URI, in two flat arrays."""
+    """Row numbers by the 64-bit hash of their URI, in two flat arrays."""
 
     def __init__(self, uris: Iterable[str | None], count: int) -> None:
         hashes = np.fromiter((hash64(uri) if uri else 0 for uri in uris), np.uint64, count)
@@ -210,7 +227,7 @@ class _Rows:
         self._hashes = hashes[self._order]
 
     def of(self, uri: str) -> list[int]:
-        """Return the rows of ``uri``, ascending."""
+        """Return the rows of ``uri``, in ascending order."""
         value = np.uint64(hash64(uri))
         begin = int(np.searchsorted(self._hashes, value))
         end = begin
@@ -219,28 +236,15 @@ class _Rows:
         return [int(row) for row in self._order[begin:end]]
 
 
-# ConceptNet Numberbatch text vectors as a stream of rows.
-#
-# The official files write ``term v1 … v300`` under a header of two counts; the English one leaves ``/c/en/`` away. Terms with
-# two or more digits in a row have every digit written as ``#``, so ``/c/en/10_years`` finds the vector of ``##_years``.
-
-MAX_DIMENSIONS = 10_000
-
-_HEADER = re.compile(rb"\d+ +\d+ *")
-_TWO_DIGITS = re.compile(r"[0-9][0-9]")
-_DIGIT = re.compile(r"[0-9]")
-_LARGEST = float(np.finfo(np.float16).max)
-
-
 class Vector(NamedTuple):
-    """One term's vector: the URI as the file means it (``#`` for digits), and its values, float32, shape ``(dimensions,)``."""
+    """One term's vector: the URI as in the file (with ``#`` for digits), and its values, float32, shape ``(dimensions,)``."""
 
     uri: str
     values: NDArray[np.float32]
 
 
 def masked(uri: str) -> str | None:
-    """Return ``uri`` with all digits as ``#``, as Numberbatch writes it when two stand side by side; None when none do."""
+    """Return ``uri`` with ``#`` for all digits, as in Numberbatch, when two digits are adjacent; otherwise None."""
     return _DIGIT.sub("#", uri) if _TWO_DIGITS.search(uri) else None
 
 
@@ -259,7 +263,7 @@ class NumberbatchReader(Reader[Vector]):
         """Yield the lines that have a term and the right number of values, with the term's URI; count the others.
 
         Raises:
-            LoadError: the file is damaged, or its first line says how long the vectors are and cannot be right.
+            LoadError: the file is damaged, or the vector length in its first line is out of range.
         """
         self.source.check()
         for line in lines(self.source):
@@ -287,20 +291,20 @@ class NumberbatchReader(Reader[Vector]):
         self.source.fail_if_damaged()
 
     def _header(self, digits: bytes) -> int:
-        """Return the length of the vectors that the first line gives."""
+        """Return the length of the vectors as given in the first line."""
         digits = digits.lstrip(b"0") or b"0"
         if len(digits) > len(str(MAX_DIMENSIONS)) or not 0 < int(digits) <= MAX_DIMENSIONS:
-            told = digits.decode() if len(digits) <= 20 else f"a number of {len(digits):,} digits"
+            given = digits.decode() if len(digits) <= 20 else f"a number of {len(digits):,} digits"
             raise LoadError(
-                f"{self.source.name} is no Numberbatch file: its first line says that a vector has {told} values "
-                f"(1 to {MAX_DIMENSIONS:,} are read); check the file"
+                f"{self.source.name} is not a Numberbatch file: its first line says that a vector has {given} values "
+                f"(1 to {MAX_DIMENSIONS:,} are possible); check the file"
             )
         return int(digits)
 
     def values(self, line: Line) -> NDArray[np.float32] | None:
         """Return the numbers in ``line``, or None after rejecting it."""
         try:
-            if b"_" in line.data:  # which Python's numbers may hold
+            if b"_" in line.data:  # float() accepts underscores
                 raise ValueError
             values = np.array([float(text) for text in line.data.split()], np.float64)
         except ValueError:
@@ -326,7 +330,7 @@ class NumberbatchReader(Reader[Vector]):
 def read_numberbatch(
     path: str | os.PathLike[str], *, strict: bool = False, on_reject: OnReject | None = None
 ) -> NumberbatchReader:
-    """Read the vectors of a Numberbatch file: gzip or plain, header or none, ``/c/en/`` prefix or none.
+    """Read the vectors of a Numberbatch file: gzip or plain, with or without header and ``/c/en/`` prefix.
 
     Raises:
         InputError: the file cannot be opened.

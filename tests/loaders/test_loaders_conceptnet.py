@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -303,3 +305,14 @@ def test_a_hundred_thousand_mutated_lines_are_all_accounted_for(tmp_path: Path) 
         assert row.tail.startswith("/c/en/")
         assert "\0" not in "".join(row[:3])
         assert row.weight >= 0
+
+
+def test_small_files_are_read_without_the_compiler(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text('/a/[/r/IsA/,/c/en/a/,/c/en/b/]\t/r/IsA\t/c/en/a\t/c/en/b\t{"weight": 1.0}\n')
+    code = (
+        "import sys; from tacit.loaders import read_conceptnet; "
+        "print(len(list(read_conceptnet(sys.argv[1]))), 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 False\n"

@@ -244,7 +244,7 @@ def test_archives_that_are_none_or_lack_a_table(
 ) -> None:
     server.body = body
     unknown("atomic2020", expected)
-    with pytest.raises(FetchError, match=r"not a zip archive but looks like an HTML page|holds no dev\.tsv"):
+    with pytest.raises(FetchError, match=r"not a zip archive but looks like an HTML page|does not contain dev\.tsv"):
         fetch("atomic2020", tmp_path, base_url=server.url)
 
 
@@ -294,7 +294,7 @@ def test_a_mirror_s_file_is_held_against_the_known_checksum(tmp_path: Path, serv
 
 def test_a_full_disk_is_told_before_it_is_full(tmp_path: Path, server: Behaviour, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.loaders.download.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
-    with pytest.raises(FetchError, match=r"2,048,000 bytes are to come, and 1 are free\); free space there or give another"):
+    with pytest.raises(FetchError, match=r"2,048,000 bytes are missing, and 1 are free\); free space there or give another"):
         fetch("numberbatch", tmp_path, base_url=server.url)
     assert leftovers(tmp_path) == []
 

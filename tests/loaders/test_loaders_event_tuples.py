@@ -54,7 +54,7 @@ def test_gzip_is_read(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"history": 3}, "row 1: history is neither a text nor a list of texts"),
-        ({"response": None}, "row 1: response is no text"),
+        ({"response": None}, "row 1: response is not a text"),
         ({"tuples_pair": [["a", "b"]]}, r"row 1: \['a', 'b'\] is not \[head, relation, tail\]"),
         ({"tuples_pair": [["a", "IsA", "b"]]}, "row 1: there is no relation 'IsA' in ATOMIC"),
         ({"tuples": {"xNeed": [["a", "xNeed", "b", "both"]]}}, "row 1: 'both' is neither single nor pair"),

@@ -34,7 +34,7 @@ def archive() -> bytes:
         (ATOMIC.encode(), "ATOMIC-2020"),
         (b"head\trelation\ttail\n" + ATOMIC.encode(), "ATOMIC-2020"),
         (b"PersonX eats @@ xWant\tto rest| to sleep|\n", "ATOMIC-2020"),
-        (b"PersonX eats @@ xWant [GEN]\n", "questions to a model"),
+        (b"PersonX eats @@ xWant [GEN]\n", "queries for a model"),
         (b"516782 300\n", "word vectors"),
         (b"dog " + b"0.5 -1e-3 " * 30 + b"\n", "word vectors"),
         (NT.encode(), "N-Triples"),
@@ -73,7 +73,7 @@ def test_nothing_is_told_of_nothing() -> None:
     [
         (read_conceptnet, ATOMIC, r"none of its 2 lines .*this looks like ATOMIC-2020 .*: tacit load atomic2020 \S*file --into"),
         (read_atomic, CONCEPTNET, "looks like ConceptNet 5.7 .*: tacit load conceptnet"),
-        (read_conceptnet, CONCEPTNET.replace("/en/", "/de/"), r"is kept: 1 of its 1 rows were left out \(language 1\)"),
+        (read_conceptnet, CONCEPTNET.replace("/en/", "/de/"), r"was kept: 1 of its 1 rows were left out \(language 1\)"),
         (read_conceptnet, "", "is empty"),
         (read_atomic, "PersonX eats\txReact\tnone\n", r"left out \(none tail 1\); check the options$"),
         (lambda path: read_rdf(path, format="nt"), "@prefix a: <http://a/> .\na:b a:c a:d .\n", "--format turtle"),

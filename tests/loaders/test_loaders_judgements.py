@@ -42,7 +42,7 @@ def test_deco(tmp_path: Path) -> None:
     [general] = read(tmp_path, json.dumps([DECO]), rating="general_cs")
     assert isinstance(general, Judgement)
     assert (general.rating, general.ratings) == (2.0, (1.0, 2.0, 3.0))
-    with pytest.raises(InputError, match="no rating 'specific_cs'"):
+    with pytest.raises(InputError, match="unknown DECO rating"):
         read_judgements(written(tmp_path, "[]"), rating="specific_cs")
 
 
@@ -100,7 +100,7 @@ def test_csv(tmp_path: Path) -> None:
         Judgement("4", ("x", "y\nz"), "e", 3.5, (), "other"),
     ]
     assert [(row.line, row.reason) for row in rows[2:] if isinstance(row, ItemError)] == [
-        (7, "rating is nan, which is no rating"), (8, "rating is missing"), (9, "rating is not a number"),
+        (7, "rating is nan, which is not a rating"), (8, "rating is missing"), (9, "rating is not a number"),
         (10, "8 cells under 6 columns"), (11, "rating is missing"),
     ]  # fmt: skip
     for delimiter in "\t;":
@@ -166,7 +166,7 @@ def test_rows_without_a_judgement_stand_in_their_place(tmp_path: Path, line: str
 
 def test_one_nan_costs_a_list_one_row(tmp_path: Path) -> None:
     first, error, last = read(tmp_path, json.dumps([DECO, DECO | {"event_cs": float("nan")}, DECO]))
-    assert error == JudgementError(2, "event_cs is nan, which is no rating", "some-ratings")
+    assert error == JudgementError(2, "event_cs is nan, which is not a rating", "some-ratings")
     assert first == last
 
 
