@@ -199,17 +199,17 @@ def default_metrics(graph: object = None) -> DefaultMetrics:
     headline = next((name for name in ranked if not lacking[name][0]), None)
     if headline is None:
         raise InputError("no metric with known agreement is ready here; tacit metrics lists what each metric needs")
-    told = f"{headline}, which agrees best with human ratings of the metrics that are ready here ({_agreement(headline)})"
+    text = f"{headline}, which agrees best with human ratings of the metrics that are ready here ({_agreement(headline)})"
     names = [headline]
     if headline != EXPLAINS and not lacking[EXPLAINS][0]:
         names.append(EXPLAINS)
-        told += f", and {EXPLAINS}, which shows what in the graph supports a response"
+        text += f", and {EXPLAINS}, which shows what in the graph supports a response"
     missed = []
     if ranked[0] != headline:
         missed.append(f"{ranked[0]}, which agrees better ({_agreement(ranked[0])}): {_brings(lacking[ranked[0]])}")
     if EXPLAINS not in (*names, ranked[0]):
         missed.append(f"{EXPLAINS}, which shows what in a graph supports a response: {_brings(lacking[EXPLAINS])}")
-    return DefaultMetrics(tuple(names), f"scoring with {told}", "; ".join(missed))
+    return DefaultMetrics(tuple(names), f"scoring with {text}", "; ".join(missed))
 
 
 def _agreement(name: str) -> str:

@@ -600,11 +600,11 @@ def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) 
 
 def _description(history: Sequence[str], response: str, score: Score) -> str:
     """Return the description of the picture for screen readers."""
-    said = [
+    turns = [
         f"Turn {number}: {_short(turn)}"
         for number, turn in enumerate(history[-_DESCRIBED_TURNS:], len(history[:-_DESCRIBED_TURNS]) + 1)
     ]
-    return " ".join([*said, f"Response: {_short(response)}", explain(score)])
+    return " ".join([*turns, f"Response: {_short(response)}", explain(score)])
 
 
 def _short(text: str) -> str:

@@ -212,8 +212,8 @@ class Linker:
                 unknown.append(name)
             elif uri:
                 concepts[name] = uri
-        asked = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
-        for name, found in zip(unknown, self.graph.resolve(asked, self.language) if asked else [], strict=True):
+        lookups = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
+        for name, found in zip(unknown, self.graph.resolve(lookups, self.language) if lookups else [], strict=True):
             self._names.put(name, found or "")
             if found:
                 concepts[name] = found

@@ -51,9 +51,9 @@ class Association:
         return [self._one(spoken_turns(item)[-1], item.response, explain) for item in items]
 
     def _one(self, turn: Turn, response: str, explain: bool) -> Measure:
-        asked, numbers = self._known(response)
+        terms, numbers = self._known(response)
         wanted, callers = self._known(turn.text)
-        if not asked:
+        if not terms:
             return Measure(0.0, note=UNKNOWN)
         if not wanted:
             return Measure(0.0, note=UNKNOWN_TURN)
@@ -65,7 +65,7 @@ class Association:
         else:
             edges = pull = self.graph.between(callers, numbers)
             worth = edges.max(axis=0).astype(float)
-            shares = worth / len(asked)
+            shares = worth / len(terms)
         value = float(shares.sum())
         if not explain:
             return Measure(value)
@@ -73,7 +73,7 @@ class Association:
         pieces = [
             _piece(turn, wanted[caller], response, term, weight, of_term, share)
             for caller, term, weight, of_term, share in zip(
-                strongest.tolist(), asked, edges[strongest, np.arange(len(asked))].tolist(), worth.tolist(), shares.tolist(),
+                strongest.tolist(), terms, edges[strongest, np.arange(len(terms))].tolist(), worth.tolist(), shares.tolist(),
                 strict=True,
             )
             if of_term

@@ -84,11 +84,11 @@ def make(
     """Return the metric.
 
     Args:
-        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships with tacit.
-        encoder: the encoder that it was trained over, when it lies elsewhere than the checkpoint says.
-        language_model: the language model that it was weighed with, likewise; no other will do.
-        device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        cache_size: texts remembered, for all metrics with this encoder.
+        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
+        encoder: the encoder that it was trained with, when it is not where the checkpoint says.
+        language_model: the language model that it was made with, when it is not where the checkpoint says.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        cache_size: texts in the cache, which all metrics with this encoder share.
 
     Raises:
         InputError: a language model is given and the checkpoint weighs none.

@@ -238,25 +238,25 @@ class Expectation:
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure how much the last four non-blank turns reduce the loss of each response."""
-        asked = [
+        pairs = [
             (transcript([turn.text for turn in spoken_turns(item)[-RECENT:]]), f" {one_line(item.response)}") for item in items
         ]
-        costs = self._costs([*asked, *((transcript([]), response) for _, response in asked)])
+        costs = self._costs([*pairs, *((transcript([]), response) for _, response in pairs)])
         return [
             _measure(response, after, alone, explain)
-            for (_, response), after, alone in zip(asked, costs[: len(asked)], costs[len(asked) :], strict=True)
+            for (_, response), after, alone in zip(pairs, costs[: len(pairs)], costs[len(pairs) :], strict=True)
         ]
 
-    def _costs(self, asked: Sequence[tuple[str, str]]) -> list[TokenLosses]:
+    def _costs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenLosses]:
         """Return the losses of texts after their prefixes; each distinct pair is computed once."""
-        keys = {pair: self._key(*pair) for pair in dict.fromkeys(asked)}
+        keys = {pair: self._key(*pair) for pair in dict.fromkeys(pairs)}
         known = {pair: losses for pair, key in keys.items() if (losses := _cache.get(key)) is not None}
         fresh = [pair for pair in keys if pair not in known]
         found = self.model.token_losses([before for before, _ in fresh], [response for _, response in fresh])
         for pair, losses in zip(fresh, found, strict=True):
             known[pair] = losses
             _cache.put(keys[pair], losses)
-        return [known[pair] for pair in asked]
+        return [known[pair] for pair in pairs]
 
     def _key(self, before: str, response: str) -> bytes:
         """Return a key of fixed size for the cache."""
