@@ -1,6 +1,6 @@
-"""The ways in for people and programs: scoring of files, the command line, the service, its page, and its client.
+"""Interfaces: scoring of files, the command line, the HTTP service with its web page, and the Python client.
 
-Names are resolved on first use, so that ``import tacit.api`` stays light.
+Names are imported on first use, so that ``import tacit.api`` stays light.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .opening import Address
     from .scoring.running import Cluster, score_file
 
-_HOMES = {
+_MODULES = {
     "Address": ".opening",
     "AsyncClient": ".client",
     "Client": ".client",
@@ -25,8 +25,8 @@ __all__ = ["Address", "AsyncClient", "Client", "Cluster", "score_file"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name], __name__), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,7 +1,7 @@
-"""The front door: runs one command, and turns whatever happens into an exit status and at most one sentence on stderr.
+"""Entry point of the ``tacit`` program: runs a command and converts errors to an exit status and one sentence on stderr.
 
-Exit status 0: done; 2: wrong input or usage; 130: interrupted; 1: anything else. Nothing heavy is imported here, so that even an
-interrupt in the first milliseconds is caught.
+Exit status 0: success; 2: wrong input or usage; 130: interrupted; 1: other errors. ``TACIT_DEBUG=1`` shows tracebacks. Heavy
+imports are avoided, so that an interrupt in the first milliseconds is handled too.
 """
 
 from __future__ import annotations
@@ -16,31 +16,29 @@ from typing import NoReturn
 import typer
 
 from ..graph.errors import TacitError
-from .terminal.output import FULL
+from .terminal.output import DISK_FULL
 from .terminal.text import visible
-
-# Errors as people see them: one sentence on stderr and an exit status; the traceback only when ``TACIT_DEBUG`` is set.
 
 _WRONG_INPUT = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 def describe(error: Exception) -> tuple[str, int]:
-    """Return the sentence and the exit status for ``error``."""
+    """Return the message and the exit status for ``error``."""
     if isinstance(error, TacitError):
         return str(error), error.exit_status
     if isinstance(error, typer.TyperException):
         return _usage(error), 2
     if isinstance(error, typer.Abort):
         return "stopped", 130
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
         where = f"{error.filename} cannot be written" if error.filename else "the output cannot be written"
         return f"{where}: {os.strerror(error.errno or 0)}; free some space, or write elsewhere", 2
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}", 2 if isinstance(error, _WRONG_INPUT) else 1
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this; try a smaller --limit or --batch-size", 1
+        return "not enough memory; try a smaller --limit or --batch-size", 1
     detail = f": {error}" if str(error) else ""
-    return f"unexpected {type(error).__name__}{detail} (a fault in tacit; TACIT_DEBUG=1 shows where)", 1
+    return f"unexpected {type(error).__name__}{detail} (a fault in tacit; TACIT_DEBUG=1 shows the traceback)", 1
 
 
 def report(error: Exception) -> int:
@@ -54,7 +52,7 @@ def report(error: Exception) -> int:
 
 
 def _usage(error: typer.TyperException) -> str:
-    """A usage error of the argument parser: its message, in our own form, with the command whose help to read."""
+    """Return the message of a usage error in tacit's form, with the command whose help to read."""
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     message = message.strip().rstrip(".").replace("Value error, ", "")
     context = getattr(error, "ctx", None)
@@ -63,10 +61,10 @@ def _usage(error: typer.TyperException) -> str:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run the command line on ``argv`` (default: this process's arguments; none: the help) and return the exit status."""
+    """Run the command line with ``argv`` (default: ``sys.argv``; empty: ``--help``) and return the exit status."""
     try:
         for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a character that the terminal lacks must not end a command
+            if hasattr(stream, "reconfigure"):  # a character that the terminal cannot encode must not be an error
                 stream.reconfigure(errors="backslashreplace")
         _warn_of_other_tacit()
         from .cli.table import command
@@ -79,13 +77,13 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return _hang_up()
-    except SystemExit as leaving:  # the argument parser's own answer to a broken pipe
+    except SystemExit as leaving:  # raised by the argument parser for a broken pipe
         return leaving.code if isinstance(leaving.code, int) else 1
     except Exception as error:
         status = report(error)
         try:
             sys.stdout.flush()
-        except (OSError, ValueError):  # what is left there cannot be written, e.g. since the disk is full
+        except (OSError, ValueError):  # buffered output cannot be written, e.g. because the disk is full
             _hang_up()
         return status
 
@@ -93,14 +91,14 @@ def run(argv: Sequence[str] | None = None) -> int:
 def main() -> NoReturn:
     """Entry point of the ``tacit`` program."""
     status = run()
-    if status == 130:  # other threads (an engine's) may still run; leave without waiting for them, and without a word
+    if status == 130:  # exit without waiting for threads of an engine, which may still run
         _flush()
         os._exit(status)
     sys.exit(status)
 
 
 def _warn_of_other_tacit() -> None:
-    """Say on stderr when the distribution ``tacit``, another project on PyPI, is installed over this one's files."""
+    """Warn on stderr if the distribution ``tacit``, another project on PyPI, is installed over this one's files."""
     from pathlib import Path
 
     place = Path(next(iter(sys.modules["tacit"].__path__))).parent
@@ -120,7 +118,7 @@ def _flush() -> None:
 
 
 def _hang_up() -> int:
-    """The reader of stdout went away: keep the interpreter from complaining about it on its way out."""
-    with contextlib.suppress(OSError, ValueError):  # stdout may be no file, in a test for one
+    """Redirect stdout to ``/dev/null`` after a broken pipe, so that the interpreter does not report it again at exit."""
+    with contextlib.suppress(OSError, ValueError):  # stdout may not be a file, e.g. in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1

@@ -1,4 +1,4 @@
-"""Open what is named: a graph by its address and engine, metrics by their names and options, concepts by their texts."""
+"""Opening graphs, indexes and metrics for the command line and for scoring runs, and resolving texts to concepts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Options = dict[str, dict[str, Any]]
 
 
 class Engine(Enum):
-    """What answers a concept query."""
+    """The engine for concept queries: the index, the store, or the index where it can be written."""
 
     AUTO = "auto"
     STORE = "store"
@@ -36,7 +36,7 @@ class Engine(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a graph is and who asks; what is None comes from the URL or the environment."""
+    """URL or path of a graph, with credentials; None: from the URL or the environment."""
 
     url: str
     user: str | None = None
@@ -44,7 +44,7 @@ class Address:
     database: str | None = None
 
     def absolute(self) -> Address:
-        """Return the address with a path made absolute, for processes that run in other folders."""
+        """Return the address with an absolute path, for processes with another working directory."""
         if "://" in self.url or not self.url:
             return self
         return replace(self, url=str(Path(self.url).absolute()))
@@ -52,10 +52,10 @@ class Address:
 
 @contextmanager
 def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGraph]:
-    """Open the database at ``address``; with ``create`` an embedded one may come into being.
+    """Open the store at ``address``; ``create``: create a missing embedded one.
 
     Raises:
-        GraphNotFound: nothing is there.
+        GraphNotFound: there is no graph.
         GraphError: it cannot be opened.
     """
     from ..graph import open_graph
@@ -74,7 +74,13 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
 
 @contextmanager
 def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Iterator[KnowledgeGraph]:
-    """Open a graph with its index, built first when it is missing or old, or the store alone."""
+    """Open a graph with its index, which is built if missing or outdated, or its store only.
+
+    Raises:
+        GraphNotFound: there is no graph.
+        GraphError: it cannot be opened.
+        NoPlaceForIndex: ``engine`` is INDEX, and the index must be built but cannot be written anywhere.
+    """
     from ..graph import open_graph
     from ..graph.index import NoPlaceForIndex
 
@@ -89,7 +95,7 @@ def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Ite
         except NoPlaceForIndex as error:
             if engine is Engine.INDEX:
                 raise
-            note(f"{error}, so the store answers, which is slower")
+            note(f"{error}; using the store, which is slower")
             yield graph.store
         else:
             yield graph
@@ -97,10 +103,10 @@ def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Ite
 
 @contextmanager
 def open_indexed(address: Address, *, quiet: bool = False) -> Iterator[IndexGraph]:
-    """Open the index of the graph at ``address``, built first when it is missing or old.
+    """Open the index of the graph at ``address``, which is built if missing or outdated.
 
     Raises:
-        NoPlaceForIndex: it has to be built and can be written nowhere.
+        NoPlaceForIndex: it must be built but cannot be written anywhere.
         GraphError: the graph is damaged, or changed while it was read.
     """
     from ..graph import open_graph
@@ -111,12 +117,12 @@ def open_indexed(address: Address, *, quiet: bool = False) -> Iterator[IndexGrap
 
 
 def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
-    """Open the index of ``graph``, built first when it is missing or old, and say so when it was."""
+    """Open the index of ``graph``; if it has to be built, show progress and a note."""
     total = graph.manifest().assertions or None
     with Meter("building the index", total, unit="assertions", noun="assertions", quiet=quiet) as meter:
         index = graph.open_index(meter.add)
     if meter.number and not quiet:
-        note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is kept for next time")
+        note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is saved for later runs")
     return index
 
 
@@ -124,10 +130,10 @@ def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
 def open_reasoner(
     names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
 ) -> Iterator[Reasoner]:
-    """Give the metrics as one, over the graph at ``address``, which is opened only when one of them needs it.
+    """Open the metrics as a reasoner; the graph at ``address`` is opened only if one of them needs it.
 
     Raises:
-        InputError: a metric needs a graph and none is named.
+        InputError: a metric needs a graph and ``address`` is None.
     """
     from ..reasoning import Reasoner
     from ..reasoning.registry import metric_kind
@@ -139,8 +145,8 @@ def open_reasoner(
         return
     if address is None:
         raise InputError(
-            f"the metric {needing[0]} reasons over a graph; name one with --graph or TACIT_GRAPH, "
-            "or take a metric that needs none: --metrics coherence"
+            f"the metric {needing[0]} needs a graph; give one with --graph or TACIT_GRAPH, "
+            "or use a metric that needs none: --metrics coherence"
         )
     with open_engine(address, engine, quiet=quiet) as graph:
         yield Reasoner(graph, names, options=options)
@@ -150,13 +156,13 @@ def open_reasoner(
 def open_metrics(
     names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
 ) -> Iterator[list[Metric]]:
-    """Give the metrics one by one; see :func:`open_reasoner`."""
+    """Open the metrics as a list; see :func:`open_reasoner`."""
     with open_reasoner(names, options, address, engine, quiet=quiet) as reasoner:
         yield list(reasoner.metrics)
 
 
 def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:
-    """Open the concept vectors that an option names by their folder: metrics take them open, only loaders read files."""
+    """Open the concept vectors if the option ``vectors`` is a path: metrics take them opened, since loaders read files."""
     if not isinstance(options.get("vectors"), str):
         return options
     from ..loaders import open_vectors
@@ -165,10 +171,10 @@ def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:
-    """Return the concept that each of ``texts`` names.
+    """Return the URI of the concept that each of ``texts`` names.
 
     Raises:
-        UnknownName: one of them names no concept in the graph.
+        UnknownName: one of them is not a concept of the graph; the message suggests a similar one.
     """
     from ..graph.answers import refuse_unknown
     from ..graph.open import index_of
@@ -182,10 +188,10 @@ def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[
 
 
 def readable(path: str) -> str:
-    """Return ``path`` when a file is there (``-``: standard input).
+    """Return ``path`` if it is an existing file or ``-`` (standard input).
 
     Raises:
-        InputError: there is none.
+        InputError: it is a URL, a folder, or does not exist.
     """
     if path == "-":
         return path
@@ -198,12 +204,12 @@ def readable(path: str) -> str:
         if not found.exists():
             raise InputError(f"there is no file {path}")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path!r} cannot be a file's path: {error}") from error
+        raise InputError(f"{path!r} is not a valid path: {error}") from error
     return path
 
 
 def _hush_libraries() -> None:
-    """Keep the log lines of libraries off a person's screen: what matters comes as an error's sentence."""
+    """Silence the logging of libraries unless ``TACIT_DEBUG`` is set: errors are reported by exceptions."""
     if os.environ.get("TACIT_DEBUG", "0") in ("", "0"):
         import logging
 

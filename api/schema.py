@@ -1,4 +1,4 @@
-"""Answers about the graph as JSON, the same from ``--json``, the service and the evidence of scores; the client reads them back.
+"""JSON of graph objects, the same in ``--json``, the HTTP service and the client.
 
 ``head``, ``tail`` and ``nodes`` are URIs, as in the library; ``head_text``, ``tail_text`` and ``node_texts`` are texts.
 """
@@ -14,7 +14,7 @@ from ..reasoning.base import path_to_dict
 
 
 def assertion_row(assertion: Assertion) -> dict[str, Any]:
-    """One assertion: URIs and texts of its ends, the relation, weight and provenance; what is empty is left out."""
+    """Return an assertion as JSON: URIs and texts of its ends, relation, weight and provenance, without empty fields."""
     row: dict[str, Any] = {
         "head": assertion.head,
         "relation": assertion.relation,
@@ -31,22 +31,22 @@ def assertion_row(assertion: Assertion) -> dict[str, Any]:
 
 
 def read_assertion(row: Mapping[str, Any]) -> Assertion:
-    """Take back what :func:`assertion_row` gave."""
+    """Return the assertion of a row of :func:`assertion_row`."""
     return Assertion(**{name: row[name] for name in Assertion._fields if name in row})
 
 
 def neighbour_row(neighbour: Neighbour) -> dict[str, Any]:
-    """One neighbour: ``{"text", "uri", "hop", "weight"}``."""
+    """Return a neighbour as JSON: ``{"text", "uri", "hop", "weight"}``."""
     return {"text": neighbour.text, "uri": neighbour.uri, "hop": neighbour.hop, "weight": neighbour.weight}
 
 
 def read_neighbour(row: Mapping[str, Any]) -> Neighbour:
-    """Take back what :func:`neighbour_row` gave."""
+    """Return the neighbour of a row of :func:`neighbour_row`."""
     return Neighbour(row["uri"], row["hop"], row["weight"])
 
 
 def path_row(path: Path) -> dict[str, Any]:
-    """One path as the evidence of a score has it, with its length, its strength (None for no hop) and the texts of its nodes."""
+    """Return a path as in the evidence of a score, with its length, strength (None for 0 hops) and the texts of its nodes."""
     return {
         "hops": path.hops,
         "strength": path.strength if path.assertions else None,
@@ -56,7 +56,7 @@ def path_row(path: Path) -> dict[str, Any]:
 
 
 def load_row(entry: LoadEntry) -> dict[str, Any]:
-    """One entry of a manifest."""
+    """Return one entry of a manifest as JSON."""
     return {
         "loader": entry.loader,
         "version": entry.version,
@@ -70,7 +70,7 @@ def load_row(entry: LoadEntry) -> dict[str, Any]:
 
 
 def counts_row(counts: GraphCounts) -> dict[str, Any]:
-    """Sizes of a graph; ``relations`` maps names to numbers, largest first."""
+    """Return the sizes of a graph as JSON; ``relations`` maps names to numbers of assertions, largest first."""
     return {
         "concepts": counts.concepts,
         "events": counts.events,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tacit.api.main import run
-from tacit.api.scoring.running import Work
+from tacit.api.scoring.running import WorkFolder
 
 from .api.conftest import Outcome
 
@@ -80,7 +80,7 @@ def test_a_download_was_cut_short(type_: Type) -> None:
     said(
         type_("tacit score cut.jsonl.gz --metrics length --output scores.jsonl --quiet"), 1,
         "tacit: cut.jsonl.gz ends early, at record 20 (truncated gzip): the 19 rows before that are kept in "
-        "⟨here⟩/scores.jsonl.partial; get the whole file and run the same command with --resume",
+        "⟨here⟩/scores.jsonl.partial; get the complete file and run the same command with --resume",
     )  # fmt: skip
     Path("cut.jsonl.gz").write_bytes(whole)
     assert type_("tacit score cut.jsonl.gz --metrics length --output scores.jsonl --quiet --resume").status == 0
@@ -111,8 +111,8 @@ def test_there_is_no_graph_at_the_path(type_: Type) -> None:
 def test_the_graph_is_not_named(type_: Type) -> None:
     said(
         type_("tacit score talk.jsonl --metrics grounding"), 2,
-        "tacit: the metric grounding reasons over a graph; name one with --graph or TACIT_GRAPH, "
-        "or take a metric that needs none: --metrics coherence",
+        "tacit: the metric grounding needs a graph; give one with --graph or TACIT_GRAPH, "
+        "or use a metric that needs none: --metrics coherence",
     )  # fmt: skip
 
 
@@ -164,19 +164,19 @@ def test_a_run_is_stopped_and_goes_on(type_: Type, monkeypatch: pytest.MonkeyPat
     Path("talk.jsonl").write_text(GOOD * 5)
     command = "tacit score talk.jsonl --metrics length --shard-lines 2 --output scores.jsonl --quiet"
     with monkeypatch.context() as patch:
-        keep = Work.keep
+        keep = WorkFolder.keep
 
-        def keep_two(work: Work, part: Any) -> None:
+        def keep_two(work: WorkFolder, part: Any) -> None:
             if part.number < 2:
                 keep(work, part)
             else:
                 raise KeyboardInterrupt  # Ctrl-C, which the processes of pytest-xdist ignore
 
-        patch.setattr(Work, "keep", keep_two)
+        patch.setattr(WorkFolder, "keep", keep_two)
         stopped = type_(command)
     said(
         stopped, 130,
-        "stopped; 4 rows are kept in ⟨here⟩/scores.jsonl.partial; the same command with --resume goes on from there",
+        "stopped; 4 rows are kept in ⟨here⟩/scores.jsonl.partial; continue with the same command and --resume",
     )  # fmt: skip
     assert type_(f"{command} --resume").status == 0
     assert [json.loads(line)["scores"]["length"] for line in Path("scores.jsonl").read_text().splitlines()] == [5.0] * 5

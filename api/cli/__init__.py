@@ -1,3 +1,3 @@
-"""The commands of the program ``tacit``, one module each, and the table that lists them."""
+"""The command line ``tacit``: one module per group of commands, and the table of all commands."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command ``cypher``: run a query text, a file or a named query of the cookbook, read-only, within a time and a row limit."""
+"""The command ``cypher``: runs a read-only query, given as text, file or name in the cookbook, with limits of time and rows."""
 
 from __future__ import annotations
 
@@ -17,29 +17,34 @@ if TYPE_CHECKING:
 
 
 def cypher(
-    graph: Annotated[str | None, typer.Argument(metavar="GRAPH", show_default=False, help="A path or a URL.")] = None,
+    graph: Annotated[
+        str | None,
+        typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://."),
+    ] = None,
     query: Annotated[
         str | None,
-        typer.Argument(metavar="QUERY|FILE|NAME", show_default=False, help="Cypher, a file of it, or a name from --list."),
+        typer.Argument(
+            metavar="QUERY|FILE|NAME", show_default=False, help="Cypher text, a file with Cypher, or a name from --list."
+        ),
     ] = None,
     param: Param = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Keep at most so many rows.")] = 1000,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of rows.")] = 1000,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Stop the query after this time.")] = 30.0,
     json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="List the cookbook's queries with what they answer.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the queries of the cookbook.")] = False,
 ) -> None:
     """Run a read-only Cypher query."""
     from ..terminal.screen import note, print_csv, print_json, show, table
     from ..terminal.text import plural
 
     if json and csv:
-        raise InputError("--json and --csv exclude each other; give one of them")
+        raise InputError("--json and --csv cannot be given together; give one of them")
     if listing:
         _list_cookbook(json, csv)
         return
     if graph is None or query is None:
-        raise InputError("a GRAPH and a query are needed: tacit cypher GRAPH QUERY, or tacit cypher --list")
+        raise InputError("GRAPH or QUERY is missing; run tacit cypher GRAPH QUERY, or tacit cypher --list")
     text, values = prepare(query, param or ())
     with open_store(address_at(graph)) as store:
         result = store.run(text, values, limit=limit, timeout=timeout)
@@ -52,11 +57,15 @@ def cypher(
     else:
         note("no rows")
     if result.truncated:
-        note(f"only the first {plural(len(result.rows), 'row')}; --limit asks for more")
+        note(f"only the first {plural(len(result.rows), 'row')} are shown; raise --limit for more")
 
 
 def prepare(query: str, pairs: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the Cypher that ``query`` stands for and its parameters; errors as for the functions below."""
+    """Return the Cypher of ``query`` and its parameters.
+
+    Raises:
+        InputError: as :func:`find_query` and :func:`parse_parameters`; or the parameters are not those of the named query.
+    """
     text, named = find_query(query)
     values = parse_parameters(pairs)
     if named is not None:
@@ -65,12 +74,12 @@ def prepare(query: str, pairs: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def find_query(query: str) -> tuple[str, Query | None]:
-    """Return the Cypher that ``query`` stands for, and the cookbook's entry when it is one of it.
+    """Return the Cypher of ``query``, and its entry if it is in the cookbook.
 
-    A name of the cookbook comes first, then an existing file, then the text itself.
+    ``query`` is a name in the cookbook, else an existing file, else Cypher text.
 
     Raises:
-        InputError: it looks like a name or a file, and there is none.
+        InputError: it is empty, or looks like a name or a file that does not exist.
     """
     from ...cypher import cookbook
 
@@ -84,7 +93,7 @@ def find_query(query: str) -> tuple[str, Query | None]:
             try:
                 return path.read_text(encoding="utf-8-sig"), None
             except UnicodeDecodeError as error:
-                raise InputError(f"{query} is not UTF-8 text, so it cannot be a Cypher file") from error
+                raise InputError(f"{query} is not UTF-8 text; give a Cypher file in UTF-8") from error
         if query.endswith((".cypher", ".cql")) and not any(mark in query for mark in " ({"):
             raise InputError(f"there is no file {query}")
     if query.replace("-", "_").replace("/", "_").isidentifier():
@@ -94,22 +103,22 @@ def find_query(query: str) -> tuple[str, Query | None]:
         hint = f"did you mean {close[0]}, or " if close else ""
         raise InputError(f"{query!r} is neither a query of the cookbook nor a file; {hint}see tacit cypher --list")
     if not query.strip():
-        raise InputError("the query is empty; give Cypher, a file of it, or a name from tacit cypher --list")
+        raise InputError("the query is empty; give Cypher, a file with Cypher, or a name from tacit cypher --list")
     return query, None
 
 
 def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` pairs as a mapping; a value is JSON where it can be read as such, else text.
+    """Return ``NAME=VALUE`` pairs as a mapping; a value is JSON if it parses as JSON, else text.
 
     Raises:
-        InputError: a pair has no ``=`` or no usable name, or a name comes twice.
+        InputError: a pair has no ``=`` or no valid name, or a name is given twice.
     """
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         name = name.strip().removeprefix("$")
         if not equals or not name.isidentifier():
-            raise InputError(f"{pair!r} is no parameter; write --param name=value")
+            raise InputError(f"{pair!r} is not a parameter; write --param name=value")
         if name in values:
             raise InputError(f"the parameter {name} is given twice; give it once")
         values[name] = _value(text)
@@ -117,7 +126,7 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _list_cookbook(json: bool, csv: bool) -> None:
-    """Print the cookbook: names, parameters, and what each query answers."""
+    """Print the cookbook: names, parameters and summaries."""
     from ...cypher import cookbook
     from ..terminal.screen import print_csv, print_json, show, table
 
@@ -134,10 +143,10 @@ def _list_cookbook(json: bool, csv: bool) -> None:
 
 
 def _check_parameters(named: Query, values: dict[str, Any]) -> None:
-    """Check that a query of the cookbook gets its parameters, and no other.
+    """Check that the parameters are those of a query of the cookbook.
 
     Raises:
-        InputError: one is missing, or is none of its own.
+        InputError: one is missing, or unknown.
     """
     name = named.name.removeprefix("explore/")
     missing = [parameter for parameter in named.parameters if parameter not in values]
@@ -163,11 +172,11 @@ def _value(text: str) -> Any:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(name)  # NaN and Infinity are words, not JSON
+    raise ValueError(name)  # NaN and Infinity are not JSON, so they are texts
 
 
 def _heading(rows: Sequence[Sequence[Any]], place: int, column: str) -> str:
-    """The heading of a column; one that holds numbers alone is marked to be set to the right."""
+    """Return the heading of a column, marked for right alignment if the column has only numbers."""
     values = [row[place] for row in rows if row[place] is not None]
     numeric = bool(values) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
     return f">{column}" if numeric else column

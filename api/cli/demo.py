@@ -1,6 +1,6 @@
-"""The command ``demo``: a small world, loaded, asked, scored and explained, with the commands a person would type.
+"""The command ``demo``: loads and queries the sample graph, scores and explains the sample dialogues.
 
-Every step runs the command line itself on the line that it shows, so what the demo prints is what those commands print.
+Each step prints a command line and runs it, so the demo shows exactly what the commands print.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "README.md")
 
 def demo(
     directory: Annotated[
-        Path, typer.Option("--directory", metavar="FOLDER", help="Where the sample and its graph go; made when it is missing.")
+        Path, typer.Option("--directory", metavar="FOLDER", help="Folder for the sample and its graph; created if missing.")
     ] = Path("demo-graph"),
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Show the rest too: every dialogue, more queries, more metrics."),
+        typer.Option("--all", help="Show all: every dialogue, more queries, more metrics."),
     ] = False,
 ) -> None:
-    """Load the sample graph, ask it, score the sample dialogues and explain the scores: twenty commands with what they print."""
+    """Load the sample graph, query it, score the sample dialogues and explain the scores: twenty commands and their output."""
     from ..terminal.text import duration
 
     started = time.monotonic()
@@ -47,7 +47,7 @@ def demo(
 
 
 def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str) -> None:
-    """Twenty commands, each of which shows one thing."""
+    """Run twenty commands, each of which shows one feature."""
     _tell("1. Load", "599 assertions about everyday things and 215 about events, in official formats, into one graph on disk.")
     _step("load", "conceptnet", conceptnet, "--into", graph)
     _step("load", "atomic2020", atomic, "--into", graph)
@@ -89,7 +89,7 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
 
 
 def _rest(graph: str, dialogues: str) -> None:
-    """What ``--all`` adds."""
+    """Run the commands that ``--all`` adds."""
     from ...reasoning.registry import KINDS
 
     _tell("7. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
@@ -157,10 +157,10 @@ def _step(*words: str) -> None:
     if status == 130:
         raise KeyboardInterrupt
     if status:
-        raise TacitError(f"the demo ends here, since tacit {words[0]} left with status {status}")
+        raise TacitError(f"the demo ends here, since tacit {words[0]} failed with exit status {status}")
     print()
 
 
 def _typed(words: Sequence[str]) -> str:
-    """The command line as a person would type it."""
+    """Return the command line, quoted for a shell."""
     return shlex.join(["tacit", *words])

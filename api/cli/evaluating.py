@@ -1,4 +1,4 @@
-"""The command ``evaluate``: metrics against people's ratings of the same responses, as tables, JSON rows and a picture."""
+"""The command ``evaluate``: agreement of metrics with human ratings, as tables, JSON and plots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
-from ..terminal.output import check_output, write_whole
+from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
 from ..terminal.screen import show, table
 from ..terminal.text import count, plural
@@ -47,7 +47,7 @@ _PLOTS = (".png", ".svg")
 
 
 class DecoRating(Enum):
-    """Which of DECO's two ratings counts."""
+    """Which of DECO's two ratings to use."""
 
     EVENT = "event_cs"
     GENERAL = "general_cs"
@@ -57,18 +57,18 @@ def evaluate(
     judgements: Annotated[
         list[str],
         typer.Argument(
-            metavar="JUDGEMENTS...", show_default=False, help="Rated responses: JSON or CSV, plain or gzip; - reads stdin."
+            metavar="JUDGEMENTS", show_default=False, help="Rated responses: JSON or CSV, plain or gzip; - reads stdin."
         ),
     ],
     metrics: Metrics = None,
     graph: GraphOption = None,
     plot: Annotated[
         list[Path] | None,
-        typer.Option("--plot", metavar="FILE", show_default=False, help="Draw a picture, .png or .svg; repeatable."),
+        typer.Option("--plot", metavar="FILE", show_default=False, help="Write a plot, .png or .svg; repeatable."),
     ] = None,
-    by_system: Annotated[bool, typer.Option(help="Give each system's correlations too, where systems are named.")] = True,
-    by_file: Annotated[bool, typer.Option("--by-file", help="Take each file as one data set, whatever names it holds.")] = False,
-    rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings counts.")] = DecoRating.EVENT,
+    by_system: Annotated[bool, typer.Option(help="Show correlations for each system too.")] = True,
+    by_file: Annotated[bool, typer.Option("--by-file", help="Treat each file as one data set, even if it names others.")] = False,
+    rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings to use.")] = DecoRating.EVENT,
     resamples: Resamples = 10_000,
     seed: ResampleSeed = 0,
     batch_size: BatchSize = None,
@@ -79,9 +79,9 @@ def evaluate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare metrics with people's ratings: correlations, intervals, tests, a ranking of systems.
+    """Measure the agreement of metrics with human ratings: correlations, intervals, tests, ranking of systems.
 
-    The metrics after the first are compared with it.
+    The first metric is the baseline with which the others are compared.
     JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV with these columns, or
     dialogues with "turns" and "turn_ratings".
     """
@@ -95,7 +95,7 @@ def evaluate(
         signatures = {one.name: str(one.signature) for one in chosen}
     collected.tell()
     if not judged:
-        raise InputError(f"none of {collected.size} judgements can be scored; the first fault: {collected.faults[0]}")
+        raise InputError(f"none of {collected.size} judgements can be scored; the first error: {collected.faults[0]}")
     rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
     for path in plots:
         _draw(path, judged, rows, resamples, seed)
@@ -111,12 +111,12 @@ def evaluate(
 
 @dataclass
 class _Collected:
-    """The judgements of all files, and what was wrong with the rest.
+    """The judgements of all files, and the rows that were left out.
 
     Attributes:
-        datasets: every data set in the order of its first row, also those without a judgement.
-        errors: rows without a judgement and judgements that cannot be scored, by data set.
-        faults: the first of them, in words; missing: how many there are in all.
+        datasets: the files of each data set, in order of its first row, including data sets without a judgement.
+        errors: by data set, the number of rows without a judgement and of judgements that cannot be scored.
+        faults: the first error messages; missing: the number of all errors.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
@@ -131,14 +131,14 @@ class _Collected:
         return len(self.judgements)
 
     def fault(self, dataset: str, sentence: str) -> None:
-        """Count what cannot be judged."""
+        """Count a row that is left out."""
         self.errors[dataset] += 1
         self.missing += 1
         if len(self.faults) < _SHOWN_ERRORS:
             self.faults.append(sentence)
 
     def tell(self) -> None:
-        """Say what is left out, and which data sets come from several files."""
+        """Print notes on rows that are left out, and on data sets that are in several files."""
         from ..terminal.screen import note
         from ..terminal.text import count
 
@@ -149,10 +149,10 @@ class _Collected:
                 note(f"  {fault}")
         for dataset, files in self.datasets.items():
             if len(files) > 1:
-                note(f"the data set {dataset} is in {len(files)} files, which are taken together: {', '.join(files)}")
+                note(f"the data set {dataset} is in {len(files)} files, which are merged: {', '.join(files)}")
 
     def completed(self, rows: Sequence[Agreement], metrics: Sequence[str]) -> list[Agreement]:
-        """Return ``rows`` with one for each data set and metric that nothing could be said of."""
+        """Return ``rows`` with a row for each metric and data set that has no judgement."""
         from ...reasoning.evaluation import Agreement
         from ...reasoning.evaluation.correlation import TOO_FEW
 
@@ -165,7 +165,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> 
     """Read every file.
 
     Raises:
-        InputError: there is no such file, it is named twice, or none of them holds a judgement.
+        InputError: a file does not exist or is given twice, or no file has a judgement.
         DamagedInput: a file ends early.
     """
     from dataclasses import replace
@@ -184,7 +184,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> 
             elif row.damage:
                 raise DamagedInput(
                     f"{file} ends early, at record {row.line:,} ({row.reason}); correlations over a part of it would mislead, so "
-                    "nothing is scored; get the whole file"
+                    "nothing is scored; get the complete file"
                 )
             else:
                 dataset = name if by_file else getattr(row, "dataset", name)
@@ -192,23 +192,23 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> 
         for dataset in own or (name,):
             found.datasets.setdefault(dataset, []).append(file)
     if not found.judgements:
-        first = f"; the first fault: {found.faults[0]}" if found.faults else ", they are empty"
-        raise InputError(f"{', '.join(files)} hold{'s' if len(files) == 1 else ''} no judgement{first}")
+        first = f"; the first error: {found.faults[0]}" if found.faults else ""
+        raise InputError(f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement{first}")
     return found
 
 
 def _names(files: Sequence[str]) -> list[str]:
-    """Return what the data set of each file is called: its name, with as many folders before it as tell the files apart.
+    """Return the name of each file's data set: its name, with as many parent folders as make the names unique.
 
     Raises:
-        InputError: a file is named twice.
+        InputError: a file is given twice.
     """
     from ...loaders.judgements import dataset_name
 
     paths = [Path(file) if file == "-" else Path(file).resolve() for file in files]
     for place, path in enumerate(paths):
         if path in paths[:place]:
-            raise InputError(f"{files[place]} is named twice; its judgements would count twice")
+            raise InputError(f"{files[place]} is given twice, so its judgements would count twice; give it once")
     names = [dataset_name(path) for path in paths]
     for depth in range(1, max(len(path.parts) for path in paths)):
         names = [
@@ -219,7 +219,12 @@ def _names(files: Sequence[str]) -> list[str]:
 
 
 def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
-    """Return the pictures' paths, seen to be of a kind and place that can be drawn and written before any work is done."""
+    """Check before any work that the plots can be drawn and written, and return their paths.
+
+    Raises:
+        InputError: a suffix is neither .png nor .svg, or the file cannot be written.
+        MissingExtra: matplotlib is not installed.
+    """
     for path in plots:
         if path.suffix.lower() not in _PLOTS:
             raise InputError(f"--plot {path} is neither .png nor .svg; give a file name that ends in one of them")
@@ -233,7 +238,7 @@ def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
 
 
 def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None, quiet: bool) -> list[Judged]:
-    """Return the judgements that can be scored, with their scores; the others are counted."""
+    """Return the judgements that can be scored, with their scores; count the others."""
     from ...reasoning import score_items
     from ...reasoning.evaluation import Judged
 
@@ -255,8 +260,8 @@ def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None
 def _compared(
     judged: Sequence[Judged], names: Sequence[str], resamples: int, seed: int, by_system: bool, quiet: bool
 ) -> list[Agreement]:
-    """Return the rows, with the progress of the resampling."""
-    import scipy.stats  # noqa: F401 (importing it takes longer than the work, so it is done before the clock starts)
+    """Compute the agreement, with a progress bar of the resampling."""
+    import scipy.stats  # noqa: F401 (imported before the progress bar starts, since it takes longer than the work)
 
     from ...reasoning.evaluation import evaluate, resampling  # noqa: F401 (likewise)
 
@@ -269,7 +274,7 @@ def _compared(
 
 
 def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str], resamples: int, seed: int) -> dict[str, Any]:
-    """Return a row as JSON has it; those of whole data sets also tell how they can be had again."""
+    """Return a row as JSON; rows of whole data sets have the signature and the settings of the bootstrap too."""
     plain = row.to_dict()
     if row.system is None:
         plain["left_out"] = {"errors": collected.errors[row.dataset], **plain["left_out"]}
@@ -279,23 +284,23 @@ def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str],
 
 
 def _draw(path: Path, judged: Sequence[Judged], rows: Sequence[Agreement], resamples: int, seed: int) -> None:
-    """Write one picture, whole or not at all."""
+    """Write one plot."""
     from ...reasoning.evaluation.plot import draw
 
-    write_whole(path, draw(judged, rows, path.suffix.lower()[1:], resamples=resamples, seed=seed))
+    write_file(path, draw(judged, rows, path.suffix.lower()[1:], resamples=resamples, seed=seed))
 
 
 def _report(plots: Sequence[Path], signatures: dict[str, str]) -> None:
-    """What to keep beside the numbers, on stderr so that it never mixes with them."""
+    """Print signatures and the plots' paths to stderr."""
     from ..terminal.screen import note
 
     for signature in signatures.values():
         note(f"signature {signature}")
     for path in plots:
-        note(f"drawn in {path}")
+        note(f"plot written to {path}")
 
 
-# How an evaluation is shown to people: correlations with intervals, what was left out, systems ranked, metrics compared.
+# Tables of an evaluation: correlations with intervals, rows left out, ranking of systems, comparison of metrics.
 
 _KINDS = ("Pearson", "Spearman", "Kendall")
 _SIGNIFICANT = 0.05
@@ -304,7 +309,7 @@ LEAST_SYSTEMS = 3
 
 
 def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
-    """Print the tables; ``errors`` are rows and responses left out before any metric saw them, by data set."""
+    """Print the tables; ``errors``: by data set, the number of rows that no metric scored."""
     whole = [row for row in rows if row.system is None]
     show(table(("data set", ">n", *_KINDS), _lines(rows)))
     print(f"\nIn brackets: 95% bootstrap intervals from {count(resamples)} resamples (seed {seed}); *: p < .05")
@@ -320,7 +325,7 @@ def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamp
 
 
 def _lines(rows: Iterable[Agreement]) -> Iterator[tuple[Any, ...]]:
-    """One line a row, below a line for its data set."""
+    """Yield one line per row, below a line for its data set."""
     dataset = None
     for row in rows:
         if row.dataset != dataset:
@@ -331,7 +336,7 @@ def _lines(rows: Iterable[Agreement]) -> Iterator[tuple[Any, ...]]:
 
 
 def _cell(one: Correlation) -> str:
-    """A correlation with its interval, so that points stand under points."""
+    """Return a correlation with its interval, aligned at the decimal point."""
     from ...reasoning.evaluation.correlation import decimal
 
     if one.value is None:
@@ -342,7 +347,7 @@ def _cell(one: Correlation) -> str:
 
 
 def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[str]:
-    """Why a whole data set has no correlation, and what was left out."""
+    """Yield why a data set has no correlation, and what was left out."""
     for row in rows:
         left = []
         if errors.get(row.dataset):
@@ -355,7 +360,7 @@ def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[s
 
 
 def _show_rankings(rows: Sequence[Agreement]) -> None:
-    """The systems of each data set, the one that people like best first, with each metric's mean and place."""
+    """Print the systems of each data set, best human rating first, with each metric's mean and rank."""
     metrics = list(dict.fromkeys(row.metric for row in rows))
     systems: list[tuple[Any, ...]] = []
     means: list[tuple[Any, ...]] = []
@@ -384,20 +389,20 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
 
 
 def _places(ranking: Ranking) -> dict[str, str]:
-    """The metric's mean of each system, and which place that is."""
+    """Return the metric's mean of each system, with the system's rank."""
     values = sorted((one.metric for one in ranking.systems), reverse=True)
     return {one.system: f"{one.metric:.3f} ({values.index(one.metric) + 1})" for one in ranking.systems}
 
 
 def _with_p(one: Correlation) -> str:
-    """A correlation with its p-value."""
+    """Return a correlation with its p-value."""
     from ...reasoning.evaluation.correlation import decimal
 
     return "    –" if one.value is None else f"{decimal(one.value):>5} (p {_p_text(one.p)})"
 
 
 def _show_comparisons(rows: Sequence[Agreement]) -> None:
-    """What a metric has over the first one, and how sure that is."""
+    """Print the differences of the metrics' correlations to the first metric's, with intervals and tests."""
     lines: list[tuple[Any, ...]] = []
     dataset = None
     first = ""
@@ -418,12 +423,12 @@ def _show_comparisons(rows: Sequence[Agreement]) -> None:
 
 
 def _p_text(p: float | None) -> str:
-    """A p-value as papers print it."""
+    """Return a p-value in the usual notation."""
     if p is None:
         return ""
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def _short(name: str) -> str:
-    """``name`` in the width that leaves the line below 100 columns."""
+    """Return ``name``, shortened so that the table is below 100 columns wide."""
     return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 1]}…"

@@ -1,4 +1,4 @@
-"""The command ``explain``: what the score of a response rests on, in words, as JSON, as a picture or as a page."""
+"""The command ``explain``: the evidence of scores in words, as JSON, as a picture or as an HTML page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
-from ..terminal.output import check_output, lines_to, write_whole
+from ..terminal.output import check_output, lines_to, write_file
 from .options import (
     Engine,
     EngineOption,
@@ -42,40 +42,44 @@ _WIDTH = 960
 def explain(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE]", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin."),
+        typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin."),
     ] = None,
     graph: GraphOption = None,
     metrics: Metrics = None,
     item: Annotated[
         str | None,
-        typer.Option("--item", metavar="ID", show_default="the first", help="Which item: its id, else its number from 1."),
+        typer.Option("--item", metavar="ID", show_default="the first", help="The item to explain: its ID, or its number from 1."),
     ] = None,
-    first: Annotated[int, typer.Option("--first", metavar="N", min=1, help="Explain so many, from the start.")] = 1,
+    first: Annotated[int, typer.Option("--first", metavar="N", min=1, help="Explain the first N items.")] = 1,
     response: Annotated[
-        str | None, typer.Option(metavar="TEXT", show_default=False, help="In place of FILE: the response.")
+        str | None, typer.Option(metavar="TEXT", show_default=False, help="The response, instead of FILE.")
     ] = None,
     history: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", show_default=False, help="With --response: a turn before it; repeatable, oldest first."),
+        typer.Option(
+            metavar="TEXT", show_default=False, help="With --response: a turn of the history; repeatable, oldest first."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here: .svg, .html, .json or .txt."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", show_default=False, help="Write to this file: .svg, .html, .json or .txt."
+        ),
     ] = None,
     cypher: Annotated[
-        bool, typer.Option("--cypher", help="Show the claims, and the query that finds each in the graph.")
+        bool, typer.Option("--cypher", help="Show the claims, and the query that finds each of them in the graph.")
     ] = False,
-    width: Annotated[int, typer.Option(metavar="PIXELS", min=640, max=2400, help="Of the picture.")] = _WIDTH,
+    width: Annotated[int, typer.Option(metavar="PIXELS", min=640, max=2400, help="Width of the picture.")] = _WIDTH,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain the score of a response: what it rests on, and how much of it is due to what.
+    """Explain the score of a response: the pieces of evidence, and the share of each.
 
-    The response is an item of FILE (lines as for tacit score), or given by --response and --history. A picture (.svg) shows one
-    item by one metric; the other forms take any number.
+    The response is an item of FILE (in the format of tacit score), or given by --response and --history. A picture (.svg) shows
+    one item and one metric; the other formats any number.
     """
     names, default = chosen_metrics(metrics, graph)
     form = _form(output, json)
@@ -84,52 +88,52 @@ def explain(
     options = metric_options(option, names, pipeline)
     items = _items(file, item, first, response, history)
     if form == ".svg" and (len(names) > 1 or first > 1):
-        raise InputError("a picture shows one item by one metric; name one, or write a page (.html), which shows them all")
+        raise InputError("a picture shows one item and one metric; give one of each, or write a page (.html)")
     if output is not None:
         check_output(output, file or "-")
     chosen = list(items)
     tell_default(default, quiet)
     with open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner:
-        told = [_explained(one, reasoner) for one in chosen]
-    text = _written(told, form, cypher, width, graph)
+        explained = [_explained(one, reasoner) for one in chosen]
+    text = _written(explained, form, cypher, width, graph)
     if output is None:
         with lines_to(None) as write:
             write(text)
     else:
-        write_whole(output, text.encode())
-    faults = [one.row.fault for one in told if one.row.fault is not None]
-    if len(faults) == len(told):
-        raise InputError(f"nothing can be explained; the first fault: {faults[0]}")
+        write_file(output, text.encode())
+    faults = [one.row.fault for one in explained if one.row.fault is not None]
+    if len(faults) == len(explained):
+        raise InputError(f"no item can be explained; the first error: {faults[0]}")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The row of an item, with its explanations by metric; none where the row has an error."""
+class _Explained:
+    """The row of an item, with its explanations by metric; empty if the row has an error."""
 
     row: ItemScores
     explanations: dict[str, Explanation]
 
 
 def _form(output: Path | None, json: bool) -> str:
-    """The suffix that says what is written.
+    """Return the output format as a suffix.
 
     Raises:
-        InputError: the output's name has none of those that there are.
+        InputError: the output's name has another suffix.
     """
     if output is None:
         return ".json" if json else ".txt"
     if output.suffix not in _SUFFIXES:
-        raise InputError(f"{output} does not say what to write; end its name in {', '.join(_SUFFIXES)}")
+        raise InputError(f"unknown output format of {output}; give a name that ends in {', '.join(_SUFFIXES)}")
     return output.suffix
 
 
 def _items(
     file: str | None, item: str | None, first: int, response: str | None, history: list[str] | None
 ) -> Iterator[Item | ItemError]:
-    """The items to explain.
+    """Return the items to explain.
 
     Raises:
-        InputError: none is named, two ways are, or there is no such item.
+        InputError: neither or both of ``file`` and ``response`` are given, or there is no such item.
     """
     from ...loaders import Item, read_items
 
@@ -150,12 +154,12 @@ def _items(
         _check_end(found[-1], file)
         return iter(found)
     if first > 1:
-        raise InputError("--item names one item, --first several; give one of them")
+        raise InputError("--item and --first cannot be given together; give one of them")
     return iter([_named(rows, item, file)])
 
 
 def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | ItemError:
-    """The item whose id is ``name``, else the one whose number it is; the file is read once, as far as is needed."""
+    """Return the item with the ID ``name``, or else with this number; the file is read once, as far as needed."""
     from ...loaders import Item
 
     number = int(name) if name.isdecimal() and len(name) < 10 else 0
@@ -167,7 +171,7 @@ def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | Ite
         if place == number:
             by_number = row
     if by_number is None:
-        raise InputError(f"{file} has no item {name!r} among its {place:,}; give an id of it, or a number from 1")
+        raise InputError(f"{file} has no item {name!r} among its {place:,}; give an ID of it, or a number from 1")
     return by_number
 
 
@@ -175,7 +179,7 @@ def _check_end(row: Item | ItemError, file: str) -> None:
     """Check that the file does not end early at ``row``.
 
     Raises:
-        DamagedInput: it does.
+        DamagedInput: the file ends early.
     """
     from ...loaders import ItemError
 
@@ -183,56 +187,56 @@ def _check_end(row: Item | ItemError, file: str) -> None:
         raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file or an earlier item")
 
 
-def _explained(given: Item | ItemError, reasoner: Reasoner) -> Told:
+def _explained(given: Item | ItemError, reasoner: Reasoner) -> _Explained:
     from ...reasoning import Explanation
 
     (row,) = reasoner.stream([given], explain=True)
     item = row.item
     if item is None:
-        return Told(row, {})
-    return Told(row, {name: Explanation(item.history, item.response, score) for name, score in row.scores.items()})
+        return _Explained(row, {})
+    return _Explained(row, {name: Explanation(item.history, item.response, score) for name, score in row.scores.items()})
 
 
-def _written(told: list[Told], form: str, cypher: bool, width: int, graph: str | None) -> str:
-    """The explanations as text of one form."""
+def _written(explained: list[_Explained], form: str, cypher: bool, width: int, graph: str | None) -> str:
+    """Return the explanations as text in the format ``form``."""
     if form == ".svg":
-        return next((one.svg(width) for row in told for one in row.explanations.values()), "")
+        return next((one.svg(width) for row in explained for one in row.explanations.values()), "")
     if form == ".html":
         from ..report.page import explained_page
 
-        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in told], width)
+        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in explained], width)
     if form == ".json":
         from ..terminal.screen import json_text
 
-        return json_text({"items": [_plain(one) for one in told]}) + "\n"
+        return json_text({"items": [_plain(one) for one in explained]}) + "\n"
     from .scoring import in_words
 
-    parts = [in_words(one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(told)]
+    parts = [in_words(one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(explained)]
     return "".join(parts)
 
 
-def _plain(told: Told) -> dict[str, Any]:
-    """One item for JSON."""
-    identity = told.row.item.id if told.row.item is not None else None
-    if told.row.fault is not None:
-        return {"id": identity, "error": told.row.fault}
-    return {"id": identity, "explanations": {name: one.to_dict() for name, one in told.explanations.items()}}
+def _plain(explained: _Explained) -> dict[str, Any]:
+    """Return one item as JSON."""
+    identity = explained.row.item.id if explained.row.item is not None else None
+    if explained.row.fault is not None:
+        return {"id": identity, "error": explained.row.fault}
+    return {"id": identity, "explanations": {name: one.to_dict() for name, one in explained.explanations.items()}}
 
 
-def _claims(told: Told, graph: str | None) -> str:
-    """The claims of an item, and how to ask for each."""
+def _claims(explained: _Explained, graph: str | None) -> str:
+    """Return the claims of an item, with a command that queries each."""
     from ...graph.cypher_store import claim_query
     from ..terminal.text import visible
 
     lines: list[str] = []
-    for name, one in told.explanations.items():
-        said = one.claims
-        lines += ["", f"  {name} claims {len(said)} edges of the graph" + ("" if said else "; what it rests on is a model's")]
-        for claim in said:
+    for name, one in explained.explanations.items():
+        claims = one.claims
+        lines += ["", f"  {name} claims {len(claims)} edges of the graph" + ("" if claims else "; its evidence is from a model")]
+        for claim in claims:
             where = f"{claim.source} {claim.dataset}".strip()
             lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {where}")
             given = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
             lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {given}")
-    if any(one.claims for one in told.explanations.values()):
+    if any(one.claims for one in explained.explanations.values()):
         lines += ["", "  the query claim is", *(f"    {line}" for line in claim_query().text.splitlines())]
     return "".join(f"{visible(line)}\n" for line in lines)

@@ -1,6 +1,6 @@
-"""The command ``filter``: the dialogues of a file that hold a triple of the graph between two turns, with those triples.
+"""The command ``filter``: keeps the dialogues that have a triple of the graph between two consecutive turns, with the triples.
 
-Dialogues stream through in input order; a line that holds none is told on stderr and counted, and the others go on.
+Dialogues are streamed in input order; a line without a dialogue is reported on stderr and counted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BATCH = 64
 
 
 class Counting(Enum):
-    """What is listed of the triples between two turns."""
+    """Which triples between two turns are listed."""
 
     TRIPLES = "triples"
     PAIRS = "pairs"
@@ -38,34 +38,35 @@ class Counting(Enum):
 
 def filter_dialogues(
     dialogues: Annotated[
-        str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
+        str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
     ],
     graph: GraphNeeded,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically."),
     ] = None,
     count: Annotated[
-        Counting, typer.Option("--count", help="List every triple, or the strongest of each pair of concepts.")
+        Counting, typer.Option("--count", help="List all triples, or the strongest one of each pair of concepts.")
     ] = Counting.TRIPLES,
     relation: Relations = None,
     exclude_relation: Annotated[
         list[str] | None,
-        typer.Option("--exclude-relation", metavar="NAME", show_default=False, help="Not this relation; repeatable."),
+        typer.Option("--exclude-relation", metavar="NAME", show_default=False, help="Leave out this relation; repeatable."),
     ] = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
     strict: Strict = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON on standard output; needs --output.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Keep the dialogues with a triple of the graph between two turns that follow one another.
+    """Keep the dialogues that have a triple of the graph between two consecutive turns.
 
-    DIALOGUES holds {"turns": [...]} or {"messages": [{"role", "content"}]}, with other fields or not, as JSON lines, a JSON list,
-    CSV or Parquet. Each dialogue that is kept comes out as it was, in the same order, with "turns" and "triples":
+    DIALOGUES has {"turns": [...]} or {"messages": [{"role", "content"}]}, with or without other fields, as JSON lines, a JSON
+    list, CSV or Parquet. The output has the kept dialogues unchanged and in the same order, with "turns" and "triples":
     [{"turns": [i, i + 1], "head", "relation", "tail", ...}]; turns are numbered from 0.
     """
     if json and output is None:
-        raise InputError("--json prints the report where the dialogues go; name a file for them with --output")
+        raise InputError("--json prints the report to stdout; give a file for the dialogues with --output")
     readable(dialogues)
     if output is not None:
         check_output(output, dialogues)
@@ -80,7 +81,7 @@ def filter_dialogues(
         chosen = TripleFilter(
             source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded
         )  # fmt: skip
-        watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
+        watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
         with (
             lines_to(output, apart_from=dialogues) as write,
             Meter("filtering", _total(dialogues, watched), unit="dialogues", noun="dialogues", quiet=not watched) as meter,
@@ -91,12 +92,12 @@ def filter_dialogues(
                 meter.add(len(batch))
     _report(tally, meter.seconds, str(chosen.signature), output, json, quiet)
     if tally.errors and not tally.read:
-        raise InputError(f"{dialogues} holds no dialogue; the first fault: {tally.faults[0]}")
+        raise InputError(f"{dialogues} has no dialogue; the first error: {tally.faults[0]}")
 
 
 @dataclass
 class Tally:
-    """What a run saw: dialogues read and kept, the triples in those, lines without a dialogue (the first in words)."""
+    """Counts of a run: dialogues read and kept, triples in the kept ones, lines without a dialogue and the first messages."""
 
     read: int = 0
     kept: int = 0
@@ -105,13 +106,13 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
     def fault(self, line: int, reason: str) -> None:
-        """Count a line that holds no dialogue."""
+        """Count a line without a dialogue."""
         self.errors += 1
         if len(self.faults) < _SHOWN_FAULTS:
             self.faults.append(f"line {line}: {reason}")
 
     def row(self, seconds: float, signature: str) -> dict[str, Any]:
-        """The report for programs; a share of nothing is null."""
+        """Return the report as JSON; shares of 0 dialogues are null."""
         from ...reasoning.filtering import wilson
 
         low, high = wilson(self.kept, self.read)
@@ -129,10 +130,11 @@ class Tally:
 
 
 def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
-    """Yield the dialogues of a file a few at a time, counting records that hold none.
+    """Yield the dialogues of a file in batches, counting records without one.
 
     Raises:
         DamagedInput: the file ends early.
+        InputError: with ``strict``, a record has no dialogue.
     """
     from ...loaders import ItemError, read_dialogues
     from ...reasoning.filtering import check_turns
@@ -141,7 +143,7 @@ def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
         for row in read_dialogues(path, strict=strict):
             if isinstance(row, ItemError) and row.damage:
                 raise DamagedInput(
-                    f"{path} ends early, at record {row.line:,} ({row.reason}), so nothing is written; get the whole file"
+                    f"{path} ends early, at record {row.line:,} ({row.reason}), so nothing is written; get the complete file"
                 )
             if isinstance(row, ItemError):
                 tally.fault(row.line, row.reason)
@@ -173,19 +175,19 @@ def _kept(batch: list[Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator
 
 
 def match_row(match: Match) -> dict[str, Any]:
-    """One triple: the two turns, the assertion, and what the earlier and the later turn say for its two ends."""
+    """Return a triple as JSON: the two turns, the assertion, and the texts that mention its ends."""
     from ..schema import assertion_row
 
     texts = {"source_text": match.earlier.text, "target_text": match.later.text}
     row = assertion_row(match.assertion)
-    head, tail = row.pop("head"), row.pop("tail")  # in these files the texts have the short names
+    head, tail = row.pop("head"), row.pop("tail")  # in this format "head" and "tail" are texts
     ends = {"head": row.pop("head_text"), "relation": row.pop("relation"), "tail": row.pop("tail_text")}
     uris = {"weight": row.pop("weight"), "head_uri": head, "tail_uri": tail}
     return {"turns": [match.turn, match.turn + 1], **ends, **uris, **row, **texts}
 
 
 def _total(file: str, watched: bool) -> int | None:
-    """The number of dialogues, where somebody watches and the file can be read twice."""
+    """Return the number of dialogues; None if no terminal shows the progress or the file cannot be read twice."""
     if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
         return None
     from ...loaders import read_dialogues
@@ -194,7 +196,7 @@ def _total(file: str, watched: bool) -> int | None:
 
 
 def _report(tally: Tally, seconds: float, signature: str, output: Path | None, json: bool, quiet: bool) -> None:
-    """The summary: JSON on stdout, or a table on stderr, where it does not mix with the dialogues."""
+    """Print the summary: JSON to stdout, or a table to stderr."""
     from ..terminal.screen import note, print_json, show, table
     from ..terminal.text import count, duration
 
@@ -204,7 +206,7 @@ def _report(tally: Tally, seconds: float, signature: str, output: Path | None, j
         return
     if tally.errors:
         shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
-        note(f"no dialogue{shown}:")
+        note(f"lines without a dialogue{shown}:")
         for fault in tally.faults:
             note(f"  {fault}")
     if quiet:
@@ -216,7 +218,7 @@ def _report(tally: Tally, seconds: float, signature: str, output: Path | None, j
         f"{share['value']:.1%}" if share else "", f"{share['low']:.1%} to {share['high']:.1%}" if share else "",
         tally.triples, f"{row['triples_per_dialogue']:.1f}" if tally.kept else "", tally.errors, duration(seconds),
     )  # fmt: skip
-    columns = (">read", ">kept", ">share", ">95% interval", ">triples", ">a dialogue kept", ">errors", ">time")
+    columns = (">read", ">kept", ">share", ">95% interval", ">triples", ">per kept dialogue", ">errors", ">time")
     show(table(columns, [cells]), sys.stderr)
     note(f"signature {signature}")
     if output is not None:

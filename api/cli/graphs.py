@@ -1,4 +1,4 @@
-"""Commands about a whole graph: ``info`` says what it holds, ``index`` builds its index, ``check`` looks for damage."""
+"""Commands on a whole graph: ``info``, ``index``, ``check`` and ``export``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def info(graph: GraphOrDefault, json: Json = False) -> None:
-    """Show what a graph holds: counts, relations, what was loaded, its digest, its index."""
+    """Show the contents of a graph: counts, relations, loaded files, digest, index."""
     from ...graph.index import index_homes
     from ..schema import counts_row, load_row
     from ..terminal.screen import note, print_json
@@ -40,20 +40,20 @@ def info(graph: GraphOrDefault, json: Json = False) -> None:
 
 
 def _half_loaded(url: str, name: str) -> str:
-    """What an unfinished load means and how to go on."""
+    """Return a sentence on an unfinished load and what to do."""
     if "://" in url:
         return (
-            f"{name}: this load is running at the moment or was broken off, and a part of its rows is in the graph; "
-            "if it is not running, run it again: that adds the rest, and nothing is stored twice"
+            f"{name}: this load is still running or was interrupted, and some of its rows are in the graph; "
+            "if it is not running, run it again: that adds the rest without duplicates"
         )
-    return f"{name}: this load was killed and left nothing in the graph; run it again"
+    return f"{name}: this load was killed and wrote nothing to the graph; run it again"
 
 
 def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, Any] | None) -> None:
     from ..terminal.screen import facts, show, table
     from ..terminal.text import size
 
-    where = "none yet; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
+    where = "none; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
     sizes = [(name, getattr(counts, name)) for name in ("concepts", "events", "assertions")]
     show(facts([("graph", url), ("digest", manifest.digest), *sizes, ("index", where)]))
     if manifest.loads:
@@ -77,7 +77,7 @@ def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, An
 
 
 def _options(options: dict[str, Any]) -> str:
-    """What a load was asked for, apart from defaults that say nothing."""
+    """Return the options of a load that are not empty."""
     shown = {name: value for name, value in sorted(options.items()) if value not in (None, False, 0, 0.0, [], {})}
     return " ".join(
         f"{name}={','.join(map(str, value)) if isinstance(value, (list, tuple)) else value}" for name, value in shown.items()
@@ -91,12 +91,12 @@ def _bytes(folder: Path) -> int:
 def index(
     graph: GraphOrDefault,
     vectors: Annotated[
-        str | None, typer.Option(metavar="NUMBERBATCH", show_default=False, help="Also align the word vectors of this text file.")
+        str | None, typer.Option(metavar="NUMBERBATCH", show_default=False, help="Also index the word vectors of this text file.")
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Build a graph's index; one that is up to date stays as it is."""
+    """Build the index of a graph, unless it is up to date."""
     from ..terminal.screen import facts, print_json, show
     from ..terminal.text import size
 
@@ -110,12 +110,12 @@ def index(
     if json:
         print_json(row)
         return
-    told: list[tuple[str, object]] = [(name, row[name]) for name in ("graph", "digest", "index")]
+    details: list[tuple[str, object]] = [(name, row[name]) for name in ("graph", "digest", "index")]
     if vectors is not None:
         found = row["vectors"]
         sizes = f"{found['found']:,} of {found['concepts']:,} concepts, {found['dimensions']:,} numbers each"
-        told += [("vectors", sizes), ("in", found["path"])]
-    show(facts([*told, ("size", size(row["bytes"]))]))
+        details += [("vectors", sizes), ("in", found["path"])]
+    show(facts([*details, ("size", size(row["bytes"]))]))
 
 
 def check(
@@ -123,7 +123,7 @@ def check(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check a graph and its index for damage: exit status 0 when all is sound, 2 when not.
+    """Check a graph and its index for damage; the exit status is 0 if they are sound, else 2.
 
     Reads everything: the database file against its checksums, all assertions against the manifest, the index against its header.
     """
@@ -149,7 +149,7 @@ def check(
 
 
 def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
-    """Lay the vectors of a Numberbatch file beside the index, in the order of its nodes, and say how many there were."""
+    """Write the vectors of a Numberbatch file to the index, in the order of its nodes, and return their counts."""
     from ...loaders import build_vectors, open_vectors
 
     folder = index.directory / "vectors"
@@ -167,37 +167,37 @@ def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
     }
 
 
-# The command ``export``: a graph, or what a query finds in it, to files that other programs read.
+# The command ``export``.
 
 _RDF_FORMATS = ("turtle", "nt", "xml")
 
 
 def export(
     graph: GraphArgument,
-    out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="A file; for csv-import a folder.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write; with csv-import a folder.")],
     format: Annotated[
         Literal["csv-import", "jsonl", "turtle", "nt", "xml"] | None,
-        typer.Option(show_default="jsonl, with --query turtle", help="csv-import is for neo4j-admin; turtle, nt, xml are RDF."),
+        typer.Option(show_default="jsonl, with --query turtle", help="csv-import: for neo4j-admin; turtle, nt, xml: RDF."),
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option(metavar="QUERY|FILE|NAME", show_default=False, help="Write what this Cypher query finds instead, as RDF."),
+        typer.Option(metavar="QUERY|FILE|NAME", show_default=False, help="Write the result of this Cypher query as RDF."),
     ] = None,
     param: Param = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="With --query: at most so many rows.")] = 1_000_000,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="With --query: maximum number of rows.")] = 1_000_000,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="With --query: stop it after this time.")] = 300.0,
     json: Json = False,
 ) -> None:
-    """Write a graph, or a query's result, to files that other programs read."""
+    """Write a graph, or the result of a query, to a file for other programs."""
     from ..terminal.screen import note, print_json
     from ..terminal.text import plural
     from .cypher import prepare
 
     chosen = format or ("jsonl" if query is None else "turtle")
     if query is not None and chosen not in _RDF_FORMATS:
-        raise InputError(f"a query's result is written as RDF; --format {chosen} is for whole graphs")
+        raise InputError(f"--format {chosen} is for whole graphs; with --query give turtle, nt or xml")
     if query is None and param:
-        raise InputError("--param goes with --query; a whole graph has no parameters")
+        raise InputError("--param needs --query; leave it out to export the whole graph")
     prepared = None if query is None else prepare(query, param or ())
     if chosen != "csv-import":
         check_output(out)
@@ -215,7 +215,7 @@ def export(
     else:
         print(f"{plural(written, 'assertion' if query is None else 'row')} written to {out}")
     if truncated:
-        note(f"the query found more than {plural(limit, 'row')}; --limit asks for more")
+        note(f"the query has more than {plural(limit, 'row')}; raise --limit for more")
 
 
 def _write_graph(graph: KnowledgeGraph, out: Path, format: str) -> int:

@@ -1,4 +1,4 @@
-"""The command ``load``: official files into a graph, with a bar by bytes read and a report of what became of every row."""
+"""The commands ``load``, which loads official files into a graph, ``fetch``, which downloads them, and ``sources``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from ...loaders.reader import Reader
 
 _SHOWN_REJECTS = 10
-_OPEN_FILES = 64  # of more than these, the others are opened again when it is their turn
+_OPEN_FILES = 64  # of more files, the others are closed after the check and opened again
 
-load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; several loads add up.")
+load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; a second load adds to it.")
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE", show_default=False, help="Plain or gzip; - reads standard input.")]
+Files = Annotated[list[str], typer.Argument(metavar="FILE", show_default=False, help="Plain or gzip; - reads stdin.")]
 Into = Annotated[
     str,
     typer.Option(
-        "--into", metavar="GRAPH", show_default=False, help="A path (made when it is missing), or a neo4j:// or bolt:// URL."
+        "--into",
+        metavar="GRAPH",
+        show_default=False,
+        help="A path (created if missing), or a URL: neo4j://, neo4j+s:// or bolt://.",
     ),
 ]
 
@@ -38,13 +41,15 @@ def conceptnet(
     language: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CODE", show_default="en", help="Keep assertions with both ends in these; repeatable; 'all' keeps all."
+            metavar="CODE",
+            show_default="en",
+            help="Keep assertions between concepts of these languages; repeatable; all: keep all.",
         ),
     ] = None,
     relation: Annotated[
         list[str] | None, typer.Option(metavar="NAME", show_default="all", help="Keep only this relation; repeatable.")
     ] = None,
-    min_weight: Annotated[float, typer.Option(metavar="W", help="Keep only assertions of at least this weight.")] = 0.0,
+    min_weight: Annotated[float, typer.Option(metavar="W", help="Keep only assertions with at least this weight.")] = 0.0,
     dataset: Annotated[
         list[str] | None,
         typer.Option(metavar="ID", show_default="all", help="Keep only this dataset, e.g. /d/wordnet/3.1; repeatable."),
@@ -100,17 +105,19 @@ def rdf(
     mapping: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", show_default=False, help="JSON or TOML: predicate IRI -> relation, an empty one to leave it out."
+            metavar="FILE",
+            show_default=False,
+            help="JSON or TOML: maps predicate IRIs to relations; empty: leave the predicate out.",
         ),
     ] = None,
     format: Annotated[
         Literal["turtle", "nt", "xml"] | None,
-        typer.Option(show_default="by the file's ending", help="How the files are written."),
+        typer.Option(show_default="by the file's suffix", help="Format of the files."),
     ] = None,
-    language: Annotated[str, typer.Option(metavar="CODE", help="Of texts that name none; preferred among labels.")] = "en",
-    literals: Annotated[
-        bool, typer.Option("--literals", help="Keep literal objects, as the concepts that their texts name.")
-    ] = False,
+    language: Annotated[
+        str, typer.Option(metavar="CODE", help="Language of texts without a tag, and the preferred one of labels.")
+    ] = "en",
+    literals: Annotated[bool, typer.Option("--literals", help="Keep literal objects as concepts.")] = False,
     strict: Strict = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -128,16 +135,17 @@ def rdf(
 
 
 def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:
-    """Load every file into one graph and print what became of the rows.
+    """Load every file into one graph and print a report.
 
-    All files are checked, up to the first row that is kept, before the graph is opened: a wrong or damaged one changes nothing.
+    All files are checked, up to the first row that is kept, before the graph is opened, so that a wrong or damaged file changes
+    nothing.
     """
     from ...graph.errors import InputError
 
     for path in files:
         readable(path)
     if files.count("-") > 1:
-        raise InputError("standard input (-) can be read once; give it once")
+        raise InputError("standard input (-) is given twice; give it once")
     results: list[dict[str, Any]] = []
     with ExitStack() as stack:
         try:
@@ -159,7 +167,7 @@ def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], int
                         results.append(_result(path, reader, counts, meter.seconds))
                 summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
         except KeyboardInterrupt:
-            _tell_how_to_go_on(into.url)
+            _note_interrupt(into.url)
             raise
     if json:
         from ..terminal.screen import print_json
@@ -170,7 +178,7 @@ def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], int
 
 
 def _begin(path: str, open_reader: Callable[[str], Reader[Assertion]], quiet: bool) -> Reader[Assertion]:
-    """Open a file, check that it is whole and read up to the first row that is kept."""
+    """Open a file, check that it is complete, and read up to the first row that is kept."""
     reader = open_reader(path)
     try:
         with Meter(f"checking {path}", reader.bytes_total, noun="bytes", watch=_check_watch(reader), quiet=quiet):
@@ -181,19 +189,19 @@ def _begin(path: str, open_reader: Callable[[str], Reader[Assertion]], quiet: bo
     return reader
 
 
-def _tell_how_to_go_on(url: str) -> None:
-    """Say after an interrupt what the graph holds now and what to do."""
+def _note_interrupt(url: str) -> None:
+    """Print after an interrupt what the graph contains and what to do."""
     from ..terminal.screen import note
 
     if "://" in url:
-        told = f"stopped; {url} holds the rows that were sent so far, and running the same command again adds the rest"
+        sentence = f"stopped; {url} has the rows that were sent so far; run the same command again to add the rest"
     else:
-        told = f"stopped; the file that was being loaded left nothing in {url}, and running the same command again loads it"
-    note(f"{told} (nothing is stored twice)")
+        sentence = f"stopped; nothing of the current file was written to {url}; run the same command again to load it"
+    note(f"{sentence} (without duplicates)")
 
 
 def _check_watch(reader: Reader[Assertion]) -> Watch:
-    """Bytes that were looked at, while a compressed file is checked or read up to its first row."""
+    """Return a progress callback of bytes checked or read."""
 
     def watch() -> tuple[int, float, float | None]:
         checked = max(reader.source.bytes_checked, reader.bytes_read)
@@ -248,21 +256,24 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
     show(facts([("graph", summary["graph"]), ("assertions", summary["assertions"]), ("digest", summary["digest"])]))
 
 
-# The commands ``fetch`` and ``sources``: the official files, where they come from, and how to get them.
+# The commands ``fetch`` and ``sources``.
 
 
 def fetch(
-    name: Annotated[Literal["conceptnet", "atomic2020", "numberbatch"], typer.Argument(show_default=False, help="Which files.")],
+    name: Annotated[
+        Literal["conceptnet", "atomic2020", "numberbatch"],
+        typer.Argument(metavar="NAME", show_default=False, help="The files to download."),
+    ],
     directory: Annotated[
-        Path, typer.Option("--directory", metavar="FOLDER", help="Where to put them; made when missing.")
+        Path, typer.Option("--directory", metavar="FOLDER", help="Folder for the files; created if missing.")
     ] = Path(),
     mirror: Annotated[
-        str | None, typer.Option(metavar="URL", show_default=False, help="Look for the file here instead: URL/FILE.")
+        str | None, typer.Option(metavar="URL", show_default=False, help="Download URL/FILE instead of the official address.")
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Download official files; one that was cut off goes on where it ended, and checksums are verified where they are known."""
+    """Download official files, and verify their checksums if published; an interrupted download is resumed."""
     from ...loaders import fetch as download
     from ...loaders import find_source
     from ...loaders.download import verified
@@ -277,9 +288,7 @@ def fetch(
     known, sha256 = verified(name, directory)
     file = find_source(name).file
     if not known:
-        note(
-            f"not verified: nobody publishes a checksum of {file}; this one has the sha256 {sha256}, to compare with another copy"
-        )
+        note(f"not verified: no checksum of {file} is published; the sha256 of this copy is {sha256}")
     elif not quiet:
         note(f"verified: {file} has the sha256 {sha256}")
     if json:
@@ -290,7 +299,7 @@ def fetch(
 
 
 def sources(json: Json = False) -> None:
-    """List the official files: address, size, licence."""
+    """List the official files with address, size and licence."""
     from dataclasses import asdict
 
     from ...loaders import all_sources

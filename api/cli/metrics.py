@@ -1,4 +1,4 @@
-"""The command ``metrics``: which there are, what each says, whether it is ready here, and which one to take."""
+"""The command ``metrics``: lists the metrics: what they measure and need, agreement with ratings, a recommendation."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 
 def metrics(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default=False, help="Tell more of this one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="Show the details and options of this metric.")
+    ] = None,
     graph: GraphOption = None,
     json: Json = False,
 ) -> None:
-    """List the metrics: what each says and needs, whether it is ready here, how well it agrees with people, which to take.
+    """List the metrics: what they measure and need, whether they are ready to use, their agreement with human ratings.
 
-    Agreement is Pearson's and Spearman's correlation with people's ratings, the mean over several sets with its 95% interval.
+    Agreement is Pearson's and Spearman's correlation with human ratings, the mean over several data sets with its 95% interval.
     """
     from ...reasoning.describing import describe_metrics, describe_options
     from ...reasoning.registry import METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
@@ -54,7 +56,7 @@ def metrics(
 
 
 def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
-    """The table of all metrics, the one to take marked, and what is missing for the others."""
+    """Print the table of all metrics with the recommended one marked, and what is missing for those that are not ready."""
     from ..terminal.screen import note, show, table
 
     cells = [
@@ -69,34 +71,34 @@ def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
     ]
     for row in rows:
         if row.recommended:
-            print(f"* Take {row.name}: {row.reason}.\n")
-    show(table(("metric", "what it says, its range, what it needs", "ready", ">Pearson", ">Spearman"), cells))
+            print(f"* Recommended: {row.name}, {row.reason}.\n")
+    show(table(("metric", "what it measures, its range, what it needs", "ready", ">Pearson", ">Spearman"), cells))
     missing = [(row.name, row.missing, row.get) for row in rows if not row.ready]
     if missing:
-        print("\nNot ready here:")
-        show(table(("metric", "what is missing", "what brings it"), missing))
+        print("\nNot ready:")
+        show(table(("metric", "what is missing", "how to get it"), missing))
     if graph is None:
-        note("metrics that need a graph are looked at with --graph GRAPH; tacit metrics NAME tells more of one")
+        note("give --graph GRAPH to check metrics that need a graph; tacit metrics NAME shows the details of one")
 
 
 def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) -> None:
-    """All that is known of one metric."""
+    """Print the details of one metric."""
     from ..terminal.screen import facts, show, table
 
     ready = "yes" if row.ready else f"no, {row.missing} is missing; {row.get}"
-    told: list[tuple[str, Any]] = [
-        ("says", row.summary),
-        *([("comes from", row.plugin)] if row.plugin else []),
+    details: list[tuple[str, Any]] = [
+        ("measures", row.summary),
+        *([("plugin", row.plugin)] if row.plugin else []),
         ("range", row.range),
         ("better", row.better or "neither"),
         ("needs", ", ".join(row.needs) or "nothing"),
-        ("ready here", ready),
+        ("ready", ready),
     ]
     if row.recommended:
-        told.append(("take it", f"{row.reason}"))
+        details.append(("recommended", f"{row.reason}"))
     if row.percentiles is not None:
         one = row.percentiles
-        told.append(
+        details.append(
             (
                 "percentiles",
                 f"{one.label}; the median random response is at {one.random_median:g}, a true one is above a random one in "
@@ -104,10 +106,10 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
             )
         )
     if row.learnt_from:
-        told.append(("has learnt from", ", ".join(row.learnt_from)))
-    show(facts(told, row.name))
+        details.append(("trained on", ", ".join(row.learnt_from)))
+    show(facts(details, row.name))
     if row.agreement is not None:
-        print("\nAgreement with people")
+        print("\nAgreement with human ratings")
         lines = [
             (
                 f"{one.name}{' (in-sample)' if one.name in row.in_sample else ''}",
@@ -122,28 +124,28 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         mean = ("mean", row.agreement.ratings, None, None, _spelt(row.agreement.pearson), _spelt(row.agreement.spearman))
         show(table(("set", ">n", ">not judged", ">conversations", ">Pearson", ">Spearman"), [*lines, mean]))
         if row.in_sample:
-            print("In-sample: what ships was chosen or tuned on this set, so the figure is flattering.")
+            print("In-sample: the shipped model was selected or tuned on this data set, so its figure is too high.")
     if options:
-        print("\nOptions, given as -O METRIC.NAME=VALUE")
+        print("\nOptions, set with -O METRIC.NAME=VALUE")
         show(table(("option", "type", "default", "what it does"), options))
 
 
 def _reading(row: MetricDescription) -> str:
-    """The metric's range, the better direction, and what it needs, as one sentence."""
+    """Return the range of a metric, the better direction, and what it needs, as one sentence."""
     better = f"{row.better} is better" if row.better else "neither end is better"
     plugin = f"; from {row.plugin}" if row.plugin else ""
     return f"{row.range[:1].upper()}{row.range[1:]}; {better}; needs {', '.join(row.needs) or 'nothing'}{plugin}."
 
 
 def _spelt(one: Correlation) -> str:
-    """A correlation with its interval, as two decimals."""
+    """Return a correlation with its interval, with two decimals."""
     from ...reasoning.evaluation.correlation import spelt
 
     return spelt(one, 2)
 
 
 def _default(value: Any) -> str:
-    """A default as the command line takes it."""
+    """Return a default value in the syntax of the command line."""
     from ..terminal.screen import json_text
 
     return "" if value is None else value if isinstance(value, str) else json_text(value)

@@ -1,4 +1,4 @@
-"""The command ``serve``: the reasoner and its graph over HTTP, with the page at ``/``."""
+"""The commands ``serve``, which runs the HTTP service, and ``keys``, which edits its file of API keys."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _ANY = ("", "0.0.0.0", "::")
 
 def serve(
     graph: GraphOrDefault,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Listen at this address.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Listen at this port; 0: any free one.")] = 8000,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8000,
     metrics: Metrics = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     keys: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="Who may use it; tacit keys add makes it.")
+        Path | None, typer.Option(metavar="FILE", show_default=False, help="File of API keys, made by tacit keys add.")
     ] = None,
     host_name: Annotated[
         list[str] | None,
@@ -48,10 +48,12 @@ def serve(
             "--host-name",
             metavar="NAME",
             show_default=False,
-            help="A name by which others reach it; repeatable.",
+            help="Host name of the service, e.g. behind a proxy; repeatable.",
         ),
     ] = None,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Let anybody who can reach the address use it.")] = False,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Need no API key, even if other machines can reach the address.")
+    ] = False,
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,10 +64,10 @@ def serve(
     engine: EngineOption = Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
 ) -> None:
-    """Serve scores, explanations and the graph over HTTP."""
+    """Run the HTTP service: scores, explanations, graph queries and a web page."""
     if keys is None and host not in _LOOPBACK and not no_auth:
         raise InputError(
-            f"others can reach this service at {host}; give their keys with --keys FILE, or let anybody use it with --no-auth"
+            f"other machines can reach this service on {host}; give --keys FILE to require API keys, or --no-auth to need none"
         )
     if keys is not None and no_auth:
         raise InputError("--keys and --no-auth cannot be given together; give one of them")
@@ -96,7 +98,7 @@ def serve(
 
 
 def _warm(graph: KnowledgeGraph) -> None:
-    """Ask what scores and explanations ask, so that the first request does not wait for compiled code to be loaded."""
+    """Run the queries that scores and explanations need, so that the first request does not wait for compiled code."""
     from ...graph.open import index_of
 
     index = index_of(graph)
@@ -107,17 +109,19 @@ def _warm(graph: KnowledgeGraph) -> None:
         graph.neighbours(known[0])
 
 
-# The commands ``keys add``, ``keys list`` and ``keys remove``: who may ask a service, in a file that holds no key.
+# The commands ``keys add``, ``keys list`` and ``keys remove``.
 
-File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The file of keys.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="Whose key it is, or its id.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The file of API keys.")]
 
-keys = typer.Typer(cls=Group, help="Manage the keys of a service.", rich_markup_mode=None)
+keys = typer.Typer(cls=Group, help="Manage the API keys of a service.", rich_markup_mode=None)
 
 
 @keys.command()
-def add(file: File, name: Name) -> None:
-    """Make a key and print it, once: the file holds only its hash."""
+def add(
+    file: File,
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="A name for the key, e.g. of its owner.")],
+) -> None:
+    """Make an API key and print it once; the file stores only its hash."""
     from ..server.keys import editing_keys, new_key
     from ..terminal.screen import note
 
@@ -125,12 +129,12 @@ def add(file: File, name: Name) -> None:
     with editing_keys(file, create=True) as entries:
         entries.append(entry)
     print(key)
-    note(f"the key of {entry.name}; keep it, since it cannot be shown again, and {file} holds only its hash")
+    note(f"the key of {entry.name}; keep it, since it cannot be shown again: {file} has only its hash")
 
 
 @keys.command("list")
 def list_keys(file: File, json: Json = False) -> None:
-    """List whose keys a file holds."""
+    """List the IDs and names of the keys in a file."""
     from ..server.keys import read_keys
     from ..terminal.screen import print_json, show, table
 
@@ -142,8 +146,10 @@ def list_keys(file: File, json: Json = False) -> None:
 
 
 @keys.command()
-def remove(file: File, name: Name) -> None:
-    """Take a key away, by its id or by the name of its owner; a running service forgets it within a second or two."""
+def remove(
+    file: File, name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The name or the ID of the key.")]
+) -> None:
+    """Remove a key by its name or ID; a running service refuses it within two seconds."""
     from ..server.keys import editing_keys
     from ..terminal.screen import note
     from ..terminal.text import plural
@@ -151,6 +157,6 @@ def remove(file: File, name: Name) -> None:
     with editing_keys(file) as entries:
         gone = [entry for entry in entries if name in (entry.id, entry.name)]
         if not gone:
-            raise InputError(f"{file} holds no key of {name!r}; tacit keys list {file} shows them")
+            raise InputError(f"{file} has no key {name!r}; tacit keys list {file} shows them")
         entries[:] = [entry for entry in entries if entry not in gone]
-    note(f"took away {plural(len(gone), 'key')} of {name}")
+    note(f"removed {plural(len(gone), 'key')} of {name}")

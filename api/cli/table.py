@@ -1,4 +1,4 @@
-"""The table of commands: which function answers which name, in the order and under the headings of ``tacit --help``."""
+"""The table of commands, in the order and under the headings of ``tacit --help``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import asking, cypher, demo, evaluating, explaining, filtering, graphs, loading, metrics, scoring, serving, tuples
+from ...graph.errors import InputError
+from . import cypher, demo, evaluating, explaining, filtering, graphs, loading, metrics, querying, scoring, serving, tuples
 from . import graphs as exporting
 from . import loading as fetching
 from . import serving as keeping
@@ -23,9 +24,9 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "load": loading.load, "fetch": fetching.fetch, "sources": fetching.sources, "info": graphs.info, "index": graphs.index,
         "check": graphs.check, "export": exporting.export,
     },
-    "Ask it": {
-        "neighbours": asking.neighbours, "hops": asking.hops, "paths": asking.paths, "triples": asking.triples,
-        "tails": asking.tails, "heads": asking.heads, "cypher": cypher.cypher,
+    "Query a graph": {
+        "neighbours": querying.neighbours, "hops": querying.hops, "paths": querying.paths, "triples": querying.triples,
+        "tails": querying.tails, "heads": querying.heads, "cypher": cypher.cypher,
     },
     "Score dialogues": {
         "metrics": metrics.metrics, "score": scoring.score, "explain": explaining.explain,
@@ -33,24 +34,56 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "evaluate-tuples": evaluating_tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "merge-cache": tuples.merge_cache, "train": training.train,
     },
-    "Serve": {"serve": serving.serve, "keys": keeping.keys},
-    "See it work": {"demo": demo.demo},
+    "Serve over HTTP": {"serve": serving.serve, "keys": keeping.keys},
+    "Try it": {"demo": demo.demo},
 }  # fmt: skip
 
-_CLASSES = {"triples": asking.Lists}
+_CLASSES = {"triples": querying.MultiValueCommand}
+_COMPLETION = {
+    "--install-completion": "Install shell completion.",
+    "--show-completion": "Print the completion script.",
+}
+_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 class _Sections(Group):
-    """A group that lists its commands under headings."""
+    """The root group, whose help lists the commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for heading, commands in _COMMANDS.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, self._summary(ctx, name)) for name in commands])
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Handle ``--show-completion SHELL`` and ``--install-completion SHELL``; typer only detects the current shell."""
+        if len(args) > 1 and args[0] in _COMPLETION:
+            _complete_shell(args[0], args[1])
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
     def _summary(self, ctx: Any, name: str) -> str:
         command = self.get_command(ctx, name)
         return "" if command is None else command.get_short_help_str(limit=120)
+
+
+def _complete_shell(option: str, shell: str) -> None:
+    """Print or install the completion script of ``shell``, and exit.
+
+    Raises:
+        InputError: completion does not support the shell.
+    """
+    if shell not in _SHELLS:
+        raise InputError(f"{option} does not support the shell {shell!r}; give one of {', '.join(_SHELLS)}")
+    from typer._completion_classes import completion_init
+    from typer._completion_shared import get_completion_script, install
+
+    if option == "--install-completion":
+        completion_init()
+        _, path = install(shell=shell, prog_name="tacit")
+        print(f"{shell} completion installed in {path}; it works in new shells")
+    else:
+        print(get_completion_script(prog_name="tacit", complete_var="_TACIT_COMPLETE", shell=shell))
+    raise typer.Exit
 
 
 def _version(wanted: bool) -> None:
@@ -69,7 +102,7 @@ def _root(
 
 @cache
 def command() -> Any:
-    """Return the whole command line as one callable command, made once (0.1 s)."""
+    """Return the whole command line as one callable command; cached, since building it takes 0.1 s."""
     app = typer.Typer(cls=_Sections, rich_markup_mode=None, callback=_root, context_settings={"max_content_width": 110})
     for commands in _COMMANDS.values():
         for name, function in commands.items():
@@ -81,6 +114,8 @@ def command() -> Any:
     add_server_options(found)
     options: list[Any] = found.params
     for option in options:
+        for flag in _COMPLETION.keys() & {*option.opts}:
+            option.help = f"{_COMPLETION[flag]} Name a shell after it, or it is detected: {', '.join(_SHELLS)}."
         if option.default is None and option.type_descriptor.annotation is bool:
-            option.default = False  # the flags for completion: typer imports pydantic, 0.1 s, to see that None is no flag
+            option.default = False  # for flags with the default None typer would import pydantic, which takes 0.1 s
     return found

@@ -1,7 +1,6 @@
-"""The commands ``score-tuples``, which scores event tuples in input order, and ``merge-cache``, which loads generated tails.
+"""The commands on event tuples: ``score-tuples``, ``merge-cache``, which merges cached COMET tails, and ``evaluate-tuples``.
 
-A line that holds no tuple, or one with a relation that is unknown, gives an output line with ``error`` in its place; the
-others go on.
+For a line without a valid tuple ``score-tuples`` writes a line with ``error`` in its place, and goes on.
 """
 
 from __future__ import annotations
@@ -43,70 +42,69 @@ if TYPE_CHECKING:
     from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
 
 _SHOWN_ERRORS = 10
-_TOGETHER = 512  # of scorers that read with no language model, which takes a minute to open when it is large
+_TOGETHER = 512  # batch size of scorers without a language model; for the others a spinner is shown while the model is opened
 
 
 def complete_scorers(incomplete: str) -> list[str]:
-    """Names of tuple scorers for the shell."""
+    """Return names of tuple scorers for shell completion."""
     return [name for name in SCORER_REGISTRY.names() if name.startswith(incomplete)]
 
 
 def score_tuples(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads standard input.")
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads stdin.")],
     graph: GraphNeeded,
     scorer: Annotated[
         str,
         typer.Option(
             metavar="NAME",
             autocompletion=complete_scorers,
-            help=f"What judges a tuple: {', '.join(SCORER_REGISTRY.own)}, or the name of a plugin's scorer.",
+            help=f"The tuple scorer: {', '.join(SCORER_REGISTRY.own)}, or the scorer of a plugin.",
         ),
     ] = DEFAULT_SCORER,
     nearest: Annotated[
-        int, typer.Option(metavar="N", min=0, help="For heads that the graph does not know, ask so many of the nearest; 0: none.")
+        int, typer.Option(metavar="N", min=0, help="Number of similar heads to use for an unknown head; 0: none.")
     ] = 0,
-    threshold: Annotated[
-        float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine for a head to be like another.")
-    ] = 0.8,
+    threshold: Annotated[float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine of similar heads.")] = 0.8,
     comet: Annotated[
         str | None,
-        typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET, for unknown heads and comet-loss."),
+        typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET model, for unknown heads and comet-loss."),
     ] = None,
-    no_remember: Annotated[
-        bool, typer.Option("--no-remember", help="Do not write what the COMET generates to the graph.")
-    ] = False,
+    no_remember: Annotated[bool, typer.Option("--no-remember", help="Do not cache the tails that the COMET generates.")] = False,
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="ID|FOLDER|FILE", show_default=False, help="Of the retriever (default: tacit's own), kg-bert or llm-…."
+            metavar="ID|FOLDER|FILE",
+            show_default=False,
+            help="Model of retriever (default: tacit's own), kg-bert, llm-judge or llm-probe.",
         ),
     ] = None,
     probe: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER|FILE", show_default="tacit's own", help="llm-probe: what tacit train llm-probe wrote."),
+        typer.Option(metavar="FOLDER|FILE", show_default="tacit's own", help="llm-probe: the probe, from tacit train llm-probe."),
     ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="llm-judge, llm-probe: numbers that the model works with.")] = Dtype.FLOAT32,
+    dtype: Annotated[Dtype, typer.Option(help="llm-judge, llm-probe: number format of the model.")] = Dtype.FLOAT32,
     encoder: Annotated[
         str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
     ] = None,
-    device: Annotated[str | None, typer.Option(metavar="NAME", show_default=False, help="Where models run.")] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", show_default="the fastest", help="Device for the models, e.g. cpu or cuda.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically."),
     ] = None,
     batch_size: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, show_default="512, fewer for language models", help="Tuples scored together."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be scored.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first line that cannot be scored.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Score event tuples, one JSON line each.
 
-    A line of FILE is {"head": "...", "relation": "xWant", "tail": "..."}. Lines come out in the same order with "score", the
-    "closest" known tails and where each came from, the "parts" that a language model's score is worked out from, and a "note"
-    where something was missing.
+    A line of FILE is {"head": "...", "relation": "xWant", "tail": "..."}. The output has the same lines in the same order with
+    "score", the "closest" known tails with their origin, the "parts" of a language model's score, and a "note" if something was
+    missing.
     """
     kind = SCORER_REGISTRY.kind(scorer)
     readable(file)
@@ -138,7 +136,7 @@ def score_tuples(
                     total += score.value
         _report(stream, scored, total, meter, judge.signature, output, quiet)
     if stream.faults and not scored:
-        raise InputError(f"{file} holds no tuple that can be scored; the first fault: {stream.faults[0]}")
+        raise InputError(f"{file} has no tuple that can be scored; the first error: {stream.faults[0]}")
 
 
 def merge_cache(
@@ -156,18 +154,18 @@ def merge_cache(
     if json:
         print_json(counts._asdict())
     elif not quiet:
-        note(f"{count(counts.new)} generated tails are now in the graph, {count(counts.duplicate)} were there already")
+        note(f"{count(counts.new)} generated tails were added to the graph, {count(counts.duplicate)} were there already")
     if counts.skipped:
         note(f"{count(counts.skipped)} lines of the journal held no valid assertion; they were skipped and deleted")
 
 
 def making(quiet: bool) -> Stages:
-    """Return what shows how far the parts that are made once for a graph are."""
+    """Return the progress bars of what a scorer builds once for a graph."""
     return Stages(lambda what: "assertions" if "events" in what else "texts", quiet=quiet)
 
 
 class _Row(NamedTuple):
-    """A line of the input: its number, what it holds, and why it cannot be scored (empty when it can)."""
+    """A line of the input: its number, its fields, and why it cannot be scored (empty if it can)."""
 
     number: int
     data: dict[str, Any]
@@ -175,7 +173,7 @@ class _Row(NamedTuple):
 
 
 class _Stream:
-    """The tuples of a file on their way through a scorer; lines without one keep their place."""
+    """Scores the tuples of a file in batches; lines without a valid tuple keep their place."""
 
     def __init__(self, file: str, relations: frozenset[str], strict: bool) -> None:
         self.faults: list[str] = []
@@ -185,7 +183,7 @@ class _Stream:
         self._strict = strict
 
     def scores(self, scorer: TupleScorer, batch_size: int) -> Iterator[tuple[_Row, TupleScore | None]]:
-        """Yield each line with its score, None where there is none."""
+        """Yield each line with its score, None if it cannot be scored."""
         rows = self._rows()
         while batch := list(islice(rows, batch_size)):
             good = [row for row in batch if not row.error]
@@ -208,10 +206,10 @@ class _Stream:
 
 
 def _fault(data: dict[str, Any], relations: frozenset[str]) -> str:
-    """Why a line holds no tuple that can be scored; empty when it does."""
+    """Return why a line is not a valid tuple; empty if it is."""
     for name in ("head", "relation", "tail"):
         if not isinstance(data.get(name), str):
-            return f"{name} is {'missing' if name not in data else 'no text'}; expected head, relation and tail"
+            return f"{name} is {'missing' if name not in data else 'not a text'}; expected head, relation and tail"
         if not data[name].strip():
             return f"{name} is empty"
     if data["relation"] not in relations:
@@ -233,7 +231,7 @@ def _line(row: _Row, score: TupleScore | None) -> str:
 
 
 def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
-    """The summary, on stderr so that it never mixes with the scores."""
+    """Print the summary to stderr."""
     from ..terminal.screen import note, show, table
     from ..terminal.text import count, duration, rate
 
@@ -253,14 +251,14 @@ def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature:
         note(f"written to {output}")
 
 
-# The command ``evaluate-tuples``: an extractor of event tuples against those that people wrote down.
+# The command ``evaluate-tuples``.
 
 _BATCH = 32
 _NO_ENCODER = "none"
 
 
 class ExtractorName(Enum):
-    """What finds the tuples."""
+    """The extractor of event tuples."""
 
     RULES = "rules"
     T5 = "t5"
@@ -268,7 +266,7 @@ class ExtractorName(Enum):
 
 
 class KindName(Enum):
-    """Which human tuples count."""
+    """The kind of human tuples to compare with."""
 
     ALL = "all"
     SINGLE = "single"
@@ -278,10 +276,10 @@ class KindName(Enum):
 def evaluate_tuples(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with human event tuples, plain or gzip."),
+        typer.Argument(metavar="DECO_JSON", show_default=False, help="Responses with human event tuples, plain or gzip."),
     ],
     extractor: Annotated[
-        ExtractorName, typer.Option(help="rules: over a parse; t5: by a model; cskb: keywords in the graph.")
+        ExtractorName, typer.Option(help="rules: over a dependency parse; t5: a model; cskb: keywords in the graph.")
     ] = ExtractorName.RULES,
     graph: Annotated[
         str | None,
@@ -304,16 +302,22 @@ def evaluate_tuples(
             help="An option of the extractor: JSON, else text; repeatable.",
         ),
     ] = None,
-    kind: Annotated[KindName, typer.Option(help="Compare tuples said in the response alone, with the turn before, or all.")] = (
-        KindName.ALL
-    ),
+    kind: Annotated[
+        KindName, typer.Option(help="Tuples to compare: from the response only (single), with the previous turn (pair), or all.")
+    ] = KindName.ALL,
     encoder: Annotated[
         str | None,
-        typer.Option(metavar="ID|FOLDER|none", show_default="all-MiniLM-L6-v2", help="Embeds tuples for their similarity."),
+        typer.Option(metavar="ID|FOLDER|none", show_default="all-MiniLM-L6-v2", help="Sentence encoder for the similarity."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write what was extracted, one JSON line a row."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write the extracted tuples to this file, one JSON line per row.",
+        ),
     ] = None,
     resamples: Resamples = 2000,
     seed: ResampleSeed = 0,
@@ -321,9 +325,9 @@ def evaluate_tuples(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare extracted event tuples with those of people: is the right relation found, and how alike are the texts?
+    """Compare extracted event tuples with human ones: which relations are found, and how similar the texts are.
 
-    A dialogue has a relation when a tuple of it is there; precision, recall and F1 are over dialogues and relations.
+    A dialogue has a relation if it has a tuple with it; precision, recall and F1 are over dialogues, by relation.
     """
     from ...loaders import read_event_tuples
 
@@ -362,10 +366,10 @@ def evaluate_tuples(
 
 
 def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) -> dict[str, Any]:
-    """The options of the extractor from ``NAME=VALUE`` texts; ``pipeline`` goes to one that takes it.
+    """Return the options of the extractor from ``NAME=VALUE`` texts, with ``pipeline`` if it has that option.
 
     Raises:
-        InputError: a text has another form, or names an option that the extractor does not have.
+        InputError: a text has another form, or an option is unknown.
     """
     from ...reasoning.metrics.accent.extractors.registry import extractor_options
 
@@ -387,7 +391,7 @@ def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) 
 
 
 def _encode(encoder: str | None) -> Encode | None:
-    """What embeds texts; None when nobody wants it, or when the usual encoder's extra is not installed."""
+    """Return the function that embeds texts; None for ``none``, or if the default encoder's extra is not installed."""
     if encoder == _NO_ENCODER:
         return None
     from ...reasoning.models.encoder import open_encoder
@@ -399,16 +403,16 @@ def _encode(encoder: str | None) -> Encode | None:
             raise
         from ..terminal.screen import note
 
-        note(f"no similarity: {error}")
+        note(f"similarity is not computed: {error}")
         return None
 
 
 @contextmanager
 def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[Extractor]:
-    """Give the extractor, over the graph when it looks into one.
+    """Open the extractor, with the graph if it needs one.
 
     Raises:
-        InputError: it needs a graph and none is named.
+        InputError: it needs a graph and ``graph`` is None.
     """
     from ...reasoning.metrics.accent.extractors.registry import needs_graph, open_extractor
 
@@ -416,13 +420,13 @@ def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[E
         yield open_extractor(name, **options)
         return
     if graph is None:
-        raise InputError(f"the extractor {name} looks for tuples in a graph; name one with --graph")
+        raise InputError(f"the extractor {name} needs a graph; give one with --graph")
     with open_store(address_at(graph)) as store:
         yield open_extractor(name, store, **options)
 
 
 def _extracted(rows: Sequence[TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
-    """The tuples of every row."""
+    """Return the extracted tuples of every row."""
     from ...graph.item import Item
 
     found: list[list[EventTuple]] = []
@@ -435,7 +439,7 @@ def _extracted(rows: Sequence[TupleRow], extractor: Extractor, quiet: bool) -> l
 
 
 def _write(output: Path, rows: Sequence[TupleRow], found: Sequence[Sequence[EventTuple]]) -> None:
-    """Write the extracted tuples, whole or not at all."""
+    """Write the extracted tuples."""
     from ..terminal.screen import json_text
 
     with lines_to(output) as write:
@@ -444,7 +448,7 @@ def _write(output: Path, rows: Sequence[TupleRow], found: Sequence[Sequence[Even
 
 
 def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed: int) -> None:
-    """Print the comparison as a table, and how to read it."""
+    """Print the comparison as a table with a legend."""
     from ..terminal.screen import show, table
     from ..terminal.text import count
 
@@ -458,7 +462,7 @@ def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed:
     ]  # fmt: skip
     show(table(headings, lines))
     print(f"\n{count(sizes['dialogues'])} dialogues; {count(sizes['human'])} human tuples, {count(sizes['extracted'])} extracted")
-    print("human, extracted, both: dialogues with a tuple of the relation; chance: the F1 of as many dialogues drawn at random")
+    print("human, extracted, both: dialogues with a tuple of the relation; chance: F1 expected for as many random dialogues")
     print(f"[ ] 95% bootstrap intervals over dialogues, {count(resamples)} resamples, seed {seed}")
 
 

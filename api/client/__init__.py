@@ -1,4 +1,4 @@
-"""The way in for programs that are elsewhere: tacit's service asked over HTTP, with the answers that the library would give."""
+"""Python clients of tacit's HTTP service, blocking and asyncio, which return the types of the library."""
 
 from .asynchronous import AsyncClient
 from .blocking import Client

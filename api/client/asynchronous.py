@@ -1,4 +1,4 @@
-"""The client for programs that do several things at once: as the plain one, awaited, with several requests on their way."""
+"""The asyncio client: the methods of the blocking client as coroutines, and files scored with several concurrent requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
 from ...reasoning.scorer import ItemScores, StreamItem
 from . import calls
-from .batches import Batch, Pace, at_least_one, batches, body_of
+from .batches import Batch, BatchSizer, batches, body_of, check_concurrency
 from .calls import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, Patience, TooMuch, TooSlow, settings
 
@@ -29,7 +29,7 @@ CONCURRENCY = 4
 
 
 class AsyncClient:
-    """As :class:`Client`, awaited, on asyncio; for many requests at a time from one thread."""
+    """The methods of :class:`Client` for asyncio, with concurrent requests; an async context manager."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class AsyncClient:
         patience: Patience | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Get ready to ask, as :class:`Client` does; nothing is sent yet."""
+        """See :class:`Client`; no request is sent yet."""
         self._patience = patience or Patience()
         self._http = httpx.AsyncClient(transport=transport, **settings(url, api_key, timeout))
 
@@ -53,7 +53,7 @@ class AsyncClient:
         metrics: Sequence[str] | None = None,
         explain: bool = False,
     ) -> dict[str, Score]:
-        """Return the scores of one response by metric, all that are served by default; see :meth:`Reasoner.score`."""
+        """Return the scores of one response by metric; see :meth:`Client.score`."""
         [row] = await self._send(calls.score([body_of(Item(history, response, references))], metrics, explain))
         if row.error is not None:
             raise InputError(row.error)
@@ -68,8 +68,12 @@ class AsyncClient:
         batch_size: int | None = None,
         concurrency: int = CONCURRENCY,
     ) -> AsyncIterator[ItemScores]:
-        """Yield as :meth:`Client.score_items` does, from up to ``concurrency`` requests at a time; so many batches are held."""
-        return self._stream(items, metrics, explain, at_least_one(concurrency), self._pace(batch_size))
+        """Yield as :meth:`Client.score_items`, with up to ``concurrency`` concurrent requests and batches in memory.
+
+        Raises:
+            InputError: ``batch_size`` or ``concurrency`` is below 1.
+        """
+        return self._stream(items, metrics, explain, check_concurrency(concurrency), self._sizer(batch_size))
 
     def score_file(
         self,
@@ -81,21 +85,27 @@ class AsyncClient:
         concurrency: int = CONCURRENCY,
         strict: bool = False,
     ) -> AsyncIterator[ItemScores]:
-        """Yield as :meth:`Client.score_file` does, from up to ``concurrency`` requests at a time; so many batches are held."""
-        return self._stream(read_items(path, strict=strict), metrics, explain, at_least_one(concurrency), self._pace(batch_size))
+        """Yield as :meth:`Client.score_file`, with up to ``concurrency`` concurrent requests and batches in memory.
+
+        Raises:
+            InputError: ``batch_size`` or ``concurrency`` is below 1.
+        """
+        return self._stream(
+            read_items(path, strict=strict), metrics, explain, check_concurrency(concurrency), self._sizer(batch_size)
+        )
 
     async def explain(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
     ) -> dict[str, Explanation]:
-        """Return what each metric's score of one response rests on: its ``text()``, ``claims``, ``svg()``."""
+        """Return the explanation of each metric's score of one response: ``text()``, ``claims``, ``svg()``."""
         return await self._send(calls.explanation(Item(history, response, references), metrics))
 
     async def info(self) -> ServiceDetails:
-        """Return what the service is made of: version, graph, metrics with their signatures, limits."""
+        """Return the service's version, graph, metrics with their signatures, and limits."""
         return await self._send(calls.info())
 
     async def concept(self, text: str, *, language: str = "en") -> ConceptDetails:
-        """Return the concept that ``text`` names, with what is around it; InputError when it names none."""
+        """Return the concept that ``text`` names, with its neighbours; :class:`UnknownName` if it is not in the graph."""
         return await self._send(calls.concept(text, language))
 
     async def complete(self, prefix: str, *, limit: int = 10) -> list[Completion]:
@@ -113,29 +123,29 @@ class AsyncClient:
         return await self._send(calls.paths(source, target, max_hops, limit, language))
 
     async def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Return what is known about an event; without ``limit`` as much as the service gives."""
+        """Return assertions about an event, best first; without ``limit`` the service's default number."""
         return await self._send(calls.tails(head, relation, limit))
 
     async def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 10.0
     ) -> QueryResult:
-        """Return the rows of a read-only query, given as Cypher or by its name in the cookbook."""
+        """Return the rows of a read-only query: Cypher, or the name of a query of the cookbook."""
         return await self._send(calls.cypher(query, parameters, limit, timeout))
 
     async def cookbook(self) -> dict[str, Query]:
-        """Return the exploratory queries that come with tacit, by name."""
+        """Return the queries of the service's cookbook, by name."""
         return await self._send(calls.cookbook())
 
     async def health(self) -> bool:
-        """Whether the service lives; asked once."""
-        return await self._asked_once("/healthz")
+        """Return whether the service is running; without retries."""
+        return await self._succeeds("/healthz")
 
     async def ready(self) -> bool:
-        """Whether the service can answer: its graph is there; asked once."""
-        return await self._asked_once("/readyz")
+        """Return whether the service is ready, i.e. its graph answers; without retries."""
+        return await self._succeeds("/readyz")
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -158,14 +168,14 @@ class AsyncClient:
                 return exchange.answer(response)
             await sleep(wait)
 
-    async def _asked_once(self, path: str) -> bool:
+    async def _succeeds(self, path: str) -> bool:
         try:
             return (await self._http.get(path)).is_success
         except httpx.TransportError:
             return False
 
-    def _pace(self, batch_size: int | None) -> Pace:
-        return Pace(batch_size, self._http.timeout.read or TIMEOUT)
+    def _sizer(self, batch_size: int | None) -> BatchSizer:
+        return BatchSizer(batch_size, self._http.timeout.read or TIMEOUT)
 
     async def _stream(
         self,
@@ -173,14 +183,14 @@ class AsyncClient:
         metrics: Sequence[str] | None,
         explain: bool,
         concurrency: int,
-        pace: Pace,
+        sizer: BatchSizer,
     ) -> AsyncIterator[ItemScores]:
-        """Rows in order, from at most ``concurrency`` requests at a time; those under way end when nobody reads on."""
+        """Yield rows in order, with at most ``concurrency`` concurrent requests; closing the generator cancels them."""
         waiting: deque[tuple[Batch, Task[list[ItemScores]]]] = deque()
-        await self._learn_limits(pace, concurrency)
+        await self._apply_limits(sizer, concurrency)
         try:
-            for batch in batches(items, pace):
-                waiting.append((batch, create_task(self._rows(batch.items, metrics, explain, pace))))
+            for batch in batches(items, sizer):
+                waiting.append((batch, create_task(self._rows(batch.items, metrics, explain, sizer))))
                 if len(waiting) >= concurrency:
                     first, task = waiting.popleft()
                     for row in first.filled(await task):
@@ -195,28 +205,28 @@ class AsyncClient:
             await gather(*(task for _, task in waiting), return_exceptions=True)
 
     async def _rows(
-        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, pace: Pace
+        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, sizer: BatchSizer
     ) -> list[ItemScores]:
-        """Rows in order; where the service takes less at a time, halves are sent, down to one item that is too much by itself."""
+        """Return the rows in order; a batch that is too large or too slow is split in halves, down to single items."""
         if not items:
             return []
         try:
-            return await self._send(calls.score(items, metrics, explain, pace))
+            return await self._send(calls.score(items, metrics, explain, sizer))
         except (TooMuch, TooSlow) as error:
-            pace.refused()
+            sizer.reduce()
             if len(items) == 1:
                 if isinstance(error, TooSlow):
                     raise
                 return [ItemScores(None, error=str(error))]
         middle = len(items) // 2
-        first = await self._rows(items[:middle], metrics, explain, pace)
-        return first + await self._rows(items[middle:], metrics, explain, pace)
+        first = await self._rows(items[:middle], metrics, explain, sizer)
+        return first + await self._rows(items[middle:], metrics, explain, sizer)
 
-    async def _learn_limits(self, pace: Pace, requests: int) -> None:
-        """Ask the service for its limits, once; what it does not tell is found out by what it refuses."""
+    async def _apply_limits(self, sizer: BatchSizer, requests: int) -> None:
+        """Set the limits of the service on ``sizer``, if the service returns them; without retries."""
         call = calls.info()
         try:
             details = Exchange(call, self._patience).answer(await self._http.get(call.path))
         except (httpx.TransportError, TacitError):
             return
-        pace.keep_within(details.limits, requests)
+        sizer.keep_within(details.limits, requests)

@@ -1,4 +1,4 @@
-"""A stream of items cut into requests, whose size follows the pace and the limits of the service.
+"""Batches of a stream of items as requests, whose size adapts to the speed and the limits of the service.
 
 An item that cannot be sent keeps its place as a row with an error, as in the library.
 """
@@ -21,18 +21,18 @@ _SECONDS = 5.0
 _NEW = 0.5  # the weight of the last answer in the average
 
 
-class Pace:
-    """How many items to send in a request, so that each is answered in about five seconds.
+class BatchSizer:
+    """Adaptive batch size, such that each request takes about five seconds.
 
-    Metrics differ in speed by a factor of a thousand, and a service may be busy. The first request holds few items; each answer
-    gives the seconds an item, and the next request holds as many as fit, at most twice as many as before.
+    Metrics differ in speed by a factor of a thousand, and a service may be busy. The first request has few items; the response
+    time gives the seconds per item, and the next request has as many items as fit, but at most twice as many as before.
 
     Args:
-        most: items a request at most; None: what the service takes.
-        timeout: seconds that a request may go without an answer; one of many items may go longer.
+        most: maximum number of items per request; None: the service's limit.
+        timeout: base timeout of a request in seconds; larger batches get more.
 
     Attributes:
-        size: items for the next request. characters: of a request at most.
+        size: number of items of the next request; characters: maximum number of characters of a request.
 
     Raises:
         InputError: ``most`` is below 1.
@@ -49,44 +49,44 @@ class Pace:
         self.characters = LONGEST_BATCH
 
     def keep_within(self, limits: Mapping[str, Any], requests: int = 1) -> None:
-        """Keep within the ``limits`` of ``/v1/info``, with ``requests`` on their way at a time; limits may be missing."""
+        """Apply the ``limits`` of ``/v1/info`` (any may be missing) for ``requests`` concurrent requests."""
         largest = [self._most, limits.get("items", LARGEST_BATCH), limits.get("waiting_items", 1 << 30) // (2 * requests)]
         self._most = max(1, min(largest))
         self._aim = min(self._aim, limits.get("request_seconds", 60.0) / 6)
         self.characters = max(1, min(LONGEST_BATCH, limits.get("body_bytes", 1 << 30) // 8))
         self.size = min(self.size, self._most)
 
-    def answered(self, items: int, seconds: float) -> None:
-        """Learn from a request of ``items`` that was answered within ``seconds``."""
+    def succeeded(self, items: int, seconds: float) -> None:
+        """Adapt the size after a request of ``items`` that took ``seconds``."""
         each = max(seconds, 1e-6) / items
         self._each = each if not self._each else _NEW * each + (1 - _NEW) * self._each
         self.size = max(1, min(self._most, 2 * items, 2 * self.size, int(self._aim / self._each)))
 
-    def refused(self) -> None:
-        """Send fewer: the service is busy, or cannot take so many."""
+    def reduce(self) -> None:
+        """Halve the size, after the service was busy or refused a batch."""
         self.size = max(1, self.size // 2)
 
     def timeout(self, items: int) -> float:
-        """Return the seconds that a request of ``items`` may go without an answer: three times what it should take, and more."""
+        """Return the timeout of a request of ``items``: the base timeout plus three times the expected duration, in seconds."""
         return self._timeout + 3 * items * self._each
 
 
 @dataclass(slots=True)
 class Batch:
-    """Items for one request, among rows that are ready.
+    """The items of one request, and the rows of items that are not sent.
 
     Attributes:
-        rows: in order, None where the service has to answer.
-        asked: the items of those places, in order; items: what to send for them.
+        rows: in order; None for an item that is sent.
+        scored: the items that are sent, in order; items: their request bodies.
     """
 
     rows: list[ItemScores | None] = field(default_factory=list)
-    asked: list[Item] = field(default_factory=list)
+    scored: list[Item] = field(default_factory=list)
     items: list[dict[str, Any]] = field(default_factory=list)
 
     def filled(self, answers: Sequence[ItemScores]) -> Iterator[ItemScores]:
-        """Yield the rows, those of the service (one an item, in order) in their places and under their own ids."""
-        rest = zip(self.asked, answers, strict=True)
+        """Yield all rows in order, with those of the service (one per item) in their places and with the items' own IDs."""
+        rest = zip(self.scored, answers, strict=True)
         for row in self.rows:
             if row is None:
                 item, answer = next(rest)
@@ -94,7 +94,7 @@ class Batch:
             yield row
 
 
-def at_least_one(concurrency: int) -> int:
+def check_concurrency(concurrency: int) -> int:
     """Return ``concurrency``.
 
     Raises:
@@ -105,8 +105,8 @@ def at_least_one(concurrency: int) -> int:
     return concurrency
 
 
-def batches(items: Iterable[StreamItem], pace: Pace) -> Iterator[Batch]:
-    """Yield the items in batches of ``pace.size``, or fewer where they are long; one that cannot be scored keeps its place."""
+def batches(items: Iterable[StreamItem], sizer: BatchSizer) -> Iterator[Batch]:
+    """Yield the items in batches of ``sizer.size``, or fewer if they are long; an item that cannot be scored keeps its place."""
     batch, length = Batch(), 0
     for given in items:
         item = checked(given)
@@ -114,14 +114,14 @@ def batches(items: Iterable[StreamItem], pace: Pace) -> Iterator[Batch]:
             batch.rows.append(item)
         else:
             long = len(item.response) + sum(map(len, item.history)) + sum(map(len, item.references))
-            if batch.items and length + long > pace.characters:
+            if batch.items and length + long > sizer.characters:
                 yield batch
                 batch, length = Batch(), 0
             length += long
             batch.rows.append(None)
-            batch.asked.append(item)
+            batch.scored.append(item)
             batch.items.append(body_of(item))
-        if len(batch.rows) >= pace.size:
+        if len(batch.rows) >= sizer.size:
             yield batch
             batch, length = Batch(), 0
     if batch.rows:
@@ -129,6 +129,6 @@ def batches(items: Iterable[StreamItem], pace: Pace) -> Iterator[Batch]:
 
 
 def body_of(item: Item) -> dict[str, Any]:
-    """Return one item as the service reads it."""
+    """Return the request body of one item."""
     body: dict[str, Any] = {"history": item.history, "response": item.response}
     return {**body, "references": item.references} if item.references else body

@@ -1,4 +1,4 @@
-"""The client for plain programs: each method asks, waits, and returns what the library would."""
+"""The blocking client of the HTTP service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
 from ...reasoning.scorer import ItemScores, StreamItem
 from . import calls
-from .batches import Pace, batches, body_of
+from .batches import BatchSizer, batches, body_of
 from .calls import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, Patience, TooMuch, TooSlow, settings
 
@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 
 class Client:
-    """A connection to a service (``tacit serve``); a context manager that closes itself, safe to share between threads.
+    """A client of a service (``tacit serve``); a context manager, and thread-safe.
 
-    Answers equal the library's: scores with ``explain`` as :class:`tacit.reasoning.Reasoner` gives them (without, their evidence
-    stays at the service), neighbours, paths and assertions as :class:`tacit.graph.KnowledgeGraph` does. All methods raise what
-    the library raises for the same fault, and ServiceUnavailable where the service does not answer or stays too busy,
-    ServiceError where it fails. Messages end with the request's id, which the service's log holds too.
+    Results equal the library's: scores those of :class:`tacit.reasoning.Reasoner` (their evidence is returned only with
+    ``explain``), neighbours, paths and assertions those of :class:`tacit.graph.KnowledgeGraph`. Methods raise what the library
+    raises for the same fault, ServiceUnavailable if the service does not answer or stays busy, and ServiceError if it fails.
+    Messages end with the request ID, which is also in the service's log.
     """
 
     def __init__(
@@ -43,17 +43,17 @@ class Client:
         patience: Patience | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """Get ready to ask; nothing is sent yet.
+        """Open a client; no request is sent yet.
 
         Args:
             url: the service's address.
-            api_key: a key where it wants one; TACIT_API_KEY of the environment by default.
-            timeout: seconds that one request may go without an answer.
-            patience: how long to go on asking a service that is busy, away or not there yet.
-            transport: what carries the requests, e.g. to an application in this process; the network by default.
+            api_key: the API key, if the service needs one; default: the environment variable TACIT_API_KEY.
+            timeout: seconds without a response after which a request fails.
+            patience: how often and how long to retry while the service is busy or unreachable.
+            transport: an httpx transport, e.g. to an application in this process; default: the network.
 
         Raises:
-            InputError: the address is no URL, or the key no key.
+            InputError: the address is not an HTTP URL, or the key has characters that no key has.
         """
         self._patience = patience or Patience()
         self._http = httpx.Client(transport=transport, **settings(url, api_key, timeout))
@@ -67,7 +67,15 @@ class Client:
         metrics: Sequence[str] | None = None,
         explain: bool = False,
     ) -> dict[str, Score]:
-        """Return the scores of one response by metric, all that are served by default; see :meth:`Reasoner.score`."""
+        """Return the scores of one response by metric; see :meth:`Reasoner.score`.
+
+        Args:
+            metrics: names of metrics of the service; None: all.
+            explain: return the evidence too.
+
+        Raises:
+            InputError: the item cannot be scored.
+        """
         [row] = self._send(calls.score([body_of(Item(history, response, references))], metrics, explain))
         if row.error is not None:
             raise InputError(row.error)
@@ -83,16 +91,17 @@ class Client:
     ) -> Iterator[ItemScores]:
         """Yield the scores of each ``(id, history, response[, references])``, in order; see :meth:`Reasoner.stream`.
 
-        One batch is held in memory. An item that cannot be scored gives a row with ``error``.
+        Holds one batch in memory. An item that cannot be scored gives a row with ``error``.
 
         Args:
-            items: what to score; metrics, explain: as for :meth:`score`.
-            batch_size: items a request at most; by default as many as the service takes and answers in about five seconds.
+            items: the items; metrics, explain: as for :meth:`score`.
+            batch_size: maximum number of items per request; default: as many as the service allows and scores in about five
+                seconds.
 
         Raises:
             InputError: ``batch_size`` is below 1.
         """
-        return self._stream(items, metrics, explain, self._pace(batch_size))
+        return self._stream(items, metrics, explain, self._sizer(batch_size))
 
     def score_file(
         self,
@@ -103,24 +112,27 @@ class Client:
         batch_size: int | None = None,
         strict: bool = False,
     ) -> Iterator[ItemScores]:
-        """Yield the scores of a dialogue file's items (JSON lines, plain or gzip), in order, in constant memory.
+        """Yield the scores of a dialogue file's items, in order, in constant memory; see :func:`tacit.loaders.read_items`.
 
-        A line that holds no item gives a row without id whose error names the line; ``strict`` ends there.
+        A line without an item gives a row without ID whose error names the line; with ``strict`` it raises.
+
+        Raises:
+            InputError: ``batch_size`` is below 1, or the file cannot be read.
         """
-        return self._stream(read_items(path, strict=strict), metrics, explain, self._pace(batch_size))
+        return self._stream(read_items(path, strict=strict), metrics, explain, self._sizer(batch_size))
 
     def explain(
         self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
     ) -> dict[str, Explanation]:
-        """Return what each metric's score of one response rests on: its ``text()``, ``claims``, ``svg()``."""
+        """Return the explanation of each metric's score of one response: ``text()``, ``claims``, ``svg()``."""
         return self._send(calls.explanation(Item(history, response, references), metrics))
 
     def info(self) -> ServiceDetails:
-        """Return what the service is made of: version, graph, metrics with their signatures, limits."""
+        """Return the service's version, graph, metrics with their signatures, and limits."""
         return self._send(calls.info())
 
     def concept(self, text: str, *, language: str = "en") -> ConceptDetails:
-        """Return the concept that ``text`` names, with what is around it; InputError when it names none."""
+        """Return the concept that ``text`` names, with its neighbours; :class:`UnknownName` if it is not in the graph."""
         return self._send(calls.concept(text, language))
 
     def complete(self, prefix: str, *, limit: int = 10) -> list[Completion]:
@@ -138,29 +150,29 @@ class Client:
         return self._send(calls.paths(source, target, max_hops, limit, language))
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Return what is known about an event; without ``limit`` as much as the service gives."""
+        """Return assertions about an event, best first; without ``limit`` the service's default number."""
         return self._send(calls.tails(head, relation, limit))
 
     def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 10.0
     ) -> QueryResult:
-        """Return the rows of a read-only query, given as Cypher or by its name in the cookbook."""
+        """Return the rows of a read-only query: Cypher, or the name of a query of the cookbook."""
         return self._send(calls.cypher(query, parameters, limit, timeout))
 
     def cookbook(self) -> dict[str, Query]:
-        """Return the exploratory queries that come with tacit, by name."""
+        """Return the queries of the service's cookbook, by name."""
         return self._send(calls.cookbook())
 
     def health(self) -> bool:
-        """Whether the service lives; asked once."""
-        return self._asked_once("/healthz")
+        """Return whether the service is running; without retries."""
+        return self._succeeds("/healthz")
 
     def ready(self) -> bool:
-        """Whether the service can answer: its graph is there; asked once."""
-        return self._asked_once("/readyz")
+        """Return whether the service is ready, i.e. its graph answers; without retries."""
+        return self._succeeds("/readyz")
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -183,45 +195,45 @@ class Client:
                 return exchange.answer(response)
             sleep(wait)
 
-    def _asked_once(self, path: str) -> bool:
+    def _succeeds(self, path: str) -> bool:
         try:
             return self._http.get(path).is_success
         except httpx.TransportError:
             return False
 
-    def _pace(self, batch_size: int | None) -> Pace:
-        return Pace(batch_size, self._http.timeout.read or TIMEOUT)
+    def _sizer(self, batch_size: int | None) -> BatchSizer:
+        return BatchSizer(batch_size, self._http.timeout.read or TIMEOUT)
 
     def _stream(
-        self, items: Iterable[StreamItem], metrics: Sequence[str] | None, explain: bool, pace: Pace
+        self, items: Iterable[StreamItem], metrics: Sequence[str] | None, explain: bool, sizer: BatchSizer
     ) -> Iterator[ItemScores]:
-        self._learn_limits(pace)
-        for batch in batches(items, pace):
-            yield from batch.filled(self._rows(batch.items, metrics, explain, pace))
+        self._apply_limits(sizer)
+        for batch in batches(items, sizer):
+            yield from batch.filled(self._rows(batch.items, metrics, explain, sizer))
 
     def _rows(
-        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, pace: Pace
+        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, sizer: BatchSizer
     ) -> list[ItemScores]:
-        """Rows in order; where the service takes less at a time, halves are sent, down to one item that is too much by itself."""
+        """Return the rows in order; a batch that is too large or too slow is split in halves, down to single items."""
         if not items:
             return []
         try:
-            return self._send(calls.score(items, metrics, explain, pace))
+            return self._send(calls.score(items, metrics, explain, sizer))
         except (TooMuch, TooSlow) as error:
-            pace.refused()
+            sizer.reduce()
             if len(items) == 1:
                 if isinstance(error, TooSlow):
                     raise
                 return [ItemScores(None, error=str(error))]
         middle = len(items) // 2
-        first = self._rows(items[:middle], metrics, explain, pace)
-        return first + self._rows(items[middle:], metrics, explain, pace)
+        first = self._rows(items[:middle], metrics, explain, sizer)
+        return first + self._rows(items[middle:], metrics, explain, sizer)
 
-    def _learn_limits(self, pace: Pace) -> None:
-        """Ask the service for its limits, once; what it does not tell is found out by what it refuses."""
+    def _apply_limits(self, sizer: BatchSizer) -> None:
+        """Set the limits of the service on ``sizer``, if the service returns them; without retries."""
         call = calls.info()
         try:
             details = Exchange(call, self._patience).answer(self._http.get(call.path))
         except (httpx.TransportError, TacitError):
             return
-        pace.keep_within(details.limits)
+        sizer.keep_within(details.limits)

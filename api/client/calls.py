@@ -1,4 +1,4 @@
-"""Each question to the service as data: method, path, what is sent, and how the library's types are made of the answer."""
+"""The calls of the HTTP API as data: path, parameters or body, and the conversion of the response to types of the library."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from ...reasoning.base import Score, path_from_dict
 from ...reasoning.explanation import Explanation
 from ...reasoning.scorer import ItemScores
 from ..schema import read_assertion, read_neighbour
-from .batches import Pace, body_of
+from .batches import BatchSizer, body_of
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One request.
+    """One call of the API.
 
     Attributes:
-        read: makes the typed answer of the JSON that comes. body: sent as JSON by POST; None: by GET.
-        pace: learns how long a request of ``size`` items took, and gives its timeout.
+        read: converts the JSON response. body: sent as JSON by POST; None: the call is a GET with ``parameters``.
+        sizer: gives the timeout of a request of ``size`` items, and is told its duration.
     """
 
     path: str
     read: Callable[[Any], T]
     body: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    pace: Pace | None = None
+    sizer: BatchSizer | None = None
     size: int = 0
 
 
 def score(
-    items: Sequence[Mapping[str, Any]], metrics: Sequence[str] | None, explain: bool, pace: Pace | None = None
+    items: Sequence[Mapping[str, Any]], metrics: Sequence[str] | None, explain: bool, sizer: BatchSizer | None = None
 ) -> Call[list[ItemScores]]:
     """The scores of several items, in order."""
 
@@ -47,30 +47,30 @@ def score(
             raise ValueError(f"{len(rows)} rows for {len(items)} items")
         return rows
 
-    return Call("/v1/score", read, {"items": items, **_chosen(metrics), "explain": explain}, pace=pace, size=len(items))
+    return Call("/v1/score", read, {"items": items, **_metrics(metrics), "explain": explain}, sizer=sizer, size=len(items))
 
 
 def explanation(item: Item, metrics: Sequence[str] | None) -> Call[dict[str, Explanation]]:
-    """What each metric's score of one response rests on; the picture is drawn here, so that it need not travel."""
+    """The explanations of one response; pictures are drawn by the client."""
 
     def read(answer: Any) -> dict[str, Explanation]:
-        return {name: _explanation(told) for name, told in answer["explanations"].items()}
+        return {name: _explanation(row) for name, row in answer["explanations"].items()}
 
-    return Call("/v1/explain", read, {**body_of(item), **_chosen(metrics), "svg": False})
+    return Call("/v1/explain", read, {**body_of(item), **_metrics(metrics), "svg": False})
 
 
 def info() -> Call[ServiceDetails]:
-    """What the service is made of."""
+    """Version, graph, metrics and limits of the service."""
 
     def read(answer: Any) -> ServiceDetails:
-        metrics = {name: MetricDetails(told["summary"], told["signature"]) for name, told in answer["metrics"].items()}
+        metrics = {name: MetricDetails(row["summary"], row["signature"]) for name, row in answer["metrics"].items()}
         return ServiceDetails(answer["version"], _graph(answer["graph"]), metrics, dict(answer["limits"]))
 
     return Call("/v1/info", read)
 
 
 def concept(text: str, language: str) -> Call[ConceptDetails]:
-    """One concept with what is around it."""
+    """One concept with its strongest neighbours."""
 
     def read(answer: Any) -> ConceptDetails:
         return ConceptDetails(answer["text"], answer["uri"], tuple(map(read_neighbour, answer["neighbours"])))
@@ -79,7 +79,7 @@ def concept(text: str, language: str) -> Call[ConceptDetails]:
 
 
 def complete(prefix: str, limit: int) -> Call[list[Completion]]:
-    """The concepts whose text begins so."""
+    """The concepts whose text begins with ``prefix``."""
 
     def read(answer: Any) -> list[Completion]:
         return [Completion(row["uri"], row["text"]) for row in answer["concepts"]]
@@ -88,7 +88,7 @@ def complete(prefix: str, limit: int) -> Call[list[Completion]]:
 
 
 def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | None, language: str) -> Call[list[Neighbour]]:
-    """The concepts around one."""
+    """The neighbours of a concept."""
     parameters: dict[str, Any] = {"concept": concept, "hop": hop, "limit": limit, "language": language}
     if relations is not None:
         parameters["relation"] = list(relations) or [""]
@@ -102,7 +102,7 @@ def paths(source: str, target: str, max_hops: int, limit: int, language: str) ->
 
 
 def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Assertion]]:
-    """What is known about an event."""
+    """Assertions about an event."""
     given = {"head": head, "relation": relation, "limit": limit}
     parameters = {name: value for name, value in given.items() if value is not None}
     return Call("/v1/tails", lambda answer: [read_assertion(row) for row in answer["tails"]], parameters=parameters)
@@ -121,7 +121,7 @@ def cypher(query: str, parameters: Mapping[str, Any] | None, limit: int, timeout
 
 
 def cookbook() -> Call[dict[str, Query]]:
-    """The exploratory queries that come with tacit, by name."""
+    """The queries of the cookbook, by name."""
 
     def read(answer: Any) -> dict[str, Query]:
         return {
@@ -132,29 +132,29 @@ def cookbook() -> Call[dict[str, Query]]:
     return Call("/v1/cookbook", read)
 
 
-def _chosen(metrics: Sequence[str] | None) -> dict[str, Any]:
+def _metrics(metrics: Sequence[str] | None) -> dict[str, Any]:
     return {} if metrics is None else {"metrics": [metrics] if isinstance(metrics, str) else list(metrics)}
 
 
-def _graph(told: Mapping[str, Any] | None) -> GraphDetails | None:
-    if told is None:
+def _graph(row: Mapping[str, Any] | None) -> GraphDetails | None:
+    if row is None:
         return None
-    counts = GraphCounts(told["concepts"], told["events"], told["assertions"], dict(told["relations"]))
-    return GraphDetails(told["url"], told["digest"], counts, told.get("changed"))
+    counts = GraphCounts(row["concepts"], row["events"], row["assertions"], dict(row["relations"]))
+    return GraphDetails(row["url"], row["digest"], counts, row.get("changed"))
 
 
-def _explanation(told: Mapping[str, Any]) -> Explanation:
-    evidence = {"pieces": told["pieces"], "note": told["note"]}
-    told_of_it = {name: told.get(name) for name in ("value", "percentile", "signature")}
-    score = Score.from_dict({**told_of_it, "evidence": evidence})
-    return Explanation(tuple(told["history"]), told["response"], score)
+def _explanation(row: Mapping[str, Any]) -> Explanation:
+    evidence = {"pieces": row["pieces"], "note": row["note"]}
+    fields = {name: row.get(name) for name in ("value", "percentile", "signature")}
+    score = Score.from_dict({**fields, "evidence": evidence})
+    return Explanation(tuple(row["history"]), row["response"], score)
 
 
-# What the service tells and the library has no type for: what it serves, a concept and its surroundings, completions.
+# Response types that the library does not have.
 
 
 class Completion(NamedTuple):
-    """A concept whose text begins as asked: its URI and its text."""
+    """A concept whose text begins with the given prefix: its URI and its text."""
 
     uri: str
     text: str
@@ -162,7 +162,7 @@ class Completion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptDetails:
-    """A concept and its surroundings: ``text`` and ``uri``, and its strongest ``neighbours`` at one hop, at most 10."""
+    """A concept with its strongest neighbours at one hop, at most 10."""
 
     text: str
     uri: str
@@ -171,7 +171,7 @@ class ConceptDetails:
 
 @dataclass(frozen=True, slots=True)
 class MetricDetails:
-    """A metric that is served: what it measures in a few words, and the signature that its scores bear."""
+    """A metric of the service: a summary in a few words, and the signature of its scores."""
 
     summary: str
     signature: str
@@ -182,8 +182,8 @@ class GraphDetails:
     """The graph of a service.
 
     Attributes:
-        url: where it is, without a password. digest: of its content. counts: its sizes.
-        changed: a sentence where its folder was loaded again or deleted since the service opened it, else None.
+        url: its URL without a password. digest: of its content. counts: its sizes.
+        changed: a sentence if its files were loaded again or deleted since the service opened them, else None.
     """
 
     url: str
@@ -194,12 +194,12 @@ class GraphDetails:
 
 @dataclass(frozen=True, slots=True)
 class ServiceDetails:
-    """What a service is made of.
+    """Description of a service.
 
     Attributes:
-        version: of tacit. graph: what it asks, None where its metrics need none.
-        metrics: what can be asked for, by name, in the order in which scores come.
-        limits: what it takes at most, by name, as it says it.
+        version: of tacit. graph: None if the service has none.
+        metrics: by name, in the order of the scores.
+        limits: of requests, by name.
     """
 
     version: str

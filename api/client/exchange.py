@@ -1,4 +1,4 @@
-"""What both clients do around a request: what it holds, whether to ask again, and what is made of the answer; no waiting here."""
+"""Shared logic of both clients without I/O: building requests, retries with back-off, conversion of responses and errors."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ TIMEOUT = 60.0
 
 
 def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
-    """Return what an httpx client is opened with.
+    """Return the keyword arguments of an httpx client.
 
     Raises:
-        InputError: the URL is not one of http or https, or the key cannot be sent in a header.
+        InputError: the URL is not an HTTP URL, or the key cannot be sent in a header.
     """
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise InputError(f"{url!r} is not the address of a service; give one such as {URL}")
     key = os.environ.get("TACIT_API_KEY") if api_key is None else api_key
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise InputError("the API key holds characters that no key has; give it as tacit keys add printed it")
+        raise InputError("the API key has characters that no key has; give it as tacit keys add printed it")
     headers = {"Accept": "application/json", "User-Agent": "tacit-client", **({"Authorization": f"Bearer {key}"} if key else {})}
     connecting = min(timeout, 10.0)
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connecting)}
 
 
 class Exchange(Generic[T]):
-    """One call on its way: the request, what came back each time, and in the end the typed answer or an error."""
+    """One call with its retries: builds the requests, decides about retries, and converts the response or raises an error."""
 
     def __init__(self, call: Call[T], patience: Patience) -> None:
         self.call = call
@@ -59,24 +59,24 @@ class Exchange(Generic[T]):
         self._began = monotonic()
 
     def request(self, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """Return what to send now."""
+        """Return the next request to send."""
         self.attempts += 1
         self._sent = monotonic()
         if self.call.body is None:
             return client.build_request("GET", self.call.path, params=self.call.parameters)
         headers = {"Content-Type": "application/json"}
         timeout = client.timeout
-        if self.call.pace is not None:
-            timeout = httpx.Timeout(self.call.pace.timeout(self.call.size), connect=timeout.connect)
+        if self.call.sizer is not None:
+            timeout = httpx.Timeout(self.call.sizer.timeout(self.call.size), connect=timeout.connect)
         return client.build_request(
             "POST", self.call.path, content=orjson.dumps(self.call.body), headers=headers, timeout=timeout
         )
 
     def failed(self, request: httpx.Request, error: httpx.TransportError) -> float:
-        """Return the seconds to wait after a request that got no answer.
+        """Return the seconds to wait before the next attempt, after a request without a response.
 
         Raises:
-            ServiceUnavailable: it is not worth asking again: a read that timed out would only cost the service the same again.
+            ServiceUnavailable: no attempt is left, or the read timed out (a retry would cost the service the same again).
         """
         wait = None if isinstance(error, httpx.ReadTimeout) else self._wait()
         if wait is None:
@@ -84,39 +84,39 @@ class Exchange(Generic[T]):
         return wait
 
     def refused(self, response: httpx.Response) -> float | None:
-        """Return the seconds to wait where the service is busy or away, None where its answer is final."""
-        if response.status_code in AGAIN and self.call.pace is not None:
-            self.call.pace.refused()
-        return self._wait(response.headers.get("Retry-After")) if response.status_code in AGAIN else None
+        """Return the seconds to wait before the next attempt if the service is busy; None if the response is final."""
+        if response.status_code in RETRY_STATUSES and self.call.sizer is not None:
+            self.call.sizer.reduce()
+        return self._wait(response.headers.get("Retry-After")) if response.status_code in RETRY_STATUSES else None
 
     def answer(self, response: httpx.Response) -> T:
-        """Return the typed answer.
+        """Return the converted response.
 
         Raises:
-            TacitError: the service answers with a problem, or with what it never gives.
+            TacitError: the response is a problem document, or not one of tacit's service.
         """
         if not response.is_success:
             raise error_of(response)
-        if self.call.pace is not None:
-            self.call.pace.answered(self.call.size, monotonic() - self._sent)
+        if self.call.sizer is not None:
+            self.call.sizer.succeeded(self.call.size, monotonic() - self._sent)
         try:
             return self.call.read(orjson.loads(response.content))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise unreadable(response.request.url, error) from error
 
-    def _wait(self, asked: str | None = None) -> float | None:
-        return self.patience.wait(self.attempts, monotonic() - self._began, asked)
+    def _wait(self, header: str | None = None) -> float | None:
+        return self.patience.wait(self.attempts, monotonic() - self._began, header)
 
 
-# From the service's problem documents (RFC 9457) to the errors that the library would raise, with the request's id.
+# Errors of the library from problem documents (RFC 9457).
 
 
 class TooMuch(InputError):
-    """More in one request than the service takes: fewer items at a time may pass."""
+    """The request is larger than the service's limits; a smaller batch may succeed."""
 
 
 class TooSlow(ServiceError):
-    """The service ran out of time over a request: fewer items at a time may pass."""
+    """The request timed out in the service; a smaller batch may succeed."""
 
 
 _BY_NAME: dict[str, type[TacitError]] = {
@@ -141,7 +141,7 @@ _BY_STATUS: dict[int, type[TacitError]] = {
 
 
 def error_of(response: httpx.Response) -> TacitError:
-    """Return the error that an answer other than success stands for."""
+    """Return the error for a response with an error status."""
     try:
         problem = orjson.loads(response.content)
     except orjson.JSONDecodeError:
@@ -149,10 +149,10 @@ def error_of(response: httpx.Response) -> TacitError:
     if not isinstance(problem, dict):
         problem = {}
     status = response.status_code
-    told = problem.get("detail") or problem.get("title") or f"the service answers {status} {response.reason_phrase}".strip()
+    detail = problem.get("detail") or problem.get("title") or f"the service answers {status} {response.reason_phrase}".strip()
     name = str(problem.get("type", "")).replace(":", "/").rsplit("/", 1)[-1]
     kind = _BY_NAME.get(name) or _BY_STATUS.get(status) or (InputError if 400 <= status < 500 else ServiceError)
-    return kind(f"{str(told).rstrip('.')}{_request(problem, response)}")
+    return kind(f"{str(detail).rstrip('.')}{_request(problem, response)}")
 
 
 def _request(problem: dict[str, Any], response: httpx.Response) -> str:
@@ -161,39 +161,39 @@ def _request(problem: dict[str, Any], response: httpx.Response) -> str:
 
 
 def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceUnavailable:
-    """Return the error for a service that gave no answer."""
+    """Return the error for a request without a response."""
     if isinstance(error, httpx.TimeoutException):
-        return ServiceUnavailable(f"the service at {_place(url)} did not answer in time; try again, or give a longer timeout")
+        return ServiceUnavailable(f"the service at {_shown(url)} did not answer in time; try again, or give a longer timeout")
     reason = str(error) or type(error).__name__
-    return ServiceUnavailable(f"the service at {_place(url)} cannot be reached ({reason}); is tacit serve running there?")
+    return ServiceUnavailable(f"the service at {_shown(url)} cannot be reached ({reason}); is tacit serve running there?")
 
 
 def unreadable(url: httpx.URL, error: Exception) -> ServiceError:
-    """Return the error for an answer that is not what the service gives."""
-    return ServiceError(f"the answer of {_place(url)} is not tacit's ({type(error).__name__}: {error}); check the address")
+    """Return the error for a response that is not one of tacit's service."""
+    return ServiceError(
+        f"the response of {_shown(url)} is not one of tacit's service ({type(error).__name__}: {error}); check the address"
+    )
 
 
-def _place(url: httpx.URL) -> str:
+def _shown(url: httpx.URL) -> str:
     return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 
-# When to ask again, and after how long: full-jitter exponential back-off within a bound of time.
-#
-# Every request of the service is a question, so that asking it twice does no harm. See "Exponential Backoff And Jitter", AWS
-# Architecture Blog, 2015: a wait drawn evenly from zero to a bound that doubles spreads clients best.
+# Retries: exponential back-off with full jitter ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015). All requests
+# are read-only, so a retry does no harm.
 
-AGAIN = (429, 503)
+RETRY_STATUSES = (429, 503)
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a client goes on asking.
+    """Retry policy of a client.
 
     Attributes:
-        retries: asks again at most so often; 0 never.
-        seconds: gives up where the next wait would end later than this after the first request.
-        first, longest: bound of the first wait, doubled each time, and of any, in seconds. What the service asks for in
-            Retry-After comes on top of the drawn wait, so that clients sent away together do not come back together.
+        retries: maximum number of retries.
+        seconds: no retry later than this after the first request.
+        first, longest: upper bound in seconds of the first wait, which doubles each time, and of every wait. The service's
+            Retry-After is added to the random wait, so that clients do not return all at once.
     """
 
     retries: int = 8
@@ -201,22 +201,22 @@ class Patience:
     first: float = 0.2
     longest: float = 10.0
 
-    def wait(self, attempt: int, spent: float, asked: str | None = None) -> float | None:
-        """Return the seconds to wait before asking again, None to give up.
+    def wait(self, attempt: int, spent: float, header: str | None = None) -> float | None:
+        """Return the seconds to wait before the next attempt, None to give up.
 
         Args:
-            attempt: requests made so far, >= 1; spent: seconds since the first of them.
-            asked: the value of Retry-After, seconds or an HTTP date; None without one.
+            attempt: requests so far, >= 1; spent: seconds since the first one.
+            header: the value of Retry-After, seconds or an HTTP date; None without one.
         """
         if attempt > self.retries:
             return None
         bound = min(self.longest, self.first * 2.0 ** min(attempt - 1, 60))
-        wait = random.uniform(0.0, bound) + retry_after(asked)
+        wait = random.uniform(0.0, bound) + retry_after(header)
         return wait if spent + wait <= self.seconds else None
 
 
 def retry_after(value: str | None) -> float:
-    """Return the seconds that a Retry-After header asks for, 0 where it asks for none or cannot be read."""
+    """Return the seconds of a Retry-After header, 0 if there is none or it cannot be parsed."""
     if value is None:
         return 0.0
     try:

@@ -1,7 +1,7 @@
-"""Commonsense you can query, scores you can explain: the names that most programs need.
+"""Commonsense you can query, scores you can explain.
 
-This file is the package ``tacit`` itself; its sub-packages are the folders at the root of the repository. Each name is imported
-when it is first used, so ``import tacit`` brings in no heavy package.
+This file is the ``__init__.py`` of the package ``tacit``; its sub-packages are the folders at the root of the repository. Names
+are imported on first use, so that ``import tacit`` imports no heavy package.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Reasoner", "__version__", "load_metric", "open_graph"]
 
-_PLACES = {"Client": ".api.client", "Reasoner": ".reasoning", "load_metric": ".reasoning", "open_graph": ".graph"}
+_MODULES = {"Client": ".api.client", "Reasoner": ".reasoning", "load_metric": ".reasoning", "open_graph": ".graph"}
 
 
 def __getattr__(name: str) -> Any:
@@ -26,8 +26,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("tacit-kg")
-    elif name in _PLACES:
-        value = getattr(import_module(_PLACES[name], __name__), name)
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name], __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

@@ -1,4 +1,4 @@
-// The page's way in: which view the address names, what the service is made of, and where the focus goes.
+// Entry point of the page: selects the view by the URL's hash, shows what the service has, and moves the focus.
 
 import { find, h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
@@ -10,7 +10,7 @@ const VIEWS = { score, explore, cookbook };
 const TITLES = { score: "Score", explore: "Explore", cookbook: "Cookbook" };
 let current = null;
 
-/** The view and the words after it: #/explore/dog/bone is explore, [dog, bone]. */
+/** The view and its arguments: #/explore/dog/bone is explore, [dog, bone]. */
 function route() {
   const [view, ...words] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   return view in VIEWS ? [view, words.filter(Boolean)] : ["score", []];

@@ -1,4 +1,4 @@
-// A concept between what points to it (left) and what it points to (right), as one picture; the lists below say the same.
+// Picture of a concept between the concepts that point to it (left) and those that it points to (right); the lists have the same edges.
 
 import { address } from "./concepts.js";
 import { s } from "./dom.js";
@@ -6,7 +6,7 @@ import { s } from "./dom.js";
 const ROWS = 8;
 const [WIDTH, STEP, PILL, HALF] = [960, 42, 176, 84];
 
-/** The strongest edges of each side as an SVG, null when there is none. Eyes only: screen readers get the lists. */
+/** The strongest edges of each side as an SVG, null if there are none; hidden from screen readers, which read the lists. */
 export function butterfly(text, out, into) {
   const [right, left] = [out.slice(0, ROWS), into.slice(0, ROWS)];
   const most = Math.max(right.length, left.length);

@@ -1,13 +1,13 @@
-// A field that completes concepts, after the combobox pattern of the ARIA Authoring Practices (editable, list autocomplete).
+// A combobox that completes concepts, in the pattern of the ARIA Authoring Practices (editable, list autocomplete).
 
 import { h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
 
-const PATIENCE = 90; // milliseconds without a key before the service is asked
+const PATIENCE = 90; // milliseconds without a key press before a request is sent
 
-/** Turn `box`, which holds a label, into a combobox with the id `id`; `chosen` is told the text that was picked from the list. */
+/** Turn `box`, which contains a label, into a combobox with the id `id`; `chosen` is called with the text picked from the list. */
 export function combobox(box, id, chosen) {
-  const list = h("ul", { id: `${id}-list`, role: "listbox", class: "options", hidden: true, "aria-label": "Concepts that begin so" });
+  const list = h("ul", { id: `${id}-list`, role: "listbox", class: "options", hidden: true, "aria-label": "Matching concepts" });
   const said = h("span", { class: "away", role: "status" });
   const input = h("input", {
     id, type: "text", role: "combobox", "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list",
@@ -59,7 +59,7 @@ export function combobox(box, id, chosen) {
       }, h("mark", {}, option.text.slice(0, prefix.length)), option.text.slice(prefix.length))));
       list.hidden = options.length === 0;
       input.setAttribute("aria-expanded", String(options.length > 0));
-      said.textContent = options.length ? `${plural(options.length, "concept")}, arrow keys to choose` : "no concept begins so";
+      said.textContent = options.length ? `${plural(options.length, "concept")}, arrow keys to choose` : "no matching concept";
       mark(-1);
       if (then && options.length) then();
     } catch (error) {

@@ -1,4 +1,4 @@
-// Concepts in the page's addresses: English ones by their text, others by their whole URI.
+// Concepts in the page's URLs: English ones by their text, others by their URI.
 
 const ENGLISH = "/c/en/";
 
@@ -9,8 +9,8 @@ export function textOf(uri) {
 
 const word = (uri) => encodeURIComponent(uri.startsWith(ENGLISH) ? textOf(uri) : uri);
 
-/** Where the page shows a concept. */
+/** The page's URL of a concept. */
 export const address = (uri) => `#/explore/${word(uri)}`;
 
-/** Where it shows the paths between two. */
+/** The page's URL of the paths between two concepts. */
 export const pathsAddress = (source, target) => `#/explore/${encodeURIComponent(source)}/${encodeURIComponent(target)}`;

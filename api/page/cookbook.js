@@ -1,4 +1,4 @@
-// The view that asks in Cypher: a query of the cookbook or one's own, its parameters as fields, the rows as a table.
+// The view for Cypher: a query of the cookbook or of the user, its parameters as fields, the rows as a table.
 
 import { address } from "./concepts.js";
 import { decimal, fault, find, h, plural, show } from "./dom.js";
@@ -10,7 +10,7 @@ let recipes = null;
 let chosen = null;
 let own = OWN;
 let running = null;
-const given = new Map(); // what was typed, by parameter, so that another query finds it again
+const given = new Map(); // typed values by parameter, kept when another query is chosen
 
 export function start() {
   find("recipe").addEventListener("change", (event) => {
@@ -19,7 +19,7 @@ export function start() {
     else location.hash = goal;
   });
   find("cypher").addEventListener("input", () => {
-    if (!chosen || chosen.name === "own") own = find("cypher").value; // also while the cookbook is still on its way
+    if (!chosen || chosen.name === "own") own = find("cypher").value; // also while the cookbook is still loading
     fields();
   });
   const form = find("cookbook-form");
@@ -47,7 +47,7 @@ async function choose(name) {
   find("recipe").value = query.name;
   if (chosen?.name === query.name) return;
   chosen = query;
-  if (find("cypher").value !== query.text) { // else it was typed, and maybe asked, while the cookbook was on its way
+  if (find("cypher").value !== query.text) { // else it was typed, and maybe run, while the cookbook was loading
     find("cypher").value = query.text;
     find("cypher").rows = Math.min(14, Math.max(5, query.text.split("\n").length + 1));
     forget();
@@ -55,7 +55,7 @@ async function choose(name) {
   fields();
 }
 
-/** Break off what runs, and clear what was shown. */
+/** Abort the running query, and clear its result. */
 function forget() {
   running?.abort();
   fault(find("cookbook-fault"), null);
@@ -63,13 +63,13 @@ function forget() {
   show(find("cookbook-results"));
 }
 
-/** Open the view with a query, where it is none of the cookbook as one's own, and its parameters. */
+/** Open the view with a query, of the cookbook or not, and its parameters. */
 export async function take(text, parameters) {
   for (const [name, value] of Object.entries(parameters)) given.set(name, typeof value === "string" ? value : JSON.stringify(value));
   const known = (await load()).find((query) => query.text.trim() === text.trim());
   if (!known) own = text;
   chosen = null;
-  show(find("parameters")); // their fields are made anew, with the values given here
+  show(find("parameters")); // the fields are created again with these values
   forget();
   location.hash = `#/cookbook/${known?.name ?? "own"}`;
 }
@@ -79,7 +79,7 @@ function load() {
   return recipes;
 }
 
-/** The names after a dollar sign, outside of texts in quotes and comments, in their order. */
+/** The names of $parameters outside of quotes and comments, in order. */
 export function parametersOf(text) {
   const bare = text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\/\/.*|\/\*[^]*?\*\//g, " ");
   return [...new Set([...bare.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]))];
@@ -98,7 +98,7 @@ function fields() {
   }));
 }
 
-/** A parameter's value: JSON where it is a number, a list, an object, true, false or null, else text. */
+/** A parameter's value: JSON if it is a number, a list, an object, true, false or null, else text. */
 function valueOf(text) {
   if (/^\s*(-?\d|\[|\{|true$|false$|null$)/.test(text)) {
     try { return JSON.parse(text); } catch { /* text that begins like a number */ }
@@ -121,7 +121,7 @@ async function run() {
     const answer = await ask("v1/cypher", { body: { query, parameters, limit: Number(find("limit").value) || 100 }, signal: mine.signal });
     const time = performance.now() - began;
     status.textContent = `${answer.truncated ? "the first " : ""}${plural(answer.rows.length, "row")} in ${time < 1000 ? `${Math.round(time)} ms` : `${(time / 1000).toFixed(1)} s`}${answer.truncated ? "; there are more" : ""}`;
-    show(find("cookbook-results"), answer.rows.length ? table(answer) : h("p", { class: "card" }, "The graph holds nothing of the kind."));
+    show(find("cookbook-results"), answer.rows.length ? table(answer) : h("p", { class: "card" }, "No rows."));
   } catch (error) {
     if (error.name === "AbortError") return;
     status.textContent = "";

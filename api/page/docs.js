@@ -1,4 +1,4 @@
-// The page of the API, made from openapi.json: each request with its parameters and answers, a form to try it, and the schemas.
+// The API reference, made from openapi.json: each request with its parameters and responses, a form to try it, and the schemas.
 
 import { copyButton, fault, find, h, show } from "./dom.js";
 import { request } from "./service.js";
@@ -10,7 +10,7 @@ const anchor = (name) => `form-${name}`;
 const link = (name) => h("a", { href: `#${anchor(name)}` }, name);
 const WORDS = { string: "text", integer: "whole number", number: "number", boolean: "true or false", object: "object", null: "null" };
 
-/** What a value may be, in words; schemas are links. */
+/** A type in words; schemas are links. */
 function kind(schema) {
   if (!schema || Object.keys(schema).length === 0) return "any";
   if (schema.$ref) return link(nameOf(schema));
@@ -20,7 +20,7 @@ function kind(schema) {
   return WORDS[schema.type] ?? "any";
 }
 
-/** Bounds and the default, in words. */
+/** Limits and the default in words. */
 function bounds(schema) {
   const told = [];
   const inner = [schema, ...(schema.anyOf ?? [])];
@@ -43,7 +43,7 @@ const rows = (label, found) => h("div", { class: "scroll", tabindex: "0", role: 
   h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "name"), h("th", { scope: "col" }, "value"), h("th", { scope: "col" }, "meaning"))),
   h("tbody", {}, found)));
 
-/** Text in which `words` in backticks are code. */
+/** Text with `words` in backticks as code. */
 const marked = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 
 function operation(path, method, told) {
@@ -66,7 +66,7 @@ function operation(path, method, told) {
   return place;
 }
 
-/** The form that sends a request, and shows it as a command and what came back. */
+/** The form that sends a request, and shows it as a curl command with the response. */
 function trial(path, method, told, parameters, body) {
   const id = told.operationId;
   const example = (one) => (one.schema.examples ?? [one.schema.default])[0] ?? "";

@@ -1,4 +1,4 @@
-// Making elements: user text only ever becomes a text node, so nothing that somebody typed is read as markup.
+// Creating elements. Texts become text nodes only, so no text is interpreted as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,17 +24,17 @@ export const show = (place, ...children) => place.replaceChildren(...children.fl
 
 export const plural = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
-/** A number for people: up to three decimals, none where there are none. */
+/** A number with up to three decimals. */
 export function decimal(value, digits = 3) {
   return value === null || value === undefined ? "none" : Number(value).toLocaleString("en", { maximumFractionDigits: digits });
 }
 
-/** Say what went wrong, to eyes and to screen readers. */
+/** Show an error, and announce it to screen readers. */
 export function fault(place, error) {
   show(place, error ? h("p", { class: "fault", role: "alert" }, error.message) : null);
 }
 
-/** A button that copies `text`, and says that it did. */
+/** A button that copies `text`, and confirms it. */
 export function copyButton(text, what) {
   const button = h("button", { type: "button", class: "small", "aria-label": `Copy ${what}` }, "Copy");
   button.addEventListener("click", async () => {
@@ -49,7 +49,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // The clipboard is there on https and localhost alone; elsewhere a selection is copied.
+    // The clipboard API exists on https and localhost only; elsewhere a selection is copied.
     const area = h("textarea", { class: "away", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);

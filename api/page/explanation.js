@@ -21,13 +21,13 @@ export function card(told) {
       h("span", { class: "label" }, "Signature"), h("code", {}, told.signature), copyButton(told.signature, `the signature of ${told.metric}`)));
 }
 
-/** The text without the signature, which has a place of its own. */
+/** The text without the signature, which is shown separately. */
 const words = (text) => text.split("\n").filter((line, place, all) => place < all.length - 1 || !/\|v:\d+$/.test(line)).join("\n");
 
 const night = fetch("static/picture.css").then((answer) => (answer.ok ? answer.text() : "")).catch(() => "");
 const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 
-/** The picture as an image: no script in it runs, and nothing that it names is fetched. It follows the page into the dark, its file does not. */
+/** The picture as an image, in which no script runs and which loads nothing. It has a dark variant on the page, not in the file. */
 function picture(told) {
   const shown = h("img", { class: "picture", alt: `What ${told.metric} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` });
   night.then((style) => { shown.src = image(told.svg.replace(/<svg [^>]*>/, (head) => `${head}<style>${style}</style>`)); });

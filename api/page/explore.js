@@ -1,4 +1,4 @@
-// The view that explores: a concept and its edges to follow, what is two hops away, and the paths between two concepts.
+// The view for exploring: a concept with its edges, concepts two hops away, and paths between two concepts.
 
 import { combobox } from "./combobox.js";
 import { address, pathsAddress, textOf } from "./concepts.js";
@@ -6,8 +6,8 @@ import { butterfly } from "./butterfly.js";
 import { decimal, fault, find, h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
 
-const MOST = 60; // edges a direction
-const SHOWN = 7; // edges a group that stand there at once
+const MOST = 60; // edges per direction
+const SHOWN = 7; // edges per group that are not collapsed
 const PATHS = 10;
 const OUT = `MATCH (c:Concept {uri: $uri})-[r]->(n:Concept) WHERE n.uri <> c.uri
 RETURN type(r) AS relation, n.uri AS uri, n.text AS text, max(r.weight) AS weight
@@ -65,7 +65,7 @@ function welcome() {
 
 async function around(word, signal) {
   const found = await ask(`v1/concepts/${encodeURIComponent(word)}`, { signal });
-  // Where queries are held up, what surrounds the concept is still known, only not by which relations.
+  // If Cypher is not available, the neighbours are still known, but not the relations.
   const edges = (query) => ask("v1/cypher", { body: { query, parameters: { uri: found.uri }, limit: MOST }, signal }).catch((error) => {
     if (error.name === "AbortError") throw error;
     return { rows: [], missed: true };
@@ -143,7 +143,7 @@ function edge(assertion) {
     h("span", { class: "arrow", "aria-hidden": "true" }, forward ? "→" : "–"), h("span", { class: "away" }, forward ? " " : " comes from, "));
 }
 
-/** Lengthen the trail by `uri`, or cut it back to where it was met before. */
+/** Append `uri` to the trail, or cut the trail back to it. */
 function follow(uri) {
   const met = trail.indexOf(uri);
   trail = met >= 0 ? trail.slice(0, met + 1) : [...trail.slice(-11), uri];

@@ -1,4 +1,4 @@
-// The view that scores: a dialogue and a response in, a card a metric out.
+// The view for scoring: a form for a dialogue and a response, and one card per metric.
 
 import { card } from "./explanation.js";
 import { fault, find, h, plural, show } from "./dom.js";
@@ -18,7 +18,7 @@ export function start() {
 
 export function open() {}
 
-/** Offer the metrics that the service has. */
+/** Show the metrics of the service as checkboxes. */
 export function offer(metrics) {
   const names = Object.keys(metrics);
   show(find("metrics"), names.map((name) => h("label", { class: "choice" },

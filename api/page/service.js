@@ -1,4 +1,4 @@
-// Asking the service: JSON in and out, problems as sentences, and the key where it wants one. Nothing else leaves this page.
+// Requests to the service: JSON, problem documents as errors, and a dialog for the API key. The page sends no other requests.
 
 import { find, h } from "./dom.js";
 
@@ -6,7 +6,7 @@ const STORED = "tacit-api-key";
 let key = sessionStorage.getItem(STORED);
 let asking = null;
 
-/** What the service could not do, as a sentence; `status` 0 where it did not answer. */
+/** An error of the service as a sentence; `status` is 0 if it did not answer. */
 export class Problem extends Error {
   constructor(message, status) {
     super(message);
@@ -14,7 +14,7 @@ export class Problem extends Error {
   }
 }
 
-/** The answer to GET `path` with `parameters`, or to POST with a `body`; rejects with a Problem. */
+/** The JSON response to GET `path` with `parameters`, or to POST with a `body`; rejects with a Problem. */
 export async function ask(path, { parameters = {}, body = null, signal = null } = {}) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) query.append(name, value);
@@ -22,15 +22,15 @@ export async function ask(path, { parameters = {}, body = null, signal = null } 
   return read(await request(query.size ? `${path}?${query}` : path, { method, body: body && JSON.stringify(body), signal }));
 }
 
-/** The response to a request, whatever its status, but for 401: then a key is asked for; `body` is JSON text. */
+/** The response to a request with any status, except 401: then the user is asked for a key; `body` is JSON text. */
 export async function request(path, { method = "GET", body = null, signal = null } = {}) {
   for (let refused = false; ; refused = true) {
     const used = key;
     const response = await send(path, method, body, signal);
     if (response.status !== 401) return response;
-    if (used !== key) continue; // another request has got a key meanwhile
+    if (used !== key) continue; // another request has set a key in the meantime
     asking ??= askForKey(refused || used !== null).finally(() => { asking = null; });
-    if (!(await asking)) throw new Problem("The service answers only with a key. Reload the page to give one.", 401);
+    if (!(await asking)) throw new Problem("The service needs an API key. Reload the page to enter one.", 401);
   }
 }
 
@@ -51,7 +51,7 @@ async function read(response) {
   if (response.ok && answer !== null) return answer;
   const id = answer?.request_id ?? response.headers.get("X-Request-ID");
   const told = sentence(answer?.detail ?? answer?.title ?? `The service answers ${response.status} ${response.statusText}`);
-  const patience = response.status === 429 || response.status === 503 ? " Try again in a moment." : "";
+  const patience = (response.status === 429 || response.status === 503) && !/try again/i.test(told) ? " Try again in a moment." : "";
   throw new Problem(`${told}${patience}${response.status >= 500 && id ? ` (request ${id})` : ""}`, response.status);
 }
 
@@ -61,11 +61,11 @@ function sentence(text) {
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** The dialog that asks for a key, added to the page when it is first needed. */
+/** The dialog for the API key, created on first use. */
 function keyDialog() {
   const dialog = h("dialog", { id: "key-dialog", "aria-labelledby": "key-title" },
     h("form", { method: "dialog", autocomplete: "off" },
-      h("h2", { id: "key-title" }, "This service asks for a key"),
+      h("h2", { id: "key-title" }, "This service needs an API key"),
       h("p", { id: "key-hint" }),
       h("div", { class: "field" },
         h("label", { for: "key" }, "API key"),

@@ -1,8 +1,8 @@
-"""What a report keeps of a run while it goes by: bounded memory, whatever the number of items.
+"""The HTML report of a scoring run: collects statistics and extreme items in bounded memory, draws histograms, writes the page.
 
-Counts, means and deviations are exact. Quantiles and the histogram are exact up to 100,000 values a metric, and of a random
-sample of so many beyond; which items are listed is drawn in the same way. The draws depend on the seed and the order of the
-input alone.
+Counts, means and standard deviations are exact. Quantiles and histograms are exact up to 100,000 values per metric, beyond that
+of a random sample of 100,000; the listed items are sampled in the same way. The samples depend only on the seed and the order of
+the input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...graph.errors import InputError
 from ..scoring.statistics import Tally
-from ..terminal.output import check_output, write_whole
+from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
 from ..terminal.screen import note
 
@@ -39,9 +39,11 @@ _SHORT = 300
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An item in the list: its place in the input from 0, its id, the last turn and the response (cut), its values by metric.
+    """An item of the report's list.
 
-    ``percentiles`` holds the percentiles of the values that have one.
+    Attributes:
+        place: position in the input, from 0. last, response: the last turn and the response, shortened.
+        values, percentiles: by metric.
     """
 
     place: int
@@ -54,7 +56,7 @@ class Listed:
 
 @dataclass(slots=True)
 class Column:
-    """What is kept of one metric's values."""
+    """Statistics of one metric's values."""
 
     number: int = 0
     mean: float = 0.0
@@ -65,16 +67,16 @@ class Column:
 
     @property
     def deviation(self) -> float | None:
-        """Sample standard deviation (n - 1), None of fewer than two values."""
+        """Sample standard deviation (n - 1); None for fewer than two values."""
         return sqrt(self.squares / (self.number - 1)) if self.number > 1 else None
 
     def quantiles(self) -> list[float]:
-        """The values at :data:`QUANTILES`, between two values in proportion."""
+        """The values at :data:`QUANTILES`, with linear interpolation."""
         ordered = sorted(self.values)
         return [_quantile(ordered, at) for at in QUANTILES] if ordered else []
 
     def add(self, value: float, place: int, item: Item, random: Random) -> None:
-        """Take in one value."""
+        """Add one value."""
         self.number += 1
         step = value - self.mean
         self.mean += step / self.number
@@ -87,19 +89,19 @@ class Column:
         _keep(self.highest, (value, -place, item))
 
     def worst(self) -> list[tuple[float, int, Item]]:
-        """The items with the lowest values, lowest first, earlier ones before later ones: value, place, item."""
+        """The items with the lowest values, lowest first, ties by place: value, place, item."""
         return [(-value, -place, item) for value, place, item in sorted(self.lowest, key=_rank, reverse=True)]
 
     def best(self) -> list[tuple[float, int, Item]]:
-        """The items with the highest values, highest first."""
+        """The items with the highest values, highest first, ties by place."""
         return [(value, -place, item) for value, place, item in sorted(self.highest, key=_rank, reverse=True)]
 
 
 class Collected:
-    """Told of every row of a run; see the head of this module."""
+    """Statistics, extremes and a sample of the rows of a run; see the module's docstring."""
 
     def __init__(self, names: list[str], seed: int = 0) -> None:
-        """Keep the values of the metrics ``names``."""
+        """Collect values of the metrics ``names``."""
         self.columns = {name: Column() for name in names}
         self.tally = Tally()
         self.listed: list[Listed] = []
@@ -107,7 +109,7 @@ class Collected:
         self._rows = 0
 
     def add(self, row: ItemScores) -> None:
-        """Take in one row."""
+        """Add one row."""
         self.tally.add(row)
         place, self._rows = self._rows, self._rows + 1
         item, scores = row.item, row.scores
@@ -129,7 +131,7 @@ class Collected:
 
 
 def _keep(heap: list[tuple[float, int, Item]], entry: tuple[float, int, Item]) -> None:
-    """Keep the largest entries; no two have the same place, so items are never compared."""
+    """Keep the ``EXTREMES`` largest entries; places are unique, so items are never compared."""
     if len(heap) < EXTREMES:
         heapq.heappush(heap, entry)
     elif _rank(entry) > _rank(heap[0]):
@@ -151,32 +153,32 @@ def _cut(text: str) -> str:
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
 
-# From a run's rows to its report: what ``tacit score --html`` does besides scoring.
+# The report of ``tacit score --html``.
 
 
 class Reporting:
-    """A report in the making.
+    """Collects a run for its report, and writes it.
 
     Attributes:
-        collected: is told of every row, by its method ``add``.
+        collected: the statistics; its method ``add`` takes every row.
     """
 
     def __init__(self, target: Path, plan_names: list[str], file: str, output: Path | None = None) -> None:
-        """Report to ``target`` on the run of ``file`` into ``output`` by the metrics ``plan_names``.
+        """Prepare a report at ``target`` on scoring ``file`` into ``output`` with the metrics ``plan_names``.
 
         Raises:
             InputError: ``target`` cannot be written, or is the input or the output.
         """
         if check_output(target, file) == (output and output.resolve()):
-            raise InputError(f"{target} is for the scores; write the report to another file")
+            raise InputError(f"{target} is the output of the scores; write the report to another file")
         self.target = target
         self.collected = Collected(plan_names)
 
     def read(self, plan: Plan, output: Path, *, quiet: bool) -> None:
-        """Tell :attr:`collected` of every row of a finished output: for a run that did not score, or not here, all of it.
+        """Add every row of a finished output, for a run that was resumed or scored on a cluster.
 
         Raises:
-            InputError: the output does not hold the scores of the plan's file.
+            InputError: the output does not have the scores of the plan's file.
         """
         from ..scoring.running import read_scores
 
@@ -186,11 +188,11 @@ class Reporting:
                 meter.add(1)
 
     def finish(self, plan: Plan, signatures: Mapping[str, str], *, quiet: bool) -> None:
-        """Explain the worst and the best items and write the report; the metrics are opened once more for that.
+        """Explain the worst and the best items, for which the metrics are opened again, and write the report.
 
         Raises:
             InputError: the report cannot be written.
-            GraphUnavailable: the graph went away.
+            GraphUnavailable: the graph no longer answers.
         """
         from ...reasoning.registry import METRIC_REGISTRY
         from .page import report_page
@@ -199,12 +201,12 @@ class Reporting:
         summaries = {name: summary for name in plan.names if (summary := METRIC_REGISTRY.summary(name))}
         name = "standard input" if plan.file == "-" else Path(plan.file).name
         text = report_page(f"Scores of {name}", self.collected, facts, signatures, summaries, explanations)
-        write_whole(self.target, text.encode())
+        write_file(self.target, text.encode())
         if not quiet:
             note(f"report written to {self.target}")
 
     def _explained(self, plan: Plan) -> tuple[list[tuple[str, str]], dict[tuple[str, int], Explanation]]:
-        """What stands at the head of the report, and the explanations of the extremes by metric and place."""
+        """Return the facts at the top of the report, and the explanations of the extremes by metric and place."""
         from importlib.metadata import version
 
         tally = self.collected.tally
@@ -225,7 +227,7 @@ class Reporting:
         return facts, explanations
 
 
-# The distribution of a metric's values as a small picture: up to forty columns of equal width, each with its count.
+# Histograms as SVG.
 
 _WIDTH, _HEIGHT = 640, 150
 _LEFT, _BOTTOM, _TOP = 8, 22, 18
@@ -233,9 +235,9 @@ _MOST = 40
 
 
 def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
-    """Return how many values lie in each of equal bins, and the least and the greatest value; the last bin holds the greatest.
+    """Return the counts of values in bins of equal width, the smallest and the largest value.
 
-    Bins are as many as the square root of the values, 1..40; one where all values are equal.
+    The number of bins is the rounded square root of the number of values, 1..40; 1 if all values are equal.
     """
     least, most = min(values), max(values)
     bins = min(_MOST, max(1, round(len(values) ** 0.5))) if most > least else 1
@@ -246,7 +248,7 @@ def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
 
 
 def histogram(values: Sequence[float], name: str) -> str:
-    """Return the distribution of ``values`` (at least one) as SVG; ``name`` is the metric's."""
+    """Return the histogram of ``values`` (at least one) of the metric ``name`` as SVG."""
     counts, least, most = counted(values)
     highest = max(counts)
     width = (_WIDTH - 2 * _LEFT) / len(counts)
@@ -260,7 +262,7 @@ def histogram(values: Sequence[float], name: str) -> str:
             f'height="{height:.1f}" fill="#0072b2"><title>{start:.3f} to {end:.3f}: {number:,}</title></rect>'
         )
     floor = _HEIGHT - _BOTTOM
-    title = escape(f"Distribution of {name}, {least:.3f} to {most:.3f}, most {highest:,} in a column")
+    title = escape(f"Histogram of {name}, {least:.3f} to {most:.3f}, at most {highest:,} values in a bin")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
         f'role="img" aria-label="{title}" font-family="Helvetica, Arial, sans-serif" font-size="11" fill="#57606a">'

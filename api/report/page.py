@@ -1,6 +1,6 @@
-"""Pages of explained scores as HTML: what stands in the file is all there is to it, and every text in it is a text.
+"""HTML pages of explained scores: self-contained files with all texts escaped.
 
-No link leads out, and a policy in the page's head forbids the browser to load anything.
+They have no external links, and a Content-Security-Policy forbids loading anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation], str | None]], width: int = 960) -> str:
-    """Return a page of explanations: for each item (None where there is none) those by metric, or what is wrong with it."""
+    """Return a page of explanations.
+
+    Args:
+        items: for each item (None for a record without one) its explanations by metric, and its error, if any.
+        width: of the pictures, in pixels.
+    """
     body = ["<h1>Explained scores</h1>"]
     for item, explanations, fault in items:
         body.append(f"<h2>{_text(item.id if item else 'no item')}</h2>")
@@ -45,7 +50,7 @@ def report_page(
 
     Args:
         title: names the input.
-        facts: what stands at the head, as name and value.
+        facts: names and values for the top of the page.
         signatures, summaries: by metric.
         explanations: of the worst and the best items, by metric and place in the input.
     """
@@ -68,7 +73,7 @@ def report_page(
 
 
 def page(title: str, body: Sequence[str]) -> str:
-    """Return a whole HTML document with this package's style and script in it."""
+    """Return a complete HTML document with this package's style and script."""
     here, pictures = files(__package__), files("tacit.api") / "page" / "picture.css"
     style, script = (here.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     style += pictures.read_text(encoding="utf-8")
@@ -82,14 +87,14 @@ def page(title: str, body: Sequence[str]) -> str:
 
 
 def _text(text: object) -> str:
-    """A text that means itself in HTML, without characters that HTML cannot hold."""
+    """Escape a text, and remove characters that HTML does not allow."""
     from ...reasoning.explanation.svg import plain
 
     return escape(plain(str(text)))
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:
-    """A table whose columns from the ``numbers``-th on are numbers (0: none)."""
+    """Return a table whose columns from index ``numbers`` on are right-aligned numbers (0: none)."""
 
     def kind(place: int) -> str:
         return ' class="number"' if numbers and place >= numbers else ""
@@ -101,7 +106,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, 
 
 
 def _summary(collected: Collected) -> str:
-    """Counts, means, deviations and quantiles of every metric."""
+    """Return the table of counts, means, standard deviations and quantiles by metric."""
     columns = (
         "metric",
         "n",
@@ -109,7 +114,7 @@ def _summary(collected: Collected) -> str:
         "mean",
         "mean percentile",
         "sd",
-        *("least" if at == 0 else "most" if at == 1 else f"{at:.0%}" for at in QUANTILES),
+        *("minimum" if at == 0 else "maximum" if at == 1 else f"{at:.0%}" for at in QUANTILES),
     )
     rows = []
     for name, column in collected.columns.items():
@@ -120,21 +125,21 @@ def _summary(collected: Collected) -> str:
         rows.append([name, f"{column.number:,}", without, *("" if number is None else f"{number:.3f}" for number in numbers)])
     note = ""
     if any(column.number > MOST_VALUES for column in collected.columns.values()):
-        note = f'<p class="quiet">Quantiles and distributions are of {MOST_VALUES:,} values drawn at random.</p>'
+        note = f'<p class="quiet">Quantiles and histograms are of a random sample of {MOST_VALUES:,} values.</p>'
     return _table(columns, rows, 1) + note
 
 
 def _not_judged(reasons: Mapping[str, int]) -> Iterator[str]:
-    """How many items a metric could not judge, and why."""
+    """The number of items that a metric could not judge, with the reasons."""
     if reasons:
         said = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.items())
         yield f"<p>Not judged: {plural(sum(reasons.values()), 'item')}. {_text(said)}</p>"
 
 
 def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Explanation]) -> Iterator[str]:
-    """The distribution of a metric and its extremes."""
+    """The histogram of a metric and its extremes."""
     if not column.number:
-        yield '<p class="quiet">It could judge no item.</p>'
+        yield '<p class="quiet">No item could be judged.</p>'
         return
     yield f'<div class="scroll">{histogram(column.values, name)}</div>'
     worst, best = column.worst(), column.best()
@@ -155,28 +160,28 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
 
 
 def _explained(one: Explanation, width: int = 960) -> str:
-    """One explanation: its picture, and folded below it its words and its claims."""
-    said = one.claims
+    """One explanation: the picture, and collapsible the text and the claims."""
+    claims = one.claims
     words = "\n".join([*one.history, f"> {one.response}", "", one.text()])
-    told = f"<details><summary>In words</summary><pre>{_text(words)}</pre></details>"
-    if said:
+    details = f"<details><summary>In words</summary><pre>{_text(words)}</pre></details>"
+    if claims:
         query = one.to_dict()["query"]
         edges = "\n".join(
             f"{claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {claim.source} {claim.dataset}"
-            for claim in said
+            for claim in claims
         )
-        told += (
-            f"<details><summary>Claims: {plural(len(said), 'edge')} of the graph</summary><pre>{_text(edges)}</pre>"
-            f"<p>This query returns each, given its ends and its relation:</p><pre>{_text(query)}</pre></details>"
+        details += (
+            f"<details><summary>Claims: {plural(len(claims), 'edge')} of the graph</summary><pre>{_text(edges)}</pre>"
+            f"<p>This query returns a claim, given its ends and its relation:</p><pre>{_text(query)}</pre></details>"
         )
-    return f'<div class="item"><figure class="scroll">{one.svg(width)}</figure>{told}</div>'
+    return f'<div class="item"><figure class="scroll">{one.svg(width)}</figure>{details}</div>'
 
 
 def _list(collected: Collected) -> Iterator[str]:
-    """Items with their values, to sort and to search."""
+    """The sortable and searchable table of items."""
     names = list(collected.columns)
     rows = sorted(collected.listed, key=lambda row: row.place)
-    drawn = "" if len(rows) == collected.tally.scored else f", {len(rows):,} drawn at random of {collected.tally.scored:,}"
+    drawn = "" if len(rows) == collected.tally.scored else f", a random sample of {len(rows):,} of {collected.tally.scored:,}"
     yield f'<section class="list"><h2>Items{drawn}</h2>'
     yield '<p><label>Search <input type="search" autocomplete="off"></label> <span class="quiet" role="status"></span></p>'
     heads = [("id", ""), ("last turn", ""), ("response", ""), *((name, ' class="number"') for name in names)]

@@ -1,4 +1,4 @@
-// The list of items: click or press a heading to sort by it, type to keep the rows that hold what was typed.
+// The table of items: a heading sorts by its column, the search field keeps the rows with the typed text.
 for (const list of document.querySelectorAll("section.list")) {
   const body = list.querySelector("tbody"), field = list.querySelector("input"), told = list.querySelector("[role=status]");
   const rows = [...body.rows];

@@ -1,6 +1,6 @@
-"""Scoring files of any length: shards of lines that are scored anywhere, kept beside the output, and put together in order."""
+"""Resumable scoring of files of any size: in shards, on this machine or a Ray cluster, merged in order at the end."""
 
 from __future__ import annotations
 
 LINES = 1_000
-"""Lines of a shard, unless the caller says how many."""
+"""Default number of records in a shard."""

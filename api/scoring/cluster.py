@@ -1,7 +1,7 @@
 """Scoring on a Ray cluster: Ray Data streams shards from this machine to a pool of actors, and their rows back.
 
-An actor opens the graph, its index and the models once. Shards come back in any order and are kept by number, so a node that dies
-costs the shards it was working on, which others then score. Ray and Arrow are imported when a run begins.
+Each actor opens the graph, its index and the models once. Shards return in any order and are stored by number; when a node dies,
+other nodes score its unfinished shards. Ray and Arrow are imported when a run starts.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _CPUS = 0.5  # a worker claims half a CPU, so that the workers of a node that di
 def score_on_cluster(
     plan: Plan, without: frozenset[int], address: str | None, workers: int | None
 ) -> Iterator[tuple[Part, dict[str, str]]]:
-    """Yield the shards of the plan's file that are not in ``without``, in any order, with the signatures of who scored them.
+    """Yield the scored shards of the plan's file that are not in ``without``, in any order, with the workers' signatures.
 
     Args:
-        address: of a cluster that runs (``auto``: the one on this machine); None starts one here, for this run.
-        workers: how many score at a time; by default one for each CPU of the cluster.
+        address: of a running cluster (``auto``: the one on this machine); None: start one on this machine for this run.
+        workers: number of workers; default: one per CPU of the cluster.
 
     Raises:
         MissingExtra: ray is not installed.
         InputError: no cluster answers at ``address``; or as :func:`score_shard`.
-        TacitError: the cluster failed; or as :func:`score_shard`, and what opening the plan raises.
+        TacitError: the cluster failed; or as :func:`score_shard` and :meth:`Plan.open`.
     """
     ray = need("ray", "ray")
     data = need("ray.data", "ray")
@@ -67,12 +67,12 @@ def score_on_cluster(
         except ray.exceptions.RayError as error:
             reason = " ".join(str(error).split())
             raise TacitError(
-                f"the Ray cluster failed ({reason[:300]}); what was scored is kept, run it again with --resume"
+                f"the Ray cluster failed ({reason[:300]}); finished shards are kept, run it again with --resume"
             ) from error
 
 
 class Worker:
-    """What an actor runs: it opens the plan with the first shard, since a fault there must reach the person who waits."""
+    """A Ray actor. It opens the plan with its first shard, so that an error is returned like an error of scoring."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -80,7 +80,7 @@ class Worker:
         self._reasoner: Reasoner | None = None
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Score the shards in ``table``, one row each."""
+        """Score the shards in ``table``, one per row."""
         import pyarrow as pa
 
         return pa.Table.from_pylist([self._score(row) for row in table.to_pylist()], _answer_schema())
@@ -106,13 +106,13 @@ class Worker:
 
 
 def _source(data: Any, plan: Plan, without: frozenset[int]) -> Any:
-    """The shards of the plan's file as a data source of Ray: one task on this machine, which streams them one by one."""
+    """The shards of the plan's file as a Ray data source: one task on this machine, which streams them one by one."""
     from ray.data.block import BlockMetadata
 
     class Shards(data.Datasource):  # type: ignore[misc]
-        """Rows ``{"part", "numbers", "data", "flaws"}``, a shard each."""
+        """Rows ``{"part", "numbers", "data", "flaws"}``, one per shard."""
 
-        supports_distributed_reads = False  # the file is here
+        supports_distributed_reads = False  # the file is on this machine
 
         def estimate_inmemory_data_size(self) -> int | None:
             return None
@@ -145,7 +145,7 @@ def _answer_schema() -> pa.Schema:
 
 
 def _error(kind: str, fault: str) -> TacitError:
-    """The error of tacit's tree that a worker met."""
+    """Return the error that a worker raised."""
     found = getattr(errors, kind, TacitError)
     error: TacitError = found.__new__(found, fault)
     return error
@@ -153,13 +153,15 @@ def _error(kind: str, fault: str) -> TacitError:
 
 @contextmanager
 def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[None]:
-    """Connect to the cluster, or start one of this machine's own, and let go of it; one that is connected to already is used."""
+    """Connect to the cluster, or start one on this machine, and disconnect at the end; an existing connection is reused."""
     if ray.is_initialized():
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address is not None and address.startswith("ray://"):
-        raise InputError(f"{address} is Ray's client, which cannot stream shards; run tacit on a node, with --address auto")
+        raise InputError(
+            f"{address} is an address of Ray Client, which cannot stream shards; run tacit on a node, with --address auto"
+        )
     own: dict[str, Any] = {"num_cpus": workers or os.cpu_count() or 1, "object_store_memory": _STORE_BYTES}
     try:
         ray.init(
@@ -180,7 +182,7 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
 
 @contextmanager
 def _quiet_context(data: Any) -> Iterator[None]:
-    """Have each shard travel by itself, and Ray Data say nothing where progress is shown already."""
+    """Configure Ray Data to send each shard in a block of its own, and to show no progress of its own."""
     context = data.DataContext.get_current()
     wanted = {"target_max_block_size": 1, "enable_progress_bars": False, "print_on_execution_start": False}
     before = {name: getattr(context, name) for name in wanted}

@@ -1,4 +1,4 @@
-"""What a scoring run is asked to do, as one value that can travel to other machines, and how it does it for one shard."""
+"""The configuration of a scoring run, which can be sent to other machines, its shards, and the scoring of one shard."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ if TYPE_CHECKING:
     from ...reasoning import Reasoner
     from ...reasoning.scorer import ItemScores
 
-# A shard: some records of a dialogue file, the unit in which large files are scored, kept, and resumed.
-#
-# Where shards begin depends on the file and the wanted number of lines alone, so every run of a file has the same ones.
-
 MOST_BYTES = 1 << 20
+"""Size of the records from which a shard ends before it has its number of records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Records that follow one another, one JSON object a line; ``number`` counts the shards of a file from 0."""
+    """Consecutive records of a dialogue file: the unit in which files are scored, stored and resumed.
+
+    The boundaries depend only on the file and the number of records, so every run of a file has the same shards.
+
+    Attributes:
+        number: from 0; lines: the records, one JSON object each.
+    """
 
     number: int
     lines: tuple[Line, ...]
@@ -44,12 +47,12 @@ class Shard:
 
 
 def read_shards(file: str, size: int = LINES, without: Container[int] = ()) -> Iterator[Shard | int]:
-    """Yield the shards of a file (see :func:`tacit.loaders.read_items`), one held at a time; of those in ``without``, the number.
+    """Yield the shards of a file (see :func:`tacit.loaders.read_items`) one by one; of those in ``without`` only the number.
 
-    A shard ends after ``size`` records, or sooner, with the record that takes it to 1 MiB.
+    A shard ends after ``size`` records, or earlier with the record that makes it 1 MiB or larger.
 
     Raises:
-        InputError: the file cannot be opened, or is no dialogue file.
+        InputError: the file cannot be opened, or is not a dialogue file.
         DamagedInput: the file ends early; the records before that have been yielded.
     """
     from ...loaders.dialogues import item_records
@@ -81,7 +84,7 @@ def read_shards(file: str, size: int = LINES, without: Container[int] = ()) -> I
 
 
 def digest(file: str) -> str:
-    """Return the sha256 of a file as it lies on disk, in hex.
+    """Return the sha256 of a file in hex.
 
     Raises:
         InputError: it cannot be read.
@@ -98,15 +101,15 @@ Observe = Callable[["ItemScores"], object]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A scoring run: whatever decides which bytes its shards become.
+    """The configuration of a scoring run: everything that determines its output.
 
     Attributes:
-        file: the dialogue file, as it is called in errors.
-        names: the metrics; options: theirs, by metric; address: the graph, None when none is named; engine: what answers it.
-        explain: evidence is worked out; shown: it is written, too.
-        strict: a line without an item ends the run.
-        batch_size: items scored together, None: as the metrics like it; lines: lines of a shard.
-        form: how the rows are written.
+        file: path of the dialogue file.
+        names: the metrics; options: by metric; address: the graph, if any; engine: for concept queries.
+        explain: compute evidence; shown: write it too.
+        strict: a line without an item ends the run with an error.
+        batch_size: items scored together, None: the metrics' defaults; lines: records of a shard.
+        form: output format.
     """
 
     file: str
@@ -122,11 +125,11 @@ class Plan:
     form: Form = Form.JSONL
 
     def open(self, *, quiet: bool) -> AbstractContextManager[Reasoner]:
-        """Open the metrics and what they need; see :func:`tacit.api.opening.open_reasoner`."""
+        """Open the metrics and the graph; see :func:`tacit.api.opening.open_reasoner`."""
         return open_reasoner(self.names, self.options, self.address, self.engine, quiet=quiet)
 
     def identity(self, digest: str, signatures: dict[str, str]) -> dict[str, Any]:
-        """What must be the same for a run to go on with what another has begun, as plain values by what it is called."""
+        """Return what must be equal for a run to resume another one, as JSON values by name."""
         return {
             "input": digest,
             "metrics": list(self.names),
@@ -141,7 +144,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A scored shard: its number, its rows as the bytes that are kept, their counts, and the digest of its records."""
+    """A scored shard: its number, its rows as bytes of the output, their counts, and the digest of its records."""
 
     number: int
     data: bytes
@@ -150,13 +153,13 @@ class Part:
 
 
 def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequence[Observe] = ()) -> Part:
-    """Score one shard as if it were the only one: what was scored before, and where, changes no digit of it.
+    """Score one shard; the result is bitwise equal whatever was scored before, and on whichever machine.
 
-    ``observers`` are told of every row.
+    ``observers`` are called with every row.
 
     Raises:
-        InputError: under the plan's ``strict``, a line holds no item.
-        GraphUnavailable: the graph went away.
+        InputError: with ``plan.strict``, a line has no item.
+        GraphUnavailable: the graph no longer answers.
     """
     from ...loaders.dialogues import items_of
     from ...reasoning.cache import clear_caches
@@ -167,8 +170,8 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
     items = items_of(shard.lines, plan.file, strict=plan.strict)
     for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
         tally.add(row)
-        for tell in observers:
-            tell(row)
+        for observe in observers:
+            observe(row)
         rows.append(row)
     if plan.form is Form.PARQUET:
         return Part(shard.number, packed(rows, plan.names, plan.shown), tally, shard.digest)

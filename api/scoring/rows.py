@@ -1,10 +1,10 @@
-"""Rows of scores as they are written and read back: JSON lines, and Parquet in row groups of bounded size.
+"""Output rows of scores: writing and reading JSON lines and Parquet.
 
-A line of JSON is :meth:`tacit.reasoning.ItemScores.to_dict`. Columns of Parquet: ``id`` (text; null where a record of the input
-holds no item and has no id), ``line`` (its number, only for records without an item), for each metric ``score.<metric>`` (double;
-null where it cannot judge), ``percentile.<metric>`` (double, 0..100; null without a reference), ``note.<metric>`` (text, as a
-dictionary; why it cannot judge, else null) and ``signature.<metric>`` (text, as a dictionary), ``error`` (text; null where all
-went well), and with evidence ``evidence``, by metric, as JSON text.
+A line of JSON is :meth:`tacit.reasoning.ItemScores.to_dict`. Columns of Parquet: ``id`` (text; null for a record without an item
+and ID), ``line`` (record number; only for records without an item), for each metric ``score.<metric>`` (double; null if the
+metric cannot judge the item), ``percentile.<metric>`` (double, 0..100; null without a reference distribution), ``note.<metric>``
+(dictionary-encoded text; why the score is null) and ``signature.<metric>`` (dictionary-encoded text), ``error`` (text; null if
+the item was scored), and with evidence ``evidence`` (JSON text, by metric).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AT_A_TIME = 10_000
 
 
 class Form(Enum):
-    """How rows are written."""
+    """Output format."""
 
     JSONL = "jsonl"
     GZIP = "jsonl.gz"
@@ -37,7 +37,7 @@ class Form(Enum):
 
     @classmethod
     def of(cls, output: Path) -> Form:
-        """Return the form that the output's name ends in, JSON lines where it ends in none."""
+        """Return the format for the suffix of ``output``; default: JSON lines."""
         return {".parquet": cls.PARQUET, ".gz": cls.GZIP}.get(output.suffix, cls.JSONL)
 
 
@@ -63,7 +63,7 @@ def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
 
 
 def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> bytes:
-    """Return ``rows`` as an Arrow stream, in which they wait for the others of their file."""
+    """Return ``rows`` as an Arrow IPC stream, the format of a shard of a Parquet output."""
     import pyarrow as pa
 
     schema = schema_of(names, explain)
@@ -75,9 +75,9 @@ def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> b
 
 
 def write_parquet(parts: Iterable[Path], names: Sequence[str], explain: bool, file: BinaryIO) -> None:
-    """Write the rows of all ``parts``, in order, to one Parquet file.
+    """Merge ``parts`` (files of :func:`packed`), in order, into one Parquet file.
 
-    A row group holds at most 50,000 rows, and ends sooner with the shard that takes it to 64 MiB, so memory stays bounded.
+    A row group has at most 50,000 rows, and ends earlier with the shard that makes it 64 MiB or larger, so memory is bounded.
     """
     import pyarrow.parquet as pq
 
@@ -88,7 +88,7 @@ def write_parquet(parts: Iterable[Path], names: Sequence[str], explain: bool, fi
 
 
 def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield tables of about the size of a row group."""
+    """Yield tables of at most a row group each."""
     import pyarrow as pa
 
     held: list[pa.Table] = []
@@ -109,7 +109,7 @@ def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def _columns(row: ItemScores, explain: bool) -> dict[str, Any]:
-    """One row by column; what is left out is null."""
+    """Return one row by column; missing columns are null."""
     if row.error is not None:
         return {"id": row.id, "line": row.line, "error": row.error}
     columns: dict[str, Any] = {"id": row.id}
@@ -133,7 +133,7 @@ def read_lines(output: Path, form: Form) -> Iterator[ItemScores]:
 
 
 def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
-    """Yield the rows of a Parquet file, a few at a time in memory, without their evidence."""
+    """Yield the rows of a Parquet file, without their evidence, in constant memory."""
     import pyarrow.parquet as pq
 
     kinds = ("score", "percentile", "note", "signature")
@@ -150,7 +150,7 @@ def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
 
 
 def _row(row: dict[str, Any]) -> ItemScores:
-    """A row from its plain values."""
+    """Return a row from JSON values."""
     from ...reasoning.scorer import ItemScores
 
     row.pop("evidence", None)

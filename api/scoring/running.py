@@ -1,4 +1,4 @@
-"""A scoring run from file to file, shard by shard: scored here or on a cluster, kept as they come, put together at the end."""
+"""A scoring run from file to file: shards are scored here or on a cluster, stored in a work folder, and merged at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...graph.errors import DamagedInput, InputError, TacitError
 from ..opening import Address, Engine, readable
-from ..terminal.output import DiskFull, check_output, telling_of_full_disks, whole
+from ..terminal.output import DiskFull, atomic_file, check_output, disk_full_errors
 from ..terminal.progress import Meter
 from ..terminal.text import count
 from . import LINES
@@ -29,23 +29,21 @@ if TYPE_CHECKING:
     from ...reasoning import Reasoner
     from ...reasoning.scorer import ItemScores
 
-# The folder beside the output, ``OUT.partial``, in which the shards of an unfinished run are kept, and a journal of them.
-#
-# The journal's first line says what the run is (input, metrics, signatures, options); each further line names a shard that is
-# on disk, whole, with its counts and the digest of its records. A run that was killed, at any moment, goes on with the shards
-# that the journal does not name. A run that ended because its input ends early may go on with another file in the input's
-# place: the shards whose records are the same are kept.
+# The work folder, ``OUT.partial``: the shards of an unfinished run, and a journal. The first line of the journal identifies the
+# run (input, metrics, signatures, options); each further line names a complete shard with its counts and the digest of its
+# records. A killed run is resumed with the shards that the journal does not name. A run whose input ended early may be resumed
+# with another input: shards with the same records are kept.
 
 try:
     import fcntl
-except ImportError:  # Windows: two runs that write to one file are not kept apart
+except ImportError:  # Windows: two runs with one output are not detected
     fcntl = None  # type: ignore[assignment]
 
 _JOURNAL = "journal.jsonl"
-_WHOLE = "whole"  # what becomes the output, so that a kill while it is written leaves nothing beside this folder
+_DRAFT = "whole"  # the output while it is written; it is in this folder so that a kill leaves nothing outside
 _PART = re.compile(r"\.?(\d{8,})\.part(\.\d+\.part)?")
 _FORMAT = 1
-_CALLED = {
+_DIFFERENCES = {
     "input": "another input file",
     "metrics": "other metrics",
     "signatures": "metrics of other signatures",
@@ -57,22 +55,21 @@ _CALLED = {
 }
 
 
-class Work:
-    """The work folder of one run; nobody else can have it open.
+class WorkFolder:
+    """The work folder of one run, locked against other processes.
 
     Attributes:
-        folder: where it is.
-        done: what each shard that is kept counts, by its number.
-        digests: of the records of each shard that is kept, by its number.
-        replaced: the run goes on with another input, so that shards have to be compared with it.
+        folder: its path.
+        done: the counts of each stored shard, by number.
+        digests: the digest of the records of each stored shard, by number.
+        replaced: the run is resumed with another input, so that the shards have to be compared with it.
     """
 
     def __init__(self, target: Path, identity: dict[str, Any], *, resume: bool) -> None:
         """Open the folder beside ``target`` for the run that ``identity`` describes; see :meth:`Plan.identity`.
 
         Raises:
-            InputError: another run is at work there, or left shards, and ``resume`` is not asked for or would go on with
-                something else.
+            InputError: another process uses it, or it has shards and ``resume`` is False or they are of a different run.
         """
         self.folder = target.with_name(f"{target.name}.partial")
         self.done: dict[int, Tally] = {}
@@ -92,7 +89,7 @@ class Work:
             raise
 
     def _begin(self, identity: dict[str, Any], resume: bool) -> None:
-        """Take up what the journal names, or begin it."""
+        """Lock the folder, and read the journal or start one."""
         if fcntl is not None:
             try:
                 fcntl.flock(self._journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,22 +97,22 @@ class Work:
                 raise InputError(f"another run is writing {self._target}; wait for it, or write to another file") from None
         begun, size = self._read()
         if begun is not None and resume:
-            self._refuse_another(begun, identity)
+            self._check_identity(begun, identity)
         elif self.done:
             rows = count(sum(tally.rows for tally in self.done.values()))
             raise InputError(
-                f"{self.folder} holds {rows} rows of an unfinished run; go on with --resume, or delete the folder to start over"
+                f"{self.folder} has {rows} rows of an unfinished run; continue with --resume, or delete the folder to start over"
             )
         if begun is None or not resume:
             size = 0
         os.ftruncate(self._journal, size)
-        self._sweep(keep=True)
+        self._clean(keep=True)
         if not size:
-            self._note(identity)
+            self._log(identity)
         self._input = identity["input"]
 
     def _read(self) -> tuple[dict[str, Any] | None, int]:
-        """What the journal was begun with (None: nothing), and how many of its bytes are whole lines; fills :attr:`done`."""
+        """Return the identity in the journal (None: none), and the size of its complete lines in bytes; fills :attr:`done`."""
         begun: dict[str, Any] | None = None
         size = 0
         with (self.folder / _JOURNAL).open("rb") as journal:
@@ -124,7 +121,7 @@ class Work:
                     row = json.loads(line) if line.endswith(b"\n") else None
                 except ValueError:
                     row = None
-                if not isinstance(row, dict):  # the last line of a run that was killed, or no journal at all
+                if not isinstance(row, dict):  # an incomplete last line of a killed run, or not a journal
                     if begun is None and line.endswith(b"\n"):
                         raise self._unknown()
                     break
@@ -145,50 +142,51 @@ class Work:
         return begun, size
 
     def _unknown(self) -> InputError:
-        return InputError(f"{self.folder} holds no work that this version can go on with; move it away to start over")
+        return InputError(f"{self.folder} has no run that this version can resume; move it away to start over")
 
-    def _sweep(self, *, keep: bool = False) -> None:
-        """Delete the shards, or (``keep``) what is no whole shard, and nothing else."""
-        (self.folder / _WHOLE).unlink(missing_ok=True)
+    def _clean(self, *, keep: bool = False) -> None:
+        """Delete the shards, or with ``keep`` only files of incomplete shards; other files stay."""
+        (self.folder / _DRAFT).unlink(missing_ok=True)
         for path in self.folder.iterdir():
             match = _PART.fullmatch(path.name)
             if match and not (keep and int(match[1]) in self.done and path == self._path(int(match[1]))):
                 path.unlink()
 
-    def _refuse_another(self, begun: dict[str, Any], identity: dict[str, Any]) -> None:
-        for key, called in _CALLED.items():
+    def _check_identity(self, begun: dict[str, Any], identity: dict[str, Any]) -> None:
+        """Raise InputError if the run of the journal differs from this one; another input is allowed after a damaged one."""
+        for key, called in _DIFFERENCES.items():
             if key == "input" and self._damaged and begun.get(key) != identity[key]:
                 self.replaced = True
                 continue
             if begun.get(key) != identity[key]:
                 raise InputError(
-                    f"{self.folder} was begun with {called}; give what it was begun with, or delete the folder to start over"
+                    f"{self.folder} is of a run with {called}; repeat the command of that run, or delete the folder to start over"
                 )
 
     def keep(self, part: Part) -> None:
-        """Put one shard on disk, then into the journal."""
-        with whole(self._path(part.number)) as file:
+        """Store one shard, then add it to the journal."""
+        with atomic_file(self._path(part.number)) as file:
             file.write(part.data)
-        self._note({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict(), "sha256": part.digest})
+        self._log({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict(), "sha256": part.digest})
         self.done[part.number], self.digests[part.number] = part.tally, part.digest
 
     def compare(self, shards: Iterable[Shard | int]) -> None:
-        """Keep only the shards whose records are those of ``shards``, and go on as a run of the input that these come from."""
+        """Delete stored shards whose records are not those of ``shards``, the shards of the new input."""
         now: dict[int, str] = {}
-        with suppress(DamagedInput):  # it ends early, too: what is before that counts
+        with suppress(DamagedInput):  # the new input may end early too
             now.update((shard.number, shard.digest) for shard in shards if isinstance(shard, Shard))
         for number in [number for number, known in self.digests.items() if now.get(number) != known]:
             self._path(number).unlink(missing_ok=True)
             del self.done[number], self.digests[number]
-        self._note({"input": self._input, "damaged": False})
+        self._log({"input": self._input, "damaged": False})
         self.replaced = False
 
     def damaged(self) -> None:
-        """Note that the input ends early, so that the run may go on with another file in its place."""
-        self._note({"damaged": True})
+        """Log that the input ends early, so that the run may be resumed with another input."""
+        self._log({"damaged": True})
 
-    def _note(self, row: dict[str, Any]) -> None:
-        with telling_of_full_disks(self.folder):
+    def _log(self, row: dict[str, Any]) -> None:
+        with disk_full_errors(self.folder):
             os.write(self._journal, json.dumps(row).encode() + b"\n")
             os.fsync(self._journal)
 
@@ -196,12 +194,12 @@ class Work:
         return self.folder / f"{number:08}.part"
 
     def finish(self, shards: int, plan: Plan) -> Tally:
-        """Put the ``shards`` together as the output, which appears whole, delete the folder, and return what was counted."""
+        """Merge the shards into the output atomically, delete the folder, and return the counts."""
         tally = Tally()
         for number in range(shards):
             tally.merge(self.done[number])
         paths = [self._path(number) for number in range(shards)]
-        with whole(self._target, draft=self.folder / _WHOLE) as file:
+        with atomic_file(self._target, draft=self.folder / _DRAFT) as file:
             if plan.form is Form.PARQUET:
                 write_parquet(paths, plan.names, plan.shown, file)
             else:
@@ -216,22 +214,22 @@ class Work:
         return tally
 
     def discard(self) -> None:
-        """Delete what the run has made there, and the folder when nothing else is in it."""
+        """Delete the run's files, and the folder if it is empty then."""
         with suppress(OSError):
-            self._sweep()
+            self._clean()
             (self.folder / _JOURNAL).unlink()
             self.folder.rmdir()
         self.close()
 
     def close(self) -> None:
-        """Let others have the folder; closing twice is harmless."""
+        """Unlock the folder; may be called twice."""
         if self._journal >= 0:
             os.close(self._journal)
             self._journal = -1
 
     @property
     def rows(self) -> int:
-        """Rows on disk."""
+        """Number of rows in stored shards."""
         return sum(tally.rows for tally in self.done.values())
 
 
@@ -241,7 +239,7 @@ _E = TypeVar("_E", bound=Enum)
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Ray cluster: its ``address`` (None: one of this machine, for the run), and how many ``workers`` (None: one a CPU)."""
+    """A Ray cluster: ``address`` (None: start one on this machine), and number of ``workers`` (None: one per CPU)."""
 
     address: str | None = None
     workers: int | None = None
@@ -249,13 +247,13 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a run did.
+    """The result of a run.
 
     Attributes:
-        plan: what was asked for.
-        tally: counts of the whole output; fresh: rows that this run scored; seconds: in how long.
+        plan: its configuration.
+        tally: counts of the whole output; fresh: number of rows scored by this run; seconds: its duration.
         signatures: by metric.
-        damage: the row at which the input ends early, None when it does not.
+        damage: the row at which the input ends early, None if it is complete.
     """
 
     plan: Plan
@@ -285,37 +283,40 @@ def score_file(
     progress: bool = False,
     tell: Tell = lambda _: None,
 ) -> Done:
-    """Score the responses of a dialogue file into another file, shard by shard; the output appears whole or not at all.
+    """Score the responses of a dialogue file into another file, which is created atomically.
 
-    A run that is cut short leaves its finished shards in ``<output>.partial``, and ``resume`` goes on from there. The rows are
-    the same however a run is cut, resumed or spread over machines.
+    An interrupted run leaves its finished shards in ``<output>.partial``, and ``resume`` continues from there. The rows do not
+    depend on interruptions or on the machines that score.
 
     Args:
         file: JSON lines, JSON list, CSV or Parquet, plain or gzip (:func:`tacit.loaders.read_items`); ``-`` reads standard input.
         output: the file to write.
-        graph: path or URL of a graph, or an :class:`Address` with a user and a password; metrics that need none do without.
-        metrics: names out of :data:`tacit.reasoning.METRICS`; by default those of :func:`tacit.reasoning.default_metrics`.
+        graph: path or URL of a graph, or an :class:`Address` with credentials; None if no metric needs one.
+        metrics: names from :data:`tacit.reasoning.METRICS`; default: those of :func:`tacit.reasoning.default_metrics`.
         options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``.
-        engine: ``index``, ``store`` or ``auto``; what answers concept queries.
+        engine: for concept queries: ``index``, ``store`` or ``auto``.
         explain: write the evidence too.
-        form: ``jsonl``, ``jsonl.gz`` or ``parquet``; by default as the output's name ends.
-        strict: end at the first record that holds no item.
-        resume: go on where a run of the same file into the same output was cut short.
-        batch_size: items scored together, >= 1; changes the speed alone.
+        form: ``jsonl``, ``jsonl.gz`` or ``parquet``; default: by the suffix of ``output``.
+        strict: raise at the first record without an item.
+        resume: continue an interrupted run of the same file into the same output.
+        batch_size: items scored together, >= 1; affects the speed only.
         shard_lines: records of a shard, >= 1.
-        cluster: score on this Ray cluster instead of here.
-        observers: called with every :class:`tacit.reasoning.ItemScores` that is scored here in this run.
+        cluster: score on this Ray cluster.
+        observers: called with every :class:`tacit.reasoning.ItemScores` that this process scores.
         progress: show a progress bar on stderr.
-        tell: called with a sentence when the run is cut short, on what is kept.
+        tell: called with a sentence on what is kept if the run is interrupted.
+
+    Returns:
+        The counts, signatures and duration of the run.
 
     Raises:
         InputError: the file, the output, a metric or an option cannot be used, or ``output`` has a ``.partial`` folder of
-            another run; without ``resume``, of any run.
-        DamagedInput: the file ends early; what comes before is kept.
-        TacitError: a graph or a model cannot be opened, the graph went away, or the cluster failed.
+            a different run, or without ``resume`` of any run.
+        DamagedInput: the file ends early; finished shards are kept.
+        TacitError: a graph or a model cannot be opened, the graph no longer answers, or the cluster failed.
     """
     if isinstance(metrics, str):
-        raise InputError(f"the metrics are one text; give a list of names, e.g. [{metrics!r}]")
+        raise InputError(f"metrics must be a list of names, e.g. [{metrics!r}], not a text")
     if metrics is None:
         from ...reasoning import default_metrics
 
@@ -326,14 +327,14 @@ def score_file(
     path = readable(os.fspath(file))
     target = check_output(Path(output), path)
     if (resume or cluster is not None) and not Path(path).is_file():
-        raise InputError(f"{path} is no file that can be read twice, so it can be neither resumed nor scored on a cluster")
+        raise InputError(f"{path} is not a regular file, so it can be neither resumed nor scored on a cluster; give a file")
     if graph is not None and not isinstance(graph, Address):
         graph = Address(os.fspath(graph))
     names = tuple(metrics)
     given = {name: dict((options or {}).get(name, {})) for name in names}
     stray = sorted(set(options or ()) - set(names))
     if stray:
-        raise InputError(f"there are options for {stray[0]!r}, which is not among the metrics; name it or leave them out")
+        raise InputError(f"options has {stray[0]!r}, which is not in metrics; add it there, or leave its options out")
     plan = Plan(
         path,
         names,
@@ -351,10 +352,10 @@ def score_file(
 
 
 def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
-    """Return the member of an enum that has this value.
+    """Return the member of an enum with this value.
 
     Raises:
-        InputError: none has.
+        InputError: there is none.
     """
     try:
         return kind(value)
@@ -363,7 +364,7 @@ def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
 
 
 def total_items(file: str, watched: bool) -> int | None:
-    """Return the number of items for a progress bar that somebody watches, if the file can be read twice: reading is fast."""
+    """Return the number of items for a progress bar; None if no terminal shows it or the file cannot be read twice."""
     if not watched or not sys.stderr.isatty() or not Path(file).is_file():
         return None
     from ...loaders import read_items
@@ -372,10 +373,10 @@ def total_items(file: str, watched: bool) -> int | None:
 
 
 def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
-    """Yield the rows of a finished output with their items, without their evidence; a few are in memory.
+    """Yield the rows of a finished output with their items, without evidence, in constant memory.
 
     Raises:
-        InputError: the output does not hold the scores of the plan's file, since one of them was changed.
+        InputError: the output does not have the scores of the plan's file, since one of the two was changed.
     """
     from ...graph.item import ItemError
     from ...loaders import read_items
@@ -385,7 +386,7 @@ def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
         if isinstance(item, ItemError) and row is not None and item.line == row.line:
             yield row
         elif item is None or row is None or isinstance(item, ItemError) or row.line is not None or row.id != item.id:
-            raise InputError(f"{output} does not hold the scores of {plan.file} as it is now; score it again")
+            raise InputError(f"{output} does not have the scores of the present {plan.file}; score the file again")
         else:
             yield replace(row, item=item)
 
@@ -405,7 +406,7 @@ def _run(
         reasoner = stack.enter_context(plan.open(quiet=not progress))
         signatures = reasoner.signatures
         if cluster is not None:
-            stack.close()  # it was opened so that faults show at once, and one process alone builds the index
+            stack.close()  # it was opened to report errors early, and to build the index only once
         total = total_items(plan.file, progress)
         meter = Meter("scoring", total, unit="items", noun="items", quiet=not progress)
         with _work(plan, target, signatures, resume=resume, tell=tell) as work, meter:
@@ -415,20 +416,20 @@ def _run(
             if before:
                 meter.add(0, done=before)
             if cluster is not None:
-                shards = _score_there(plan, work, cluster, signatures, meter)
+                shards = _score_on_cluster(plan, work, cluster, signatures, meter)
             else:
-                shards = _score_here(plan, work, reasoner, observers, meter)
+                shards = _score_locally(plan, work, reasoner, observers, meter)
             return Done(plan, work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
 
 
-def _kept(work: Work) -> str:
+def _kept(work: WorkFolder) -> str:
     if work.done:
-        return f"{count(work.rows)} rows are kept in {work.folder}; the same command with --resume goes on from there"
-    return "nothing is kept yet, since rows are kept shard by shard; smaller shards (--shard-lines) are kept sooner"
+        return f"{count(work.rows)} rows are kept in {work.folder}; continue with the same command and --resume"
+    return "nothing is kept, since no shard was finished; use smaller shards (--shard-lines) to keep rows earlier"
 
 
-def _score_here(plan: Plan, work: Work, reasoner: Reasoner, observers: Sequence[Observe], meter: Meter) -> int:
-    """Score the shards that are missing, and return how many there are in all."""
+def _score_locally(plan: Plan, work: WorkFolder, reasoner: Reasoner, observers: Sequence[Observe], meter: Meter) -> int:
+    """Score the missing shards in this process, and return the number of all shards."""
     shards = 0
     for shard in read_shards(plan.file, plan.lines, work.done):
         shards += 1
@@ -437,8 +438,8 @@ def _score_here(plan: Plan, work: Work, reasoner: Reasoner, observers: Sequence[
     return shards
 
 
-def _score_there(plan: Plan, work: Work, cluster: Cluster, signatures: dict[str, str], meter: Meter) -> int:
-    """Have a cluster score the shards that are missing, and return how many there are in all."""
+def _score_on_cluster(plan: Plan, work: WorkFolder, cluster: Cluster, signatures: dict[str, str], meter: Meter) -> int:
+    """Score the missing shards on a cluster, and return the number of all shards."""
     shards = sum(1 for _ in read_shards(plan.file, plan.lines, range(1 << 62)))
     if len(work.done) == shards:
         return shards
@@ -447,39 +448,39 @@ def _score_there(plan: Plan, work: Work, cluster: Cluster, signatures: dict[str,
     for part, theirs in score_on_cluster(plan, frozenset(work.done), cluster.address, cluster.workers):
         if theirs != signatures:
             raise TacitError(
-                f"a worker scores as {', '.join(theirs.values())}, this machine as {', '.join(signatures.values())}; "
+                f"a worker has the signatures {', '.join(theirs.values())}, this machine {', '.join(signatures.values())}; "
                 "give every node of the cluster the same graph and models"
             )
         if part.number not in work.done:  # a shard may come twice when a node has died
             work.keep(part)
             meter.add(part.tally.rows)
     if len(work.done) < shards:
-        raise TacitError(f"{shards - len(work.done)} shards did not come back from the cluster; run it again with --resume")
+        raise TacitError(f"the cluster returned no result for {shards - len(work.done)} shards; run it again with --resume")
     return shards
 
 
 @contextmanager
-def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool, tell: Tell) -> Iterator[Work]:
-    """Give the work folder; a run that is cut short keeps it when it holds rows, and says so."""
+def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool, tell: Tell) -> Iterator[WorkFolder]:
+    """Open the work folder; if the run is interrupted, keep the folder if it has rows, and tell so."""
     seekable = plan.file != "-"
-    work = Work(target, plan.identity(digest(plan.file) if seekable else "-", signatures), resume=resume)
+    work = WorkFolder(target, plan.identity(digest(plan.file) if seekable else "-", signatures), resume=resume)
     try:
         yield work
     except DamagedInput as damage:
         if not (seekable and work.done):
             work.discard()
-            raise DamagedInput(f"{damage}, so nothing is written; get the whole file") from None
+            raise DamagedInput(f"{damage}, so nothing is written; get the complete file") from None
         work.damaged()
         raise DamagedInput(
             f"{damage}: the {count(work.rows)} rows before that are kept in {work.folder}; "
-            "get the whole file and run the same command with --resume"
+            "get the complete file and run the same command with --resume"
         ) from None
     except DiskFull as full:
         if not (seekable and work.done):
             work.discard()
             raise
         raise DiskFull(f"{full}; {count(work.rows)} rows are kept in {work.folder} for --resume") from None
-    except InputError:  # it would meet the same fault again
+    except InputError:  # a resumed run would fail in the same way
         work.discard()
         raise
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Statistics of a scoring run: items, errors, and for each metric how many it judged, their mean, and why it judged no others."""
+"""Statistics of a scoring run: items, errors, and for each metric the number of scores, their mean, and reasons for nulls."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ MOST_NOTES = 20
 
 @dataclass
 class Tally:
-    """Counts of items and errors (the first of them in words); by metric, how many items it judged and the sum of their scores.
+    """Mergeable counts of a run.
 
-    ``percentiles`` holds the sums of the percentiles, for the metrics whose scores have some. ``unjudged`` counts the items that
-    a metric could not judge, by metric and then by note, of which it keeps 20.
+    Attributes:
+        scored, errors: items with and without scores; faults: the first error messages.
+        judged: by metric, items with a score; sums: the sum of the scores; percentiles: the sum of the percentiles, if any.
+        unjudged: by metric and note, items that the metric could not judge; at most 20 different notes.
     """
 
     scored: int = 0
@@ -32,19 +34,19 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """Rows of the output: items and faults."""
+        """Rows of the output: items and errors."""
         return self.scored + self.errors
 
     def mean(self, name: str) -> float | None:
-        """Mean of a metric over the items that it could judge, None when there was none."""
+        """Mean score of a metric; None if it could judge no item."""
         return self.sums[name] / self.judged[name] if self.judged.get(name) else None
 
     def mean_percentile(self, name: str) -> float | None:
-        """Mean percentile of a metric's scores with one decimal, None when they have none."""
+        """Mean percentile of a metric's scores, rounded to one decimal; None without percentiles."""
         return round(self.percentiles[name] / self.judged[name], 1) if name in self.percentiles else None
 
     def not_judged(self, name: str) -> int:
-        """Items without a score by this metric."""
+        """Number of items that a metric could not judge."""
         return sum(self.unjudged.get(name, {}).values())
 
     def _note(self, name: str, note: str, number: int = 1) -> None:
@@ -73,7 +75,7 @@ class Tally:
             self.faults.append(fault)
 
     def merge(self, later: Tally) -> None:
-        """Count what another counted, of items that come after these."""
+        """Add the counts of ``later`` items."""
         self.scored += later.scored
         self.errors += later.errors
         self.faults += later.faults[: SHOWN_ERRORS - len(self.faults)]
@@ -87,10 +89,10 @@ class Tally:
                 self._note(name, note, number)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return the counts as JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Take back what :meth:`to_dict` gave."""
+        """Return the counts of :meth:`to_dict`."""
         return cls(**row)

@@ -1,7 +1,7 @@
-"""The HTTP service: one reasoner and one graph behind JSON over HTTP, with limits, keys, batches across clients, measurements.
+"""The HTTP service: scores and graph queries as JSON, with API keys, limits, micro-batching and Prometheus metrics.
 
-``create_app`` gives the application for any ASGI server, or for a test without a socket; ``tacit serve`` runs it. It needs the
-extra ``tacit-kg[serve]``, so everything is brought in when first used.
+``create_app`` returns the application for any ASGI server, or for a test without a socket; ``tacit serve`` runs it. It needs the
+extra ``tacit-kg[serve]``, so names are imported on first use.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Keys", "Settings", "create_app"]
 
-_ROOMS = {"create_app": "app", "Keys": "keys", "Settings": "service"}
+_MODULES = {"create_app": "app", "Keys": "keys", "Settings": "service"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)

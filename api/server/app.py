@@ -1,4 +1,4 @@
-"""The ASGI application: routes, errors as problem documents, and an OpenAPI document that matches both."""
+"""The ASGI application: routes, error handlers, the OpenAPI document, and the static files of the web page."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from starlette.types import Scope
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from . import messages
-from .guard import Guard
 from .keys import Keys
 from .messages import SHOWN_ERRORS, Problem
+from .middleware import RequestMiddleware
 from .routes import exploring_routes, querying_routes, reporting_routes, scoring_routes
 from .service import Service, Settings
 
-_DESCRIPTION = """Commonsense you can query, scores you can explain: dialogue metrics over a graph of
-commonsense, and the graph itself.
+_DESCRIPTION = """Commonsense you can query, scores you can explain: dialogue metrics over a commonsense graph,
+and queries of the graph itself.
 
-Errors are problem documents (RFC 9457). Every answer bears an `X-Request-ID`; one that is sent along is kept."""
+Errors are problem documents (RFC 9457). Every response has an `X-Request-ID`; the client may send its own."""
 
 
 def create_app(
@@ -45,16 +45,18 @@ def create_app(
     host_names: Sequence[str] = (),
     logging: bool = False,
 ) -> FastAPI:
-    """Return the service as an ASGI application; what is given stays the caller's to close, after the application.
+    """Return the service as an ASGI application.
+
+    The application closes neither ``reasoner`` nor ``graph``; close them after it.
 
     Args:
-        reasoner: with the metrics to serve.
-        graph: the graph that questions are asked of; the reasoner's by default.
-        settings: limits; the defaults of :class:`Settings` where None.
-        keys: who may use it; None: anybody who can reach it.
-        host_names: names under which others reach the service, e.g. through a proxy; requests for other hosts are refused. The
-            address at which a request arrives, localhost, 127.0.0.1 and [::1] are always right.
-        logging: write a line of JSON to stderr for each request, not only for those that end with 500 and above.
+        reasoner: the metrics to serve.
+        graph: the graph for queries; the reasoner's by default.
+        settings: limits; None: the defaults of :class:`Settings`.
+        keys: accepted API keys; None: no key is needed.
+        host_names: host names of the service, e.g. behind a proxy; requests for other hosts are refused. The address at which a
+            request arrives, localhost, 127.0.0.1 and [::1] are always accepted.
+        logging: log every request as a line of JSON on stderr, not only those with status 500 and above.
 
     Raises:
         InputError: a host name is not one.
@@ -76,7 +78,7 @@ def create_app(
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_middleware(Guard, service=service)
+    app.add_middleware(RequestMiddleware, service=service)
     app.openapi = lambda: _openapi(app, plain)  # type: ignore[method-assign]
     plain = FastAPI.openapi.__get__(app)
     return app
@@ -88,12 +90,12 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """Answer what the router refuses: an unknown path, or another method."""
+    """Handle an unknown path or method."""
     assert isinstance(error, HTTPException)
     kinds = {404: "not-found", 405: "method-not-allowed"}
     details = {
-        404: "there is nothing at this path; see /openapi.json",
-        405: f"{request.method} is not taken at this path; see /openapi.json",
+        404: "unknown path; see /openapi.json",
+        405: f"the method {request.method} is not allowed for this path; see /openapi.json",
     }
     problem = Problem(
         error.status_code, kinds.get(error.status_code, "refused"), details.get(error.status_code, str(error.detail)),
@@ -103,18 +105,18 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """Answer a path or query parameter that is missing or not valid."""
+    """Handle a missing or invalid path or query parameter."""
     assert isinstance(error, RequestValidationError)
     errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in error.errors()[:SHOWN_ERRORS]]
     first = errors[0]
     problem = Problem(
-        422, "invalid-parameter", f"{first['at']} cannot be used ({first['reason']}); see /openapi.json", extra={"errors": errors}
+        422, "invalid-parameter", f"{first['at']} is not valid ({first['reason']}); see /openapi.json", extra={"errors": errors}
     )
     return problem.response(request.scope)
 
 
 def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
-    """FastAPI's document, with the bodies that are checked here and with problem documents in place of FastAPI's own errors."""
+    """FastAPI's OpenAPI document with tacit's request bodies and problem documents in place of FastAPI's error schemas."""
     if app.openapi_schema:
         return app.openapi_schema
     document: dict[str, Any] = plain()
@@ -134,10 +136,8 @@ def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
     return app.openapi_schema
 
 
-# The page at ``/``, the API's page at ``/docs``, and their files; browsers keep them and ask each time whether they changed.
-#
-# A file's ETag is of its bytes, so a copy is good as long as they are, in a new container too, and no version mixes with
-# another.
+# The web page at ``/``, the API reference at ``/docs``, and their static files. A browser revalidates its cached copy each time.
+# The ETag is a hash of the content, so that it is the same in every container and files of two versions are never mixed.
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -146,11 +146,11 @@ _POLICY = (
 
 
 def mount_page(app: FastAPI) -> None:
-    """Serve the page, where it is there."""
+    """Serve the web page if its files are installed."""
     folder = Path(str(files("tacit.api"))) / "page"
     if not (folder / "index.html").is_file():
         return
-    kept = _Files(directory=folder)
+    kept = _StaticFiles(directory=folder)
 
     async def page(name: str, request: Request) -> Response:
         response = await kept.get_response(name, request.scope)
@@ -168,15 +168,15 @@ def mount_page(app: FastAPI) -> None:
     app.mount("/static", kept, name="static")
 
 
-class _Files(StaticFiles):
-    """The files of a folder."""
+class _StaticFiles(StaticFiles):
+    """Static files with an ETag of their content."""
 
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """Give a file, or say that the copy at hand is good."""
+        """Return the file, or 304 when the client's copy is current."""
         headers = {
-            "Cache-Control": "no-cache",  # keep it, but ask before it is used
+            "Cache-Control": "no-cache",  # cache, but revalidate before use
             "ETag": f'"{hashlib.sha256(Path(full_path).read_bytes()).hexdigest()[:32]}"',
         }
         response = FileResponse(full_path, status_code, headers, stat_result=stat_result)

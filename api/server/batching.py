@@ -1,8 +1,9 @@
-"""Micro-batches across clients: requests put their items into one queue, and one thread scores together whatever waits.
+"""Micro-batching across requests: items wait in one queue with a size limit, and one thread scores them in batches.
 
-An idle service scores a request at once. A busy one finds more waiting and scores more in one go, which costs less an item: two
-short items together take little more time than one. So where somebody waits when a batch ends, those who were just answered get
-a moment to ask again. A request of many items gives only a part of them to each batch while others wait.
+An idle service scores a request at once. Under load more items wait and batches grow, which costs less per item: two short items
+together take little more time than one. So if requests were waiting when a batch ended, the next one is delayed by a few
+milliseconds, in which the clients that were just answered can send again. While other requests wait, a large request
+contributes only some of its items to each batch.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from ...reasoning.base import Metric
 from ...reasoning.scorer import ItemScores, score_items
 from .messages import Problem
 
-_PART = 16
-"""Items that a request gives to a batch in its turn."""
-_MOMENT = 0.003
-"""Seconds that items may wait for others, when some waited at the end of a batch."""
-_ENOUGH = 8
-"""Items for which no others are waited for: beyond that, more in one go saves little."""
+_SHARE = 16
+"""Items that a request contributes to a batch per turn."""
+_WAIT_SECONDS = 0.003
+"""Longest delay of a batch under load, in seconds."""
+_FULL_BATCH = 8
+"""Items from which a batch is not delayed: larger ones save little."""
 
 Observe = Callable[[int, Sequence[str]], object]
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """The items of one request, on their way through the thread."""
+    """The items of one request and their results."""
 
     items: Sequence[Item]
     sizes: Sequence[int]
@@ -48,13 +49,16 @@ class _Job:
 
 
 class Batcher:
-    """One thread that scores, and the queue before it. The thread starts with the first request.
+    """The scoring thread and its queue. The thread starts with the first request.
 
     Args:
         metrics: the open metrics, by name.
-        batch_items, batch_characters: most that one batch holds; one item at least.
-        waiting_items: most items in the queue; an empty one takes any request.
-        observe: told of each batch: its size, and the names of the metrics.
+        batch_items, batch_characters: limits of one batch, which has at least one item.
+        waiting_items: limit of the queue; an empty queue takes a request of any size.
+        observe: called after each batch with its size and the names of the metrics.
+
+    Attributes:
+        waiting: items in the queue.
     """
 
     def __init__(
@@ -82,22 +86,25 @@ class Batcher:
         explain: bool,
         finish: Callable[[list[ItemScores]], Any] = lambda rows: rows,
     ) -> Any:
-        """Return what ``finish`` makes, in the scoring thread, of the rows of ``items``.
+        """Score ``items`` and return ``finish(rows)``, which runs in the scoring thread.
+
+        Args:
+            names: the metrics; explain: with evidence.
 
         Raises:
-            Problem: the queue is full.
+            Problem: 429: the queue is full; 503: the service is shutting down.
             TacitError: as :func:`tacit.reasoning.score_items`.
         """
         loop = asyncio.get_running_loop()
         job = _Job(items, [_size(item) for item in items], (names, explain), finish, loop, loop.create_future())
         with self._changed:
             if self._closed:
-                raise Problem(503, "stopping", "the service is about to stop; ask again in a moment")
+                raise Problem(503, "stopping", "the service is shutting down; try again in a moment")
             if self.waiting and self.waiting + len(items) > self._most:
                 raise Problem(
                     429,
                     "queue-full",
-                    f"{self.waiting:,} items wait to be scored already; ask again in a moment, or for fewer at once",
+                    f"{self.waiting:,} items are waiting to be scored; try again in a moment, or send fewer at once",
                 )
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="scoring", daemon=True)
@@ -115,7 +122,7 @@ class Batcher:
         return job.outcome
 
     def close(self) -> None:
-        """Score what waits, refuse what comes, and end the thread."""
+        """Score what is in the queue, refuse new requests, and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -123,7 +130,7 @@ class Batcher:
             self._thread.join()
 
     def _drop(self, job: _Job) -> None:
-        """Forget a request that nobody waits for any longer."""
+        """Remove a cancelled request from the queue."""
         with self._changed:
             if job in self._jobs:
                 self._jobs.remove(job)
@@ -134,7 +141,7 @@ class Batcher:
         while True:
             with self._changed:
                 if self._jobs:
-                    self._gather(min(_ENOUGH, last + self.waiting))
+                    self._gather(min(_FULL_BATCH, last + self.waiting))
                 while not self._jobs:
                     if self._closed:
                         return
@@ -144,8 +151,8 @@ class Batcher:
             self._score(parts)
 
     def _gather(self, enough: int) -> None:
-        """Wait a moment until ``enough`` items are there."""
-        until = time.monotonic() + _MOMENT
+        """Wait until the queue has ``enough`` items, for at most a few milliseconds."""
+        until = time.monotonic() + _WAIT_SECONDS
         while self.waiting < enough and not self._closed:
             left = until - time.monotonic()
             if left <= 0:
@@ -153,7 +160,7 @@ class Batcher:
             self._changed.wait(left)
 
     def _take(self) -> list[tuple[_Job, int, int]]:
-        """Take a batch out of the queue: parts of requests that ask for the same, in turns, the first to come first."""
+        """Take a batch from the queue: items of requests with the same metrics, round-robin, oldest request first."""
         key = self._jobs[0].key
         same = [job for job in self._jobs if job.key == key]
         first = {id(job): job.taken for job in same}
@@ -161,7 +168,7 @@ class Batcher:
         turn: Sequence[_Job] = same
         while turn and room > 0 and characters > 0:
             for job in turn:
-                for size in islice(job.sizes, job.taken, job.taken + min(_PART, room)):
+                for size in islice(job.sizes, job.taken, job.taken + min(_SHARE, room)):
                     if characters <= 0:
                         break
                     job.taken += 1
@@ -202,12 +209,12 @@ class Batcher:
 
 
 def _deliver(done: Sequence[_Job]) -> None:
-    """Wake those who wait for the answers, with one call into each event loop."""
+    """Complete the futures, with one call into each event loop."""
     for loop in {job.loop for job in done}:
         answers = [job.answer for job in done if job.loop is loop]
         try:
             loop.call_soon_threadsafe(_wake, answers)
-        except RuntimeError:  # the loop was closed: nobody waits any more
+        except RuntimeError:  # the loop was closed
             continue
 
 
@@ -218,5 +225,5 @@ def _wake(answers: Sequence[asyncio.Future[Any]]) -> None:
 
 
 def _size(item: Item) -> int:
-    """Characters that have to be read for an item."""
+    """Characters of an item."""
     return sum(map(len, item.history)) + len(item.response) + sum(map(len, item.references))

@@ -1,7 +1,7 @@
-"""API keys: the key in a request's headers against the hashes in a file, compared in constant time.
+"""API keys: a file of salted hashes, commands to edit it, and the check of a request's key in constant time.
 
-The file is read again when it changes, so that a key can be added or taken away while the service runs. While the file is missing
-or damaged, the service admits nobody: a key that was taken away must not come back because the file was lost.
+The file is read again when it changes, so that keys can be added and removed while the service runs. While the file is missing
+or damaged, every request is refused: a removed key must not become valid again because the file was lost.
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ from pathlib import Path
 
 from ...graph.errors import InputError
 from .messages import Problem
-from .observing import log
+from .telemetry import log
 
-# A file of API keys: who may use a service, with a salted hash of each key, never the key itself.
-#
-# A key is 32 random bytes, so it cannot be found by trying, although the hash is fast. A line of the file holds the key's id
-# (the public beginning of the key), a salt, the BLAKE2b hash of salt and key, and a name for people::
-#
-# 3f9c2a7d51e0 6b0e... 9d41... alice
+# The file of keys. A line holds the key's ID (the public beginning of the key), a salt, the BLAKE2b hash of salt and key, and a
+# name: "3f9c2a7d51e0 6b0e... 9d41... alice". A fast hash suffices, since a key is 32 random bytes and cannot be guessed.
 
 _LINE = re.compile(r"([0-9a-f]{12}) ([0-9a-f]{32}) ([0-9a-f]{64})(?: (\S.*))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One key, as the file knows it: ``id`` begins the key, ``name`` is for people."""
+    """One line of the file: ``id`` is the public beginning of the key, ``name`` says whose it is."""
 
     id: str
     salt: bytes
@@ -43,12 +39,12 @@ class Entry:
     name: str
 
     def line(self) -> str:
-        """The line of the file."""
+        """The entry as a line of the file."""
         return f"{self.id} {self.salt.hex()} {self.digest.hex()} {self.name}".rstrip() + "\n"
 
 
 def read_keys(path: Path) -> list[Entry]:
-    """Return the entries of a file of keys; empty lines and lines that begin with ``#`` are left aside.
+    """Return the entries of a file of keys; empty lines and lines that begin with ``#`` are ignored.
 
     Raises:
         InputError: it cannot be read, or a line is not an entry.
@@ -65,13 +61,13 @@ def read_keys(path: Path) -> list[Entry]:
             continue
         match = _LINE.fullmatch(line.strip())
         if match is None:
-            raise InputError(f"{path}:{number} is not an entry of a key file; let tacit keys add write the file")
+            raise InputError(f"{path}:{number} is not an entry of a key file; write the file with tacit keys add")
         entries.append(Entry(match[1], bytes.fromhex(match[2]), bytes.fromhex(match[3]), match[4] or ""))
     return entries
 
 
 def new_key(name: str) -> tuple[str, Entry]:
-    """Return a fresh key and its entry; the key can be had only now.
+    """Return a new key and its entry; the key cannot be recovered from the entry.
 
     Raises:
         InputError: the name is empty, or not one line of printable characters.
@@ -86,12 +82,13 @@ def new_key(name: str) -> tuple[str, Entry]:
 
 @contextmanager
 def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
-    """Give the entries of a file of keys to change, and write them back at the end; one process at a time may do so.
+    """Yield the entries of a file of keys as a list to edit, and write the list back at the end.
 
-    The file is locked, read, and replaced by a new one that holds the changed list. Nothing is written when the block raises.
+    The file is locked against other processes. Nothing is written if the block raises.
 
     Args:
-        path: the file; create: make it where there is none, readable by its owner alone.
+        path: the file.
+        create: create the file if it is missing, readable by its owner only.
 
     Raises:
         InputError: the file cannot be read or written, or a line of it is not an entry.
@@ -115,9 +112,9 @@ def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
 
 
 def write_keys(path: Path, entries: list[Entry]) -> None:
-    """Replace a file of keys in one step: a new one is readable by its owner alone, another keeps its permissions.
+    """Replace a file of keys atomically; a new file is readable by its owner only, an old one keeps its permissions.
 
-    To change a file that others may change too, use :func:`editing_keys`.
+    Does not lock; to change an existing file use :func:`editing_keys`.
 
     Raises:
         InputError: it cannot be written.
@@ -142,7 +139,7 @@ def write_keys(path: Path, entries: list[Entry]) -> None:
 def _locked(path: Path, create: bool) -> int:
     """Return a descriptor of the file at ``path`` that holds the lock on it.
 
-    Each writer puts a new file at ``path``. Who waited for the lock of the old file has to take the lock of the new one.
+    A writer replaces the file, so a process that waited for the lock of the old file must lock the new one.
     """
     import fcntl
 
@@ -159,17 +156,17 @@ def _locked(path: Path, create: bool) -> int:
 
 
 def key_digest(salt: bytes, key: bytes) -> bytes:
-    """Return what the file keeps of a key."""
+    """Return the hash of a key that the file stores."""
     return hashlib.blake2b(key, salt=salt, digest_size=32).digest()
 
 
 _KEY = re.compile(rb"tacit_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
-_LOOK_AGAIN = 1.0
-_NOBODY = Entry("0" * 12, b"\0" * 16, b"\0" * 32, "")
+_CHECK_SECONDS = 1.0
+_NO_ENTRY = Entry("0" * 12, b"\0" * 16, b"\0" * 32, "")  # hashed for unknown IDs too, so that the time tells nothing
 
 
 class Keys:
-    """The keys of a file.
+    """The keys of a file, read again when the file changes.
 
     Raises:
         InputError: the file cannot be read, a line of it is not an entry, or it has no entry.
@@ -179,15 +176,15 @@ class Keys:
         self._path = path
         self._version = _version(path)
         self._entries: dict[str, Entry] | None = {entry.id: entry for entry in read_keys(path)}
-        self._looked = time.monotonic()
+        self._checked_at = time.monotonic()
         if not self._entries:
-            raise InputError(f"{path} holds no key, so nobody could use the service; make one with: tacit keys add {path} NAME")
+            raise InputError(f"{path} holds no key, so nobody could use the service; add one with: tacit keys add {path} NAME")
 
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
-        """Return the id of the key in a request's headers.
+        """Return the ID of the key in a request's headers.
 
         Raises:
-            Problem: 401, there is no key or it is not one of the file; 503, the file cannot be read.
+            Problem: 401: no key, or not one of the file; 503: the file cannot be read.
         """
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         given = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
@@ -196,29 +193,30 @@ class Keys:
             raise Problem(
                 401,
                 "no-key",
-                "this service asks for a key; send it as Authorization: Bearer KEY or X-API-Key: KEY",
+                "this service needs an API key; send it as Authorization: Bearer KEY or X-API-Key: KEY",
                 headers=challenge,
             )
         form = _KEY.fullmatch(given)
         name = form[1].decode() if form else ""
-        entry = self._known().get(name, _NOBODY)
+        entry = self._current().get(name, _NO_ENTRY)
         right = hmac.compare_digest(key_digest(entry.salt, given), entry.digest)
-        if not right or entry is _NOBODY:
-            raise Problem(401, "wrong-key", "the key is not one that this service knows; ask whoever runs it", headers=challenge)
+        if not right or entry is _NO_ENTRY:
+            raise Problem(401, "wrong-key", "unknown API key; request one from the operator of this service", headers=challenge)
         return entry.id
 
     def check(self) -> None:
-        """Return when the file of keys can be read.
+        """Check that the file of keys can be read.
 
         Raises:
             Problem: it is missing or damaged.
         """
-        self._known()
+        self._current()
 
-    def _known(self) -> dict[str, Entry]:
+    def _current(self) -> dict[str, Entry]:
+        """The entries, read again if the file has changed."""
         now = time.monotonic()
-        if now - self._looked > _LOOK_AGAIN:
-            self._looked = now
+        if now - self._checked_at > _CHECK_SECONDS:
+            self._checked_at = now
             version = _version(self._path)
             if version != self._version or version == ():
                 self._version = version
@@ -227,7 +225,7 @@ class Keys:
             raise Problem(
                 503,
                 "keys-unavailable",
-                "the service cannot read its file of keys, so it admits nobody; see its log",
+                "the service cannot read its file of API keys, so every request is refused; see its log",
             )
         return self._entries
 

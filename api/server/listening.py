@@ -1,8 +1,9 @@
-"""The server: uvicorn with its httptools parser, plus limits for slow or greedy clients and a graceful stop.
+"""The HTTP server: uvicorn with its httptools parser, plus limits per connection and client, and graceful shutdown.
 
-uvicorn does not limit the size or the time of a head, the size of trailers, the number of pipelined requests, the connections of
-one client, or the time in which an answer is read. It also drops the answer to a client that has closed its sending side.
-:class:`Connection` adds all this to uvicorn's protocol class; the parsing stays there. The limits of a body are in :mod:`.guard`.
+uvicorn limits neither the size and time of a request head, the size of trailers, the number of pipelined requests, the
+connections of one client, nor the time in which a client reads the response. It also drops the response to a client that has
+half-closed the connection. :class:`Connection` adds all this to uvicorn's protocol class. The limits of a body are in
+:mod:`.middleware`.
 """
 
 from __future__ import annotations
@@ -24,27 +25,27 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ...graph.errors import InputError
-from .observing import log
 from .service import Settings
+from .telemetry import log
 
 _SWITCH_SECONDS = 0.0002
 _PIPELINED = 16
-"""Requests that a connection may send before the first of them is answered."""
+"""Pipelined requests that a connection may have open."""
 _OTHER_FILES = 256
-"""File descriptors that are kept free for the graph, models and the log."""
+"""File descriptors that are reserved for the graph, models and the log."""
 _WARN_SECONDS = 10.0
 _GRACE_SECONDS = 0.1
 
 
 class Connections:
-    """Open connections by client: an IPv4 address, or an IPv6 network of 64 bits, which one client usually has to itself."""
+    """Number of open connections by client: an IPv4 address, or an IPv6 /64 network, which usually belongs to one client."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
         self._warned = float("-inf")
 
     def add(self, client: str, most: int) -> bool:
-        """Count a connection; return whether the client has no more than ``most`` now."""
+        """Count a connection; return whether the client now has at most ``most``."""
         self._open[client] += 1
         if self._open[client] <= most:
             return True
@@ -54,14 +55,14 @@ class Connections:
         return False
 
     def remove(self, client: str) -> None:
-        """Forget a connection."""
+        """Count a connection as closed."""
         self._open[client] -= 1
         if self._open[client] <= 0:
             del self._open[client]
 
     @staticmethod
     def client(address: str) -> str:
-        """Return the name under which connections from ``address`` are counted."""
+        """Return the key under which connections from ``address`` are counted."""
         try:
             found = ip_address(address.partition("%")[0])
         except ValueError:
@@ -72,17 +73,17 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """A connection with limits; see the module's text.
+    """A connection with limits; see the module's docstring.
 
-    Bytes of a head, of chunk headers and of trailers are counted since the last byte of a body, so that no part of a request can
-    grow without end. Trailers are dropped.
+    Bytes of heads, chunk headers and trailers are counted from the last byte of a body on, so that no part of a request is
+    unlimited. Trailers are dropped.
     """
 
     settings = Settings()
     counted = Connections()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count the connection, and wait for the first head."""
+        """Count the connection, and start the timer of the first head."""
         super().connection_made(transport)
         self._client = Connections.client(self.client[0] if self.client else "")
         self._in_head, self._framing = True, 0
@@ -104,50 +105,50 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Answer a client that has sent its request and closed its sending side; close the connection after that."""
+        """Keep a half-closed connection open until its request is answered."""
         if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
             return False
         self.cycle.keep_alive = False
         return True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header of the head, drop one of the trailers."""
+        """Keep headers, drop trailers."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Begin to answer; an error raised here is a 400 and closes the connection."""
+        """Start the request; an error raised here becomes a 400 and closes the connection."""
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self.settings.header_bytes:
             raise ValueError("the head is too large")
         if len(self.pipeline) >= _PIPELINED:
-            raise ValueError("too many requests wait on this connection")
+            raise ValueError("too many pipelined requests on this connection")
         self._in_head, self._framing = False, 0
         self._cancel_late()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Begin to count anew."""
+        """Reset the counter of bytes outside of bodies."""
         self._framing = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole, another one may follow."""
+        """Expect the next head."""
         self._in_head, self._framing = True, 0
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """The client does not read its answer: give it as long as a request may take."""
+        """Close the connection if the client does not read its response within ``request_seconds``."""
         super().pause_writing()
         self._stalled = self.loop.call_later(self.settings.request_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Stop the timer of :meth:`pause_writing`."""
         super().resume_writing()
         if self._stalled is not None:
             self._stalled.cancel()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers, and forget the connection."""
+        """Stop the timers, and count the connection as closed."""
         self._cancel_late()
         if self._stalled is not None:
             self._stalled.cancel()
@@ -159,8 +160,8 @@ class Connection(HttpToolsProtocol):
 
     def _head_is_late(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
-            self._expect_head()  # reading is paused until the request before it is answered
-        else:  # after a moment, since what arrived while the loop was busy is read after this
+            self._expect_head()  # reading is paused until the previous request is answered
+        else:  # after a short grace period, since data that arrived while the loop was busy is read after this
             self._late = self.loop.call_later(_GRACE_SECONDS, self.transport.abort)
 
     def _cancel_late(self) -> None:
@@ -170,7 +171,7 @@ class Connection(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn that logs where it listens and how it stops (unless ``quiet``), and exits with status 0 after a graceful stop."""
+    """uvicorn that logs start and stop (unless ``quiet``) and exits with status 0 after a graceful shutdown."""
 
     def __init__(self, config: uvicorn.Config, *, quiet: bool = False) -> None:
         super().__init__(config)
@@ -178,38 +179,38 @@ class Server(uvicorn.Server):
         self._signal = ""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop gracefully; a second SIGINT stops at once."""
+        """Shut down gracefully; a second SIGINT stops at once."""
         super().handle_exit(sig, frame)
         self._signal = signal.Signals(sig).name
-        self._captured_signals.clear()  # otherwise uvicorn raises the signal again at the end
+        self._captured_signals.clear()  # uvicorn would raise the signal again at the end
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
+        """Start to listen, and log the URL."""
         await super().startup(sockets)
         for one in sockets or ():
             host, port, *_ = one.getsockname()
-            self._say("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            self._log("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no new connection, finish the requests that run, and say both."""
+        """Refuse new connections, finish the running requests, and log both."""
         running = len(self.server_state.tasks)
         seconds = self.config.timeout_graceful_shutdown
-        told = f"{self._signal or 'stop'}: no new connections; finishing {running} request{'' if running == 1 else 's'}"
-        self._say("stopping", running=running, detail=told + (f" within {seconds} seconds" if running else ""))
+        detail = f"{self._signal or 'stop'}: no new connections; finishing {running} request{'' if running == 1 else 's'}"
+        self._log("stopping", running=running, detail=detail + (f" within {seconds} seconds" if running else ""))
         await super().shutdown(sockets)
         left = len(self.server_state.tasks)
-        self._say("stopped", unfinished=left, detail="all requests are answered" if not left else f"{left} requests were cut off")
+        self._log("stopped", unfinished=left, detail="all requests are answered" if not left else f"{left} requests were cut off")
 
-    def _say(self, event: str, **members: object) -> None:
+    def _log(self, event: str, **members: object) -> None:
         if not self._quiet:
             log("info", event, **members)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address and does not listen yet.
+    """Return a socket that is bound to an address but does not listen yet.
 
     Raises:
-        InputError: this machine has no such address, or the port is in use.
+        InputError: this machine does not have the address, or the port is in use.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -223,19 +224,19 @@ def bind(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"cannot listen at {host}:{port} ({reason.lower()}); give another --host or --port") from error
+        raise InputError(f"cannot listen on {host}:{port} ({reason.lower()}); give another --host or --port") from error
     return bound
 
 
 def serve(app: ASGIApp, bound: socket.socket, settings: Settings, *, quiet: bool = False) -> None:
-    """Run ``app`` at a socket of :func:`bind` until the process is told to stop; ``quiet``: log only what goes wrong."""
+    """Run ``app`` on a socket from :func:`bind` until the process gets a signal; ``quiet``: log errors only."""
     _tune()
     config = server_config(app, settings)
     Server(config, quiet=quiet).run([bound])
 
 
 def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """Return uvicorn's configuration for ``app``; the limits of connections are lowered where the system allows fewer files."""
+    """Return uvicorn's configuration for ``app``; the limits of connections are lowered if the system allows fewer open files."""
     connections = _open_files(settings.connections)
     own = min(settings.client_connections, max(1, connections // 2))
     limits = replace(settings, connections=connections, client_connections=own)
@@ -255,7 +256,7 @@ def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def _open_files(connections: int) -> int:
-    """Let this process open a file for each of ``connections``, and return how many connections it can have."""
+    """Raise the soft limit of open files for ``connections``, and return how many connections it allows."""
     try:
         import resource
     except ImportError:
@@ -270,10 +271,10 @@ def _open_files(connections: int) -> int:
 
 
 def _tune() -> None:
-    """Switch threads often, and run the garbage collector rarely.
+    """Shorten the thread switch interval, freeze the objects loaded so far and raise the GC threshold.
 
-    By default a scoring thread keeps the interpreter for 5 ms at a time, and each answer waits that long. The opened graph and
-    models are never garbage, but a full collection walks through all of them for a third of a second.
+    With the default interval a scoring thread holds the interpreter for 5 ms at a time, which delays every response. The graph
+    and the models are never garbage, but a full collection would traverse them for a third of a second.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.collect()

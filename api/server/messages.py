@@ -1,7 +1,8 @@
-"""The forms of requests and answers as pydantic models, from which bodies are checked and OpenAPI is made.
+"""Request and response bodies: pydantic models, problem documents (RFC 9457), parsing with limits, OpenAPI descriptions.
 
-Texts are strict: a number is not taken for a text. The library checks the length and the characters of a text, item by item.
-Checking stops at the first wrong element of a list, and at an object of too many members, so that errors stay few.
+The models validate requests and describe responses. Texts are strict: a number is not converted to a text. The library checks the
+length and the characters of a text, item by item. Validation stops at the first invalid element of a list and at objects with
+too many members, so that there are few errors.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ...graph.errors import (
 )
 
 if TYPE_CHECKING:
-    from .service import Desk
+    from .service import BoundedPool
 
 _HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
 _RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
@@ -42,7 +43,7 @@ _WHOLE = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 
 
 class Message(BaseModel):
-    """A body; unknown members are refused, so that a misspelt name is noticed."""
+    """A request body; unknown members are refused, so that misspelt names are found."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,69 +51,69 @@ class Message(BaseModel):
     @classmethod
     def _few_members(cls, value: Any) -> Any:
         if isinstance(value, dict) and len(value) > _MEMBERS:
-            raise ValueError(f"there are {len(value):,} members; no object here has more than {len(cls.model_fields)}")
+            raise ValueError(f"the object has {len(value):,} members; at most {len(cls.model_fields)} are allowed here")
         return value
 
 
 class ScoreItem(Message):
     """One response to score."""
 
-    id: _TEXT | _WHOLE | None = Field(None, description="Names the item in the answer; its place, from 1, by default.")
+    id: _TEXT | _WHOLE | None = Field(None, description="ID of the item in the response; default: its position, from 1.")
     history: _TEXTS = Field(description="The turns before the response, oldest first.")
     response: _TEXT = Field(description="The response to score.")
-    references: _TEXTS = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
+    references: _TEXTS = Field(default_factory=list, description="Human responses to the same history, for metrics that compare.")
 
 
 class ScoreRequest(Message):
     """Responses to score."""
 
-    items: list[ScoreItem] = Field(min_length=1, fail_fast=True, description="At least one; /v1/info tells how many at most.")
-    metrics: _TEXTS | None = Field(None, description="Some of the metrics that are served; all by default.")
-    explain: bool = Field(False, strict=True, description="Give the evidence of each score.")
+    items: list[ScoreItem] = Field(min_length=1, fail_fast=True, description="At least one; /v1/info has the maximum number.")
+    metrics: _TEXTS | None = Field(None, description="Names of metrics of the service; default: all.")
+    explain: bool = Field(False, strict=True, description="Return the evidence of each score.")
 
 
 class ExplainRequest(Message):
-    """A response whose scores are to be explained."""
+    """A response whose scores are explained."""
 
     history: _TEXTS = Field(description="The turns before the response, oldest first.")
     response: _TEXT = Field(description="The response to score.")
-    references: _TEXTS = Field(default_factory=list, description="What people said at this place, for metrics that compare.")
-    metrics: _TEXTS | None = Field(None, description="Some of the metrics that are served; all by default.")
-    svg: bool = Field(True, strict=True, description="Draw the picture of each explanation too.")
+    references: _TEXTS = Field(default_factory=list, description="Human responses to the same history, for metrics that compare.")
+    metrics: _TEXTS | None = Field(None, description="Names of metrics of the service; default: all.")
+    svg: bool = Field(True, strict=True, description="Return each explanation as a picture too.")
 
 
 class CypherRequest(Message):
-    """A query that reads."""
+    """A read-only query."""
 
     query: _TEXT = Field(description="Cypher, or the name of a query of the cookbook.")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="Values of the query's $names.")
-    limit: _WHOLE = Field(1000, ge=0, description="Keep at most so many rows.")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="Values of the query's $parameters.")
+    limit: _WHOLE = Field(1000, ge=0, description="Maximum number of rows.")
     timeout: float = Field(10.0, gt=0, strict=True, allow_inf_nan=False, description="Seconds after which the query is stopped.")
 
 
 class Row(BaseModel):
     """The scores of one item, or why it has none."""
 
-    id: Any = Field(description="The item's id, or its place from 1.")
-    scores: dict[str, float | None] | None = Field(None, description="By metric; null where the metric cannot judge the item.")
+    id: Any = Field(description="The item's ID, or its position from 1.")
+    scores: dict[str, float | None] | None = Field(None, description="By metric; null if the metric cannot judge the item.")
     percentiles: dict[str, float | None] | None = Field(
         None,
-        description="By metric: per cent of a reference's true responses with this score or less; null without a reference.",
+        description="By metric: percentage of the reference distribution at or below the score; null without one.",
     )
-    signature: dict[str, str] | None = Field(None, description="By metric; the same signature gives the same number.")
-    notes: dict[str, str] | None = Field(None, description="By metric, where the score is null: why it cannot be judged.")
+    signature: dict[str, str] | None = Field(None, description="By metric; the same signature gives the same score.")
+    notes: dict[str, str] | None = Field(None, description="By metric: why the score is null.")
     evidence: dict[str, Any] | None = Field(None, description="By metric, with explain: pieces with their shares, and a note.")
-    error: str | None = Field(None, description="Why the item has no scores; the other items have theirs.")
+    error: str | None = Field(None, description="Why this item could not be scored.")
 
 
 class ScoreAnswer(BaseModel):
-    """A row for each item, in order."""
+    """One row per item, in order."""
 
     items: list[Row]
 
 
 class ExplainAnswer(BaseModel):
-    """An explanation for each metric."""
+    """One explanation per metric."""
 
     explanations: dict[str, dict[str, Any]]
 
@@ -125,7 +126,7 @@ class Concept(BaseModel):
 
 
 class NeighbourRow(BaseModel):
-    """A concept near another one."""
+    """A neighbour of a concept."""
 
     text: str
     uri: str
@@ -148,27 +149,27 @@ class ConceptAnswer(BaseModel):
 
 
 class NeighboursAnswer(BaseModel):
-    """The concepts around one, best first."""
+    """The neighbours of a concept, strongest first."""
 
     concept: str
     neighbours: list[NeighbourRow]
 
 
 class Provenance(BaseModel):
-    """What is known about an assertion beside itself; what is empty is left out."""
+    """Provenance of an assertion; empty fields are left out."""
 
-    source: str = Field("", description="Which loader or model wrote it.")
+    source: str = Field("", description="The loader or model that wrote it.")
     dataset: str = ""
     license: str = ""
     contributors: str = ""
     head_sense: str = ""
     tail_sense: str = ""
-    rank: int | None = Field(None, description="Of a generated tail: its place in the beam, from 0.")
-    score: float | None = Field(None, description="Of a generated tail: its log-probability.")
+    rank: int | None = Field(None, description="Rank of a generated tail in the beam, from 0.")
+    score: float | None = Field(None, description="Log-probability of a generated tail.")
 
 
 class AssertionRow(Provenance):
-    """One assertion; its ends are URIs and texts."""
+    """One assertion, with the URIs and texts of its ends."""
 
     head: str
     relation: str
@@ -179,20 +180,20 @@ class AssertionRow(Provenance):
 
 
 class Step(Provenance):
-    """One assertion of a path; its ends are URIs."""
+    """One assertion of a path, with the URIs of its ends."""
 
     head: str
     relation: str
     tail: str
-    direction: Literal["forward", "backward"] = Field(description="Forward where the path goes from its head to its tail.")
+    direction: Literal["forward", "backward"] = Field(description="Forward if the path goes from its head to its tail.")
     weight: float
 
 
 class PathRow(BaseModel):
-    """A path, as the evidence of a score has it too."""
+    """A path, in the same form as in the evidence of a score."""
 
     hops: int
-    strength: float | None = Field(description="Weight of the weakest assertion; null for no hop.")
+    strength: float | None = Field(description="Weight of the weakest assertion; null for a path of 0 hops.")
     nodes: list[str] = Field(description="URIs, source first.")
     node_texts: list[str]
     text: str
@@ -206,7 +207,7 @@ class PathsAnswer(BaseModel):
 
 
 class TailsAnswer(BaseModel):
-    """What is known about an event."""
+    """Assertions about an event."""
 
     tails: list[AssertionRow]
 
@@ -216,7 +217,7 @@ class CypherAnswer(BaseModel):
 
     columns: list[str]
     rows: list[dict[str, Any]]
-    truncated: bool = Field(description="There were more rows than the limit let through.")
+    truncated: bool = Field(description="Whether the query had more rows than the limit.")
 
 
 class CookbookAnswer(BaseModel):
@@ -226,7 +227,7 @@ class CookbookAnswer(BaseModel):
 
 
 class InfoAnswer(BaseModel):
-    """What is served."""
+    """Graph, metrics and limits of the service."""
 
     version: str
     graph: dict[str, Any] | None
@@ -241,7 +242,7 @@ class StateAnswer(BaseModel):
 
 
 class ProblemDocument(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """A problem document (RFC 9457)."""
 
     type: str
     title: str
@@ -254,11 +255,11 @@ class ProblemDocument(BaseModel):
 EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
     ScoreRequest: {
         "one": {
-            "summary": "One response, by every metric that is served",
+            "summary": "One response, with all metrics of the service",
             "value": {"items": [{"history": _HISTORY, "response": _RESPONSE}]},
         },
         "two": {
-            "summary": "Two responses to the same history, with ids and evidence",
+            "summary": "Two responses to the same history, with IDs and evidence",
             "value": {
                 "items": [
                     {"id": "dinner/good", "history": _HISTORY, "response": _RESPONSE},
@@ -270,11 +271,11 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
     },
     ExplainRequest: {
         "picture": {"summary": "With pictures", "value": {"history": _HISTORY, "response": _RESPONSE}},
-        "plain": {"summary": "Without", "value": {"history": _HISTORY, "response": _RESPONSE, "svg": False}},
+        "plain": {"summary": "Without pictures", "value": {"history": _HISTORY, "response": _RESPONSE, "svg": False}},
     },
     CypherRequest: {
         "text": {
-            "summary": "A query of one's own",
+            "summary": "A query as text",
             "value": {
                 "query": "MATCH (a:Concept {text: $word})-[r]->(b:Concept) "
                 "RETURN type(r) AS relation, b.text AS tail ORDER BY relation, tail",
@@ -291,13 +292,13 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
 """Bodies that work on any graph, by the model of the request and a name."""
 
 
-# What goes wrong, as RFC 9457 problem documents: one sentence for people, a type and a status for programs.
+# Problem documents.
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 
 SHOWN_ERRORS = 20
-"""Most errors that a problem document lists."""
+"""Maximum number of errors in a problem document."""
 
 _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
     (QueryRefused, 400, "query-refused"),
@@ -311,11 +312,11 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
 
 
 class Problem(Exception):
-    """A request that ends with an error status.
+    """An error that becomes a problem document.
 
     Attributes:
-        status: the HTTP status; kind: the last word of the problem's type; detail: one sentence on what is wrong and what to do.
-        headers: beside the usual ones; extra: further members of the document.
+        status: HTTP status; kind: last part of the problem type; detail: one sentence on what is wrong and what to do.
+        headers: additional headers; extra: additional members of the document.
     """
 
     def __init__(
@@ -349,24 +350,24 @@ class Problem(Exception):
 
 
 def require_json(content_type: bytes) -> None:
-    """Return when a body is declared as JSON: a page of another site cannot send that without asking first.
+    """Check that a body is declared as JSON, which a page of another site cannot send without a CORS preflight.
 
     Raises:
-        Problem: it is declared as something else, or not at all.
+        Problem: 415: it has another content type, or none.
     """
     kind = content_type.partition(b";")[0].strip().lower()
     if kind != b"application/json":
-        told = kind.decode("latin-1")[:100] or "missing"
-        raise Problem(415, "not-json", f"the Content-Type is {told}; send JSON as Content-Type: application/json")
+        shown = kind.decode("latin-1")[:100] or "missing"
+        raise Problem(415, "not-json", f"the Content-Type is {shown}; send JSON as Content-Type: application/json")
 
 
 def request_id(scope: Scope) -> str:
-    """Return the id of the request, which the guard gave it."""
+    """Return the ID that the middleware gave the request."""
     return str(scope.get("tacit.request_id", ""))
 
 
 def problem_of(error: TacitError, *, cypher: bool = False) -> Problem:
-    """Return what an error of tacit is to a client; with ``cypher`` a failure of the engine is one of the client's query."""
+    """Return the problem document of an error; with ``cypher`` an error of the engine is a fault of the client's query."""
     for kind, status, name in _STATUS:
         if isinstance(error, kind):
             return Problem(status, name, str(error))
@@ -376,7 +377,7 @@ def problem_of(error: TacitError, *, cypher: bool = False) -> Problem:
 
 
 def invalid(error: ValidationError) -> Problem:
-    """Return what is wrong with a body that does not have the form it should: the places and the reasons, never the values."""
+    """Return the problem document of a validation error: fields and reasons, without the values."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in found]
     first = errors[0]
@@ -385,49 +386,47 @@ def invalid(error: ValidationError) -> Problem:
     return Problem(
         422,
         "invalid-body",
-        f"the body does not have the form of this request{where} ({first['reason']}{more}); see /openapi.json",
+        f"the body is not valid{where} ({first['reason']}{more}); see /openapi.json",
         extra={"errors": errors[:SHOWN_ERRORS]},
     )
 
 
-# Request bodies from bytes to models, within limits of size and of errors; answers from plain values to bytes.
-#
-# A JSON value of three bytes can become a Python object of a hundred, so the number of values is limited before anything is
-# parsed, and the number of errors while they are collected. A large body is parsed in a thread of its own, one at a time, so
-# that the event loop goes on answering others.
+# Parsing and serialising. A JSON value of three bytes can become a Python object of a hundred, so the number of values is limited
+# before parsing, and the number of errors during validation. Large bodies are parsed in a separate thread, one at a time, so that
+# they do not block the event loop.
 
 Model = TypeVar("Model", bound=BaseModel)
 
 VALUES = 200_000
-"""Most JSON values (numbers, texts, lists, objects, ...) of one body."""
+"""Maximum number of JSON values (numbers, texts, lists, objects, ...) in a body."""
 
 _REFERENCE = "#/components/schemas/{model}"
 _LARGE = 1 << 16
 _BLOCK = 1 << 18
 
 
-async def read(request: Request, model: type[Model], desk: Desk, check: Callable[[Any], None] = lambda _: None) -> Model:
+async def read(request: Request, model: type[Model], pool: BoundedPool, check: Callable[[Any], None] = lambda _: None) -> Model:
     """Return the body of ``request`` as a ``model``.
 
     Args:
-        request: whose body was read by the guard.
-        desk: whose thread parses a large body.
-        check: is given the parsed JSON before it is held against the model, and raises a Problem where it is too much.
+        request: the request, whose body the middleware has read.
+        pool: parses large bodies.
+        check: called with the parsed JSON before validation; may raise a Problem.
 
     Raises:
-        Problem: the body is not declared as JSON, is not JSON, holds too many values, or has another form.
+        Problem: 415: not declared as JSON; 400: not JSON; 422: too many values, or not valid.
     """
     require_json(request.headers.get("content-type", "").encode("latin-1"))
     body = await request.body()
     if len(body) < _LARGE:
         return parse(body, model, check)
-    return await desk.ask(lambda: parse(body, model, check))
+    return await pool.run(lambda: parse(body, model, check))
 
 
 def parse(body: bytes, model: type[Model], check: Callable[[Any], None] = lambda _: None) -> Model:
     """Return ``body`` as a ``model``; arguments and errors as for :func:`read`."""
     if len(body) > VALUES and (values := count_values(body)) > VALUES:
-        raise Problem(422, "too-many-values", f"the body holds {values:,} JSON values; send at most {VALUES:,} at once")
+        raise Problem(422, "too-many-values", f"the body has {values:,} JSON values; send at most {VALUES:,} at once")
     try:
         found = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -440,7 +439,7 @@ def parse(body: bytes, model: type[Model], check: Callable[[Any], None] = lambda
 
 
 def count_values(body: bytes) -> int:
-    """Return how many JSON values ``body`` holds at most: commas and opening brackets outside of texts, and one."""
+    """Return an upper bound of the number of JSON values in ``body``: 1 + commas and opening brackets outside of texts."""
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     inside, found = False, 1
     for start in range(0, len(plain), _BLOCK):
@@ -457,22 +456,22 @@ def answer(content: Any) -> Response:
 
 
 def request_body(model: type[Message]) -> dict[str, Any]:
-    """Return the OpenAPI description of a body in the form of ``model``, with its examples."""
+    """Return the OpenAPI description of a request body, with its examples."""
     content = {"schema": {"$ref": _REFERENCE.format(model=model.__name__)}, "examples": EXAMPLES[model]}
     return {"requestBody": {"required": True, "content": {"application/json": content}}}
 
 
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of problems with these statuses, beside those that every route has."""
-    told = {
-        400: "The request cannot be read, or was refused", 401: "No key, or a wrong one",
-        403: "The request comes from a page of another site", 404: "There is nothing of that name",
-        408: "The body came in too slowly", 413: "The body is too large", 415: "The body is not declared as JSON",
-        421: "The request names another host", 422: "It is not valid",
-        429: "Too much waits already", 500: "An unexpected failure", 503: "The graph does not answer", 504: "It took too long",
+    """Return the OpenAPI description of problems with these statuses, in addition to those of every route."""
+    descriptions = {
+        400: "The request cannot be read, or was refused", 401: "API key missing or unknown",
+        403: "Cross-site request", 404: "Not found",
+        408: "The body arrived too slowly", 413: "The body is too large", 415: "The body is not declared as JSON",
+        421: "The Host header names another host", 422: "The request is not valid",
+        429: "The queue is full", 500: "Unexpected error", 503: "The graph does not answer", 504: "Timeout",
     }  # fmt: skip
     schema = {"schema": {"$ref": _REFERENCE.format(model="ProblemDocument")}}
     return {
-        status: {"description": told[status], "content": {MEDIA_TYPE: schema}}
+        status: {"description": descriptions[status], "content": {MEDIA_TYPE: schema}}
         for status in sorted({400, 401, 403, 421, 422, 429, 500, 503, 504, *statuses})
     }

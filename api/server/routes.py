@@ -1,4 +1,4 @@
-"""The routes that score: ``POST /v1/score`` for many responses, ``POST /v1/explain`` for one and what its scores rest on."""
+"""The HTTP routes: scores and explanations, graph lookups, Cypher and the cookbook, and the state of the service."""
 
 from __future__ import annotations
 
@@ -51,14 +51,26 @@ from .messages import (
 )
 from .service import Service
 
+_EXAMPLE_BODY = '{"items": [{"history": ["I am so hungry."], "response": "Let us cook a soup."}]}'
+
 
 def scoring_routes(service: Service) -> APIRouter:
-    """Return the routes over ``service``."""
+    """Return ``POST /v1/score``, for many responses, and ``POST /v1/explain``, for one."""
     router = APIRouter(tags=["scores"])
     most, longest = service.settings.items, service.settings.item_characters
 
-    def few(body: Any) -> None:
-        items = body.get("items") if isinstance(body, dict) else None
+    def check_items(body: Any) -> None:
+        """Check what the validation of the model would report badly, or only after the work: a bare item, or too many items."""
+        if not isinstance(body, dict):
+            return
+        if "items" not in body and body.keys() & {"history", "response"}:
+            raise Problem(
+                422,
+                "invalid-body",
+                f"the body has no items; put each item into a list: {_EXAMPLE_BODY}",
+                extra={"errors": [{"at": "items", "reason": "Field required"}]},
+            )
+        items = body.get("items")
         if isinstance(items, list) and len(items) > most:
             raise Problem(422, "too-many-items", f"there are {len(items):,} items; send at most {most:,} at once")
 
@@ -67,30 +79,30 @@ def scoring_routes(service: Service) -> APIRouter:
         try:
             return await service.batcher.score(items, names, explain, finish)
         except GraphUnavailable as error:
-            service.health.doubt()
+            service.health.expire()
             raise problem_of(error) from error
 
     @router.post(
         "/v1/score",
-        summary="Score responses by the metrics that are served",
+        summary="Score responses with the metrics of the service",
         response_model=ScoreAnswer,
         responses=failures(408, 413, 415),
         openapi_extra=request_body(ScoreRequest),
     )
     async def score(request: Request) -> Response:
-        """A row for each item, in order. An item that cannot be scored gives a row with `error`, and the others go on."""
-        asked = await read(request, ScoreRequest, service.parsing, few)
-        names = service.names(asked.metrics)
-        explain = asked.explain
-        request.scope["tacit.items"] = len(asked.items)
+        """One row per item, in order. An item that cannot be scored gets a row with `error`; the others are scored."""
+        body = await read(request, ScoreRequest, service.parsing, check_items)
+        names = service.names(body.metrics)
+        explain = body.explain
+        request.scope["tacit.items"] = len(body.items)
         items: list[Item] = []
         refused: dict[int, bytes] = {}
-        for place, item in enumerate(asked.items):
+        for place, item in enumerate(body.items):
             identity = place + 1 if item.id is None else item.id
             try:
                 size = _size(item)
                 if size > longest:
-                    raise InputError(f"its texts have {size:,} characters, more than {longest:,}; give it in parts")
+                    raise InputError(f"its texts have {size:,} characters; send at most {longest:,} per item")
                 items.append(Item(item.history, item.response, item.references, identity))
             except InputError as error:
                 refused[place] = orjson.dumps(ItemScores(identity, error=str(error)).to_dict())
@@ -107,37 +119,37 @@ def scoring_routes(service: Service) -> APIRouter:
 
     @router.post(
         "/v1/explain",
-        summary="Explain the scores of one response, in words, as data and as a picture",
+        summary="Explain the scores of one response: in words, as data and as a picture",
         response_model=ExplainAnswer,
         responses=failures(408, 413, 415),
         openapi_extra=request_body(ExplainRequest),
     )
     async def explain(request: Request) -> Response:
-        """For each metric: value, signature, the pieces with their shares, the assertions they stand on, text and SVG."""
-        asked = await read(request, ExplainRequest, service.parsing)
-        names = service.names(asked.metrics)
-        size = _size(asked)
+        """For each metric: value, signature, pieces of evidence with their shares, the assertions behind them, text and SVG."""
+        body = await read(request, ExplainRequest, service.parsing)
+        names = service.names(body.metrics)
+        size = _size(body)
         if size > longest:
-            raise Problem(422, "too-long", f"the texts have {size:,} characters, more than {longest:,}; give less at once")
+            raise Problem(422, "too-long", f"the texts have {size:,} characters; send at most {longest:,}")
         request.scope["tacit.items"] = 1
         try:
-            item = Item(asked.history, asked.response, asked.references, 1)
+            item = Item(body.history, body.response, body.references, 1)
         except InputError as error:
             raise Problem(422, "not-scored", str(error)) from error
         [row] = await scored([item], names, True, lambda rows: rows)
         if row.error is not None:
             raise Problem(422, "not-scored", row.error)
-        svg = asked.svg
+        svg = body.svg
 
         def drawn() -> Response:
-            told = {}
+            explanations = {}
             for name, found in row.scores.items():
                 explanation = Explanation(item.history, item.response, found)
-                told[name] = explanation.to_dict() | ({"svg": explanation.svg()} if svg else {})
-            return answer({"explanations": told})
+                explanations[name] = explanation.to_dict() | ({"svg": explanation.svg()} if svg else {})
+            return answer({"explanations": explanations})
 
         try:
-            return await service.drawings.ask(drawn)
+            return await service.drawings.run(drawn)
         except TacitError as error:
             raise problem_of(error) from error
 
@@ -145,31 +157,31 @@ def scoring_routes(service: Service) -> APIRouter:
 
 
 def _size(item: ScoreItem | ExplainRequest) -> int:
-    """Return the characters of an item; an empty text counts as one, since it is work too."""
+    """Return the number of characters of an item; an empty text counts as one, so that their number is limited too."""
     return sum(max(1, len(text)) for text in (*item.history, item.response, *item.references))
 
 
-# Routes that query the graph: a concept, completions of a prefix, neighbours, paths, the tails of an event.
+# Graph lookups.
 
 _TEXT = 1_000
 
 Word = Annotated[str, Query(max_length=_TEXT, description="A word, a phrase, or a concept URI.")]
 Language = Annotated[str, Query(max_length=20, description="Language of the texts.")]
-Limit = Annotated[int, Query(ge=0, le=1_000, description="At most so many, best first.")]
+Limit = Annotated[int, Query(ge=0, le=1_000, description="Maximum number of results, best first.")]
 Relation = Annotated[str | None, Query(max_length=_TEXT, description="Only this relation.")]
 
 
 def exploring_routes(service: Service) -> APIRouter:
-    """Return the routes over ``service``."""
+    """Return the routes of graph lookups: concepts, completion, neighbours, paths, tails of an event."""
     router = APIRouter(tags=["graph"])
 
-    async def asked(question: Callable[[KnowledgeGraph], Any]) -> Response:
-        graph = service.asked_graph()
+    async def answered(lookup: Callable[[KnowledgeGraph], Any]) -> Response:
+        graph = service.require_graph()
         await service.health.check()
         try:
-            return await service.lookups.ask(lambda: answer(question(graph)))
+            return await service.lookups.run(lambda: answer(lookup(graph)))
         except GraphUnavailable as error:
-            service.health.doubt()
+            service.health.expire()
             raise problem_of(error) from error
         except TacitError as error:
             raise problem_of(error) from error
@@ -180,23 +192,23 @@ def exploring_routes(service: Service) -> APIRouter:
         limit: Limit = 10,
         language: Language = "en",
     ) -> Response:
-        """The first concepts, in the order of their texts, that begin with the prefix. Needs the index."""
+        """The first concepts, in the order of their texts, that begin with the prefix. Needs an index."""
 
-        def question(graph: KnowledgeGraph) -> dict[str, Any]:
+        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             index = index_of(graph)
             if index is None:
-                raise InputError("only an index can complete prefixes; serve the graph with --engine index")
+                raise InputError("completion of prefixes needs an index; serve the graph with --engine index")
             return {"concepts": [{"uri": uri, "text": text_of(uri)} for uri in index.complete(prefix, limit, language)]}
 
-        return await asked(question)
+        return await answered(lookup)
 
     @router.get("/v1/concepts/{text:path}", summary="Look a concept up", response_model=ConceptAnswer, responses=failures(404))
     async def concept(
         text: Annotated[str, Path(max_length=_TEXT, description="A word, a phrase, or a concept URI.", examples=["dog"])],
         language: Language = "en",
     ) -> Response:
-        """The concept that a text names, and its ten best neighbours."""
-        return await asked(
+        """The concept that a text names, and its ten strongest neighbours."""
+        return await answered(
             lambda graph: {
                 "text": text,
                 "uri": (uri := _concept(graph, text, language)),
@@ -204,49 +216,51 @@ def exploring_routes(service: Service) -> APIRouter:
             }
         )
 
-    @router.get("/v1/neighbours", summary="Concepts around one", response_model=NeighboursAnswer, responses=failures(404))
+    @router.get("/v1/neighbours", summary="Neighbours of a concept", response_model=NeighboursAnswer, responses=failures(404))
     async def neighbours(
         concept: Annotated[Word, Query(examples=["dog"])],
         hop: Annotated[int, Query(ge=1, le=6, description="Concepts whose shortest distance is exactly this.")] = 1,
         limit: Limit = 10,
-        relation: Annotated[list[str] | None, Query(description="Only this relation; repeatable. One empty: none.")] = None,
+        relation: Annotated[
+            list[str] | None, Query(description="Only this relation; repeatable. One empty value: no relation.")
+        ] = None,
         language: Language = "en",
     ) -> Response:
         """Concepts whose shortest distance is exactly `hop`, strongest first."""
 
-        def question(graph: KnowledgeGraph) -> dict[str, Any]:
+        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             uri = _concept(graph, concept, language)
             relations = None if relation is None else [name for name in relation if name]
             check_known(relations or (), graph.counts().relations)
             return {"concept": uri, "neighbours": [neighbour_row(one) for one in graph.neighbours(uri, hop, limit, relations)]}
 
-        return await asked(question)
+        return await answered(lookup)
 
     @router.get("/v1/paths", summary="Shortest paths between two concepts", response_model=PathsAnswer, responses=failures(404))
     async def paths(
         source: Annotated[Word, Query(examples=["dog"])],
         target: Annotated[Word, Query(examples=["bone"])],
-        max_hops: Annotated[int, Query(ge=1, le=6, description="Look no further than this.")] = 6,
-        limit: Annotated[int, Query(ge=0, le=100, description="At most so many, best first.")] = 10,
+        max_hops: Annotated[int, Query(ge=1, le=6, description="Longest path to search for.")] = 6,
+        limit: Annotated[int, Query(ge=0, le=100, description="Maximum number of results, best first.")] = 10,
         language: Language = "en",
     ) -> Response:
         """Shortest paths, strongest first, each with its assertions and their provenance."""
 
-        def question(graph: KnowledgeGraph) -> dict[str, Any]:
+        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             start, end = _concept(graph, source, language), _concept(graph, target, language)
             found = graph.paths(start, end, max_hops, limit)
             return {"paths": [path_row(path) for path in found]}
 
-        return await asked(question)
+        return await answered(lookup)
 
-    @router.get("/v1/tails", summary="What is known about an event", response_model=TailsAnswer, responses=failures())
+    @router.get("/v1/tails", summary="Assertions about an event", response_model=TailsAnswer, responses=failures())
     async def tails(
         head: Annotated[str, Query(max_length=_TEXT, description="An event.", examples=["PersonX cooks dinner for PersonY"])],
         relation: Relation = None,
         limit: Limit = 100,
     ) -> Response:
-        """Assertions about the event, best first; none about an event that the graph does not know."""
-        return await asked(lambda graph: {"tails": [assertion_row(one) for one in graph.tails(head, relation, limit)]})
+        """Assertions about the event, best first; an empty list for an event that is not in the graph."""
+        return await answered(lambda graph: {"tails": [assertion_row(one) for one in graph.tails(head, relation, limit)]})
 
     return router
 
@@ -255,7 +269,7 @@ def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
     """Return the concept that ``text`` names.
 
     Raises:
-        Problem: it names none.
+        Problem: 404: it is not a concept of the graph.
     """
     [uri] = graph.resolve([text], language)
     if uri is None:
@@ -265,87 +279,87 @@ def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
     return uri
 
 
-# The routes for Cypher: a query behind the three walls of :mod:`tacit.graph.query`, and the cookbook of queries.
+# Cypher and the cookbook. The protection against harmful queries is in tacit.graph.query.
 
 
 def querying_routes(service: Service) -> APIRouter:
-    """Return the routes over ``service``."""
+    """Return ``POST /v1/cypher`` and ``GET /v1/cookbook``."""
     router = APIRouter(tags=["graph"])
     settings = service.settings
 
     @router.post(
         "/v1/cypher",
-        summary="Run a Cypher query that reads",
+        summary="Run a read-only Cypher query",
         response_model=CypherAnswer,
         responses=failures(408, 413, 415),
         openapi_extra=request_body(CypherRequest),
     )
     async def cypher(request: Request) -> Response:
-        """Only reading passes, within limits of rows and seconds; the query may be the name of one of the cookbook."""
-        asked = await read(request, CypherRequest, service.parsing)
-        if asked.limit > settings.cypher_rows:
+        """Read-only, with limits of rows and time. The query is Cypher text or the name of a query of the cookbook."""
+        body = await read(request, CypherRequest, service.parsing)
+        if body.limit > settings.cypher_rows:
             raise Problem(
-                422, "too-many-rows", f"a limit of {asked.limit:,} rows is too high; ask for {settings.cypher_rows:,} at most"
+                422, "too-many-rows", f"limit must be <= {settings.cypher_rows:,} rows on this service, not {body.limit:,}"
             )
-        if asked.timeout > settings.cypher_seconds:
-            raise Problem(422, "too-long", f"{asked.timeout:g} seconds are too long; ask for {settings.cypher_seconds:g} at most")
-        graph = service.asked_graph()
-        text = _text(asked)
+        if body.timeout > settings.cypher_seconds:
+            raise Problem(
+                422, "too-long", f"timeout must be <= {settings.cypher_seconds:g} seconds on this service, not {body.timeout:g}"
+            )
+        graph = service.require_graph()
+        text = _query_text(body)
         await service.health.check_current()
 
         def run() -> Response:
-            result = graph.run(text, asked.parameters, limit=asked.limit, timeout=asked.timeout)
+            result = graph.run(text, body.parameters, limit=body.limit, timeout=body.timeout)
             rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
             return answer({"columns": list(result.columns), "rows": rows, "truncated": result.truncated})
 
         try:
-            return await service.queries.ask(run)
+            return await service.queries.run(run)
         except QueryTimeout as error:
             service.instruments.cypher_timeout()
             raise problem_of(error) from error
         except GraphUnavailable as error:
-            service.health.doubt()
+            service.health.expire()
             raise problem_of(error) from error
         except TacitError as error:
             raise problem_of(error, cypher=True) from error
 
     @router.get("/v1/cookbook", summary="The cookbook of queries", response_model=CookbookAnswer, responses=failures())
     async def queries() -> Response:
-        """Queries that run on every graph, by name, with what they answer, their text and their parameters."""
+        """Queries that run on every graph: name, summary, text, parameters and example values."""
         return answer({"queries": entries()})
 
     return router
 
 
-def _text(asked: CypherRequest) -> str:
-    """Return the query, looked up in the cookbook where it is a name of it.
+def _query_text(body: CypherRequest) -> str:
+    """Return the Cypher text of a request, from the cookbook if the query is one of its names.
 
     Raises:
-        Problem: the query is empty, or one of the cookbook lacks a parameter or has another one.
+        Problem: the query is empty, or the parameters are not those of the query of the cookbook.
     """
-    if not asked.query.strip():
-        raise Problem(422, "query-invalid", "the query is empty; give Cypher, or a name out of /v1/cookbook")
-    entry = cookbook().get(asked.query.strip().removeprefix("explore/"))
+    if not body.query.strip():
+        raise Problem(422, "query-invalid", "the query is empty; give Cypher, or a name from /v1/cookbook")
+    entry = cookbook().get(body.query.strip().removeprefix("explore/"))
     if entry is None:
-        return asked.query
-    if set(entry.parameters) != set(asked.parameters):
+        return body.query
+    if set(entry.parameters) != set(body.parameters):
         wanted = ", ".join(entry.parameters) or "none"
         raise Problem(
             422,
             "query-invalid",
-            f"the query {asked.query.strip()} takes the parameters {wanted}; give each of them, and no other",
+            f"the query {body.query.strip()} takes the parameters {wanted}; give each of them and no others",
         )
     return entry.text
 
-
-# The cookbook as the service shows it: each query with its text, its parameters, and values for them that give something.
 
 _EXAMPLE = re.compile(r"^// \$(\w+):.*?, e\.g\. (.+)$", re.MULTILINE)
 
 
 @cache
 def entries() -> list[dict[str, Any]]:
-    """Return the queries, sorted by name: ``{"name", "summary", "text", "parameters", "example"}``."""
+    """Return the cookbook, sorted by name: ``{"name", "summary", "text", "parameters", "example"}`` per query."""
     return [
         {
             "name": name,
@@ -359,7 +373,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 def _example(name: str) -> dict[str, Any]:
-    """The values that the comment of the query's file names: JSON where it can be read as such, else text."""
+    """Example values of a query's parameters, from the comments in its file: JSON if they parse as JSON, else text."""
     source = files("tacit.cypher").joinpath("explore", f"{name}.cypher").read_text(encoding="utf-8")
     return {parameter: _value(text.strip()) for parameter, text in _EXAMPLE.findall(source)}
 
@@ -371,22 +385,22 @@ def _value(text: str) -> Any:
         return text
 
 
-# Routes about the service itself: what it serves, whether it is alive and ready, and its measurements.
+# State of the service.
 
 
 def reporting_routes(service: Service) -> APIRouter:
-    """Return the routes over ``service``."""
+    """Return ``/v1/info``, the health checks ``/healthz`` and ``/readyz``, and ``/metrics`` for Prometheus."""
     router = APIRouter(tags=["service"])
 
-    @router.get("/v1/info", summary="What is served", response_model=InfoAnswer, responses=failures())
+    @router.get("/v1/info", summary="Graph, metrics and limits", response_model=InfoAnswer, responses=failures())
     async def info() -> Response:
         """The version, the graph and its digest, the metrics with their signatures, the limits.
 
-        `graph.changed` is a sentence where the served folder was loaded again or deleted since it was opened, else null.
+        `graph.changed` is a sentence if the graph's files were loaded again or deleted since they were opened, else null.
         """
         await service.health.check()
         try:
-            return await service.lookups.ask(lambda: answer(_info(service)))
+            return await service.lookups.run(lambda: answer(_info(service)))
         except TacitError as error:
             raise problem_of(error) from error
 
@@ -397,7 +411,7 @@ def reporting_routes(service: Service) -> APIRouter:
 
     @router.get("/readyz", summary="Whether the service is ready", response_model=StateAnswer, responses=failures())
     async def ready() -> Response:
-        """200 when the graph answers and is the one that was opened, and the file of keys can be read; else 503."""
+        """200 if the graph answers, its files are unchanged, and the file of API keys can be read; else 503."""
         if service.keys is not None:
             service.keys.check()
         await service.health.check_current()
@@ -410,7 +424,7 @@ def reporting_routes(service: Service) -> APIRouter:
         responses={200: {"content": {CONTENT_TYPE_LATEST: {"schema": {"type": "string"}}}, "description": "Text format"}},
     )
     async def metrics() -> Response:
-        """Requests, seconds, queue, batches, items, queries out of time, and whether the graph is up."""
+        """Requests, durations, queue lengths, batch sizes, scored items, Cypher timeouts, and whether the graph is up."""
         return Response(service.instruments.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     return router
@@ -418,13 +432,13 @@ def reporting_routes(service: Service) -> APIRouter:
 
 def _info(service: Service) -> dict[str, Any]:
     graph = service.graph
-    told: dict[str, Any] | None = None
+    details: dict[str, Any] | None = None
     if graph is not None:
-        told = {"url": graph.url, "digest": graph.manifest().digest, **counts_row(graph.counts())}
-        told["changed"] = service.health.changed()
+        details = {"url": graph.url, "digest": graph.manifest().digest, **counts_row(graph.counts())}
+        details["changed"] = service.health.changed()
     return {
         "version": version("tacit-kg"),
-        "graph": told,
+        "graph": details,
         "metrics": {
             name: {"summary": METRIC_REGISTRY.summary(name), "signature": signature}
             for name, signature in service.reasoner.signatures.items()

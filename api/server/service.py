@@ -1,4 +1,4 @@
-"""What the routes share: the reasoner, the graph, the queue before scoring, the desks for questions, health, measurements."""
+"""State that the routes share: settings, graph, metrics, the scoring queue, thread pools, health checks, measurements."""
 
 from __future__ import annotations
 
@@ -20,36 +20,34 @@ from ...graph.open import store_of
 from ...graph.protocol import KnowledgeGraph, LimitsQueries
 from ...reasoning import Reasoner
 from .batching import Batcher
-from .guard import Sites
 from .keys import Keys
 from .messages import Problem
-from .observing import Instruments
+from .middleware import HostPolicy
+from .telemetry import Instruments
 
 if TYPE_CHECKING:
     from ...reasoning.base import Metric
 
-# What a service allows: sizes, times and numbers, each with a default that suits one machine.
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits of a service.
+    """Limits of a service; the defaults suit one machine.
 
     Attributes:
-        body_bytes: most bytes of a request's body; bodies_bytes: of all bodies that are held at once.
-        items: most items of one request; item_characters: most characters of one item, all its texts together. The longest single
-            text is the library's, ``LONGEST_TEXT``.
-        waiting_items: items that may wait to be scored; beyond them requests get 429.
-        batch_items, batch_characters: most that is scored in one go; they change the speed and nothing else.
-        request_seconds: most that a request may take; body_seconds: most that its body may take to come in.
-        header_seconds: most that a connection may take to send a request's head; idle_seconds: most that it may be idle between
-            two requests; header_bytes: most bytes of a head, and of trailers.
-        lookup_limit: most rows of a question about the graph; waiting_lookups: such questions that may wait.
-        cypher_rows, cypher_seconds: most that a query may ask for; cypher_threads: queries that run at once, with those
-            that a Neo4j server has not ended in time; waiting_queries: that may wait.
-        ready_seconds: how long an answer of the graph counts as proof that it is there; ping_seconds: how long it may take.
-        connections: open connections beyond which a new one is closed; client_connections: the same for one client's address.
-        shutdown_seconds: time for what runs to end once the service is told to stop.
+        body_bytes: largest body of a request; bodies_bytes: of all bodies in memory together.
+        items: most items of one request; item_characters: most characters of one item, all its texts together (a single text
+            has at most ``LONGEST_TEXT``).
+        waiting_items: size of the scoring queue; when it is full, requests get 429.
+        batch_items, batch_characters: largest batch; they affect the speed only.
+        request_seconds: timeout of a request; body_seconds: of receiving its body.
+        header_seconds: timeout of receiving a request's head; idle_seconds: of a connection between two requests; header_bytes:
+            largest head, and largest trailers.
+        lookup_limit: most rows of a graph lookup; waiting_lookups: size of the queue of lookups.
+        cypher_rows, cypher_seconds: highest limit and timeout that a Cypher request may set; cypher_threads: queries that run at
+            once, including those that a Neo4j server has not ended in time; waiting_queries: size of their queue.
+        ready_seconds: how long the result of a health check is cached; ping_seconds: timeout of the check.
+        connections: most open connections, further ones are closed; client_connections: the same for one client.
+        shutdown_seconds: time that running requests have to finish at shutdown.
         log_text: log the texts of requests too.
     """
 
@@ -82,21 +80,21 @@ class Settings:
         for field in fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, bool) and not value > 0:
-                raise InputError(f"{field.name} = {value} is not possible; the limit must be > 0")
+                raise InputError(f"the limit {field.name} must be > 0, not {value}")
 
     @classmethod
     def of(cls, pairs: Sequence[str], *, log_text: bool = False) -> Self:
-        """Return the settings that ``NAME=NUMBER`` texts ask for.
+        """Return settings from ``NAME=NUMBER`` texts.
 
         Raises:
-            InputError: a text has another form, or names no limit.
+            InputError: a text has another form, or the name is not a limit.
         """
         kinds = {name: type(value) for name, value in asdict(cls()).items() if name != "log_text"}
         given: dict[str, Any] = {}
         for pair in pairs:
             name, _, number = pair.partition("=")
             if name not in kinds:
-                raise InputError(f"--limit {pair} is not a limit; choose from {', '.join(kinds)}")
+                raise InputError(f"unknown limit {name!r} in --limit {pair}; choose from {', '.join(kinds)}")
             try:
                 given[name] = kinds[name](number)
             except ValueError:
@@ -104,7 +102,7 @@ class Settings:
         return cls(**given, log_text=log_text)
 
     def limits(self) -> dict[str, Any]:
-        """The limits that a client has to know, as ``/v1/info`` gives them."""
+        """The limits that clients have to keep, as in ``/v1/info``."""
         shown = (
             "body_bytes", "items", "item_characters", "waiting_items", "request_seconds", "lookup_limit", "cypher_rows",
             "cypher_seconds",
@@ -112,49 +110,47 @@ class Settings:
         return {name: value for name, value in asdict(self).items() if name in shown}
 
 
-# Health of the graph: its store is queried at most once a second, by one thread, however many requests wait for the result.
-#
-# A graph in a folder may be loaded again or deleted while it is served. Scores then still come from the graph that was opened;
-# its digest is in their signatures. But the service is no longer ready, and Cypher, which opens the folder again, is refused.
-
-
 class Health:
-    """The last answer of the graph's store, and how old it is.
+    """Cached health check of the graph's store: one query at most every ``fresh`` seconds, however many requests need it.
+
+    The files of an embedded graph may be loaded again or deleted while it is served. Scores still come from the graph that was
+    opened, whose digest is in their signatures; but the service is no longer ready, and Cypher, which reopens the files, is
+    refused.
 
     Args:
-        graph: the graph, or an index of it, whose store is queried then; None when there is none, which is always healthy.
-        fresh: seconds for which an answer counts; patience: seconds after which a graph that does not answer counts as gone.
+        graph: the graph or its index; None: always healthy.
+        fresh: seconds for which a result is cached; timeout: seconds after which a check fails.
     """
 
-    def __init__(self, graph: KnowledgeGraph | None, *, fresh: float, patience: float) -> None:
+    def __init__(self, graph: KnowledgeGraph | None, *, fresh: float, timeout: float) -> None:
         self._graph = graph
-        self._fresh, self._patience = fresh, patience
+        self._fresh, self._timeout = fresh, timeout
         self._lock = threading.Lock()
-        self._asking: Future[str] | None = None
-        self._known_at = float("-inf")
-        self._trouble = "the graph was not asked yet"
+        self._pending: Future[str] | None = None
+        self._checked_at = float("-inf")
+        self._fault = "the graph has not been checked yet"
         self._files = self._version()
 
     @property
     def up(self) -> bool:
-        """Whether the graph answered when it was last asked."""
-        return not self._trouble or self._graph is None
+        """Whether the last check succeeded."""
+        return not self._fault or self._graph is None
 
     async def check(self) -> None:
-        """Return when the graph is there.
+        """Check that the graph answers.
 
         Raises:
             Problem: it does not answer.
         """
         if self._graph is None:
             return
-        if time.monotonic() - self._known_at > self._fresh:
-            await self._ask()
-        if self._trouble:
-            raise Problem(503, "graph-unavailable", self._trouble)
+        if time.monotonic() - self._checked_at > self._fresh:
+            await self._refresh()
+        if self._fault:
+            raise Problem(503, "graph-unavailable", self._fault)
 
     async def check_current(self) -> None:
-        """Return when the graph is there, and is the one that was opened.
+        """Check that the graph answers, and that its files are those that were opened.
 
         Raises:
             Problem: it does not answer, or was loaded again or deleted.
@@ -165,57 +161,57 @@ class Health:
             raise Problem(503, "graph-changed", changed)
 
     def changed(self) -> str | None:
-        """Return a sentence that says how the served folder has changed since it was opened, None where it has not."""
+        """Return a sentence on how the graph's files have changed since they were opened, None if they have not."""
         now = self._version()
         if now == self._files:
             return None
         what = "was loaded again" if now else "was deleted"
         return f"the graph at {self._url()} {what} since this service opened it; restart the service"
 
-    def doubt(self) -> None:
-        """Query the graph again before the next answer: somebody found it gone."""
-        self._known_at = float("-inf")
+    def expire(self) -> None:
+        """Discard the cached result, after a query found the graph unavailable."""
+        self._checked_at = float("-inf")
 
-    async def _ask(self) -> None:
+    async def _refresh(self) -> None:
         with self._lock:
-            fresh = self._asking is None
-            if self._asking is None:
-                self._asking = Future()
-                threading.Thread(target=self._ping, args=(self._asking,), name="ping", daemon=True).start()
-            asking = self._asking
-        if not fresh and self._trouble and self._known_at > float("-inf"):
-            return  # it was gone, and whether it is back is not known yet
-        answered, _ = await asyncio.wait({asyncio.wrap_future(asking)}, timeout=self._patience)
+            fresh = self._pending is None
+            if self._pending is None:
+                self._pending = Future()
+                threading.Thread(target=self._ping, args=(self._pending,), name="ping", daemon=True).start()
+            pending = self._pending
+        if not fresh and self._fault and self._checked_at > float("-inf"):
+            return  # the last check failed, and the running one has no result yet
+        answered, _ = await asyncio.wait({asyncio.wrap_future(pending)}, timeout=self._timeout)
         if not answered and "://" not in self._url():
-            self._known_at = time.monotonic()  # an engine in this process is busy with another question
+            self._checked_at = time.monotonic()  # an embedded engine is busy with another query
         elif not answered:
-            self._know(f"{self._url()} did not answer within {self._patience:g} seconds; ask again in a moment")
+            self._record(f"{self._url()} did not answer within {self._timeout:g} seconds; try again in a moment")
 
     def _ping(self, answer: Future[str]) -> None:
-        """Run the smallest query there is."""
+        """Run a trivial query."""
         assert self._graph is not None
-        trouble = ""
+        fault = ""
         try:
             store = store_of(self._graph)
             if "://" in self._url():
-                store.run("RETURN 1 AS one", limit=1, timeout=self._patience)  # one try; the others are tried again for long
+                store.run("RETURN 1 AS one", limit=1, timeout=self._timeout)  # without the retries of the other methods
             else:
                 store.manifest()
         except TacitError as error:
-            trouble = str(error)
+            fault = str(error)
         except Exception as error:
-            trouble = f"the graph cannot be asked ({type(error).__name__}: {error})"
-        self._know(trouble)
+            fault = f"the graph cannot be queried ({type(error).__name__}: {error})"
+        self._record(fault)
         with self._lock:
-            self._asking = None
-        answer.set_result(trouble)
+            self._pending = None
+        answer.set_result(fault)
 
-    def _know(self, trouble: str) -> None:
-        self._trouble = trouble
-        self._known_at = time.monotonic()
+    def _record(self, fault: str) -> None:
+        self._fault = fault
+        self._checked_at = time.monotonic()
 
     def _version(self) -> tuple[int, ...] | None:
-        """What changes when the database of a graph in a folder is replaced or written to; None where it is not there."""
+        """Device, inode, time and size of an embedded graph's database; None if it is missing, () for other graphs."""
         url = self._url()
         if self._graph is None or "://" in url:
             return ()
@@ -231,16 +227,17 @@ class Health:
         return self._graph.url if self._graph is not None else ""
 
 
-# A desk for questions asked of the graph: so many threads answer, so many questions may wait, the rest is turned away.
-
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class Desk:
-    """Threads of their own for one kind of question, so that a slow one never stands in the way of another kind.
+class BoundedPool:
+    """Thread pool with a limited queue. Each kind of task has its own, so that slow tasks of one kind do not delay another.
 
     Args:
-        name: of the threads; threads: how many; waiting: questions that may wait beside those that are answered.
+        name: of the threads; threads: how many; waiting: tasks that may wait, in addition to those that run.
+
+    Attributes:
+        open: tasks that run or wait.
     """
 
     def __init__(self, name: str, *, threads: int, waiting: int) -> None:
@@ -249,18 +246,18 @@ class Desk:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.open = 0
 
-    async def ask(self, question: Callable[[], Answer]) -> Answer:
-        """Return what ``question`` returns, called in one of the threads.
+    async def run(self, task: Callable[[], Result]) -> Result:
+        """Return ``task()``, run in one of the threads.
 
-        A caller that gives up leaves the thread to end its work; the place is free only then.
+        If the caller is cancelled, the task still runs to its end and occupies its place until then.
 
         Raises:
-            Problem: too many wait.
+            Problem: 429: the queue is full.
         """
         if self.open >= self._most:
-            raise Problem(429, "busy", f"{self.open} questions of this kind are open already; ask again in a moment")
+            raise Problem(429, "busy", f"{self.open} requests of this kind are running or waiting; try again in a moment")
         self.open += 1
-        future = self._pool.submit(question)
+        future = self._pool.submit(task)
         loop = asyncio.get_running_loop()
         future.add_done_callback(lambda _: self._free(loop))
         return await asyncio.wrap_future(future)
@@ -275,7 +272,7 @@ class Desk:
         self.open -= 1
 
     def close(self) -> None:
-        """Begin no further question; those that run come to their end by themselves."""
+        """Cancel waiting tasks; running ones finish in the background."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -285,15 +282,15 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Service:
-    """One service.
+    """State of one service, shared by its routes.
 
     Args:
-        reasoner: with the metrics that it offers; graph: what questions about the graph are asked, None when there is none.
-        keys: who may use it; None: anybody. host_names: see :class:`~.guard.Sites`. logging: log each request, not only those
-            that end with 500 and above.
+        reasoner: the metrics; graph: for graph queries, None if there is none.
+        keys: accepted API keys, None: no key is needed. host_names: see :class:`~.middleware.HostPolicy`. logging: log every
+            request, not only those with status 500 and above.
 
     Attributes:
-        direct: endpoints that the guard calls itself, by method and path, beside their routes.
+        direct: endpoints that the middleware calls without FastAPI's routing, by method and path.
     """
 
     def __init__(
@@ -308,12 +305,12 @@ class Service:
     ) -> None:
         self.reasoner, self.graph, self.settings, self.keys, self.logging = reasoner, graph, settings, keys, logging
         self.metrics: dict[str, Metric] = {metric.name: metric for metric in reasoner.metrics}
-        self.sites = Sites(host_names)
+        self.host_policy = HostPolicy(host_names)
         if isinstance(graph, LimitsQueries):
             graph.limit_queries(settings.cypher_threads)
         self.instruments = Instruments()
         self.direct: dict[tuple[str, str], Endpoint] = {}
-        self.health = Health(graph, fresh=settings.ready_seconds, patience=settings.ping_seconds)
+        self.health = Health(graph, fresh=settings.ready_seconds, timeout=settings.ping_seconds)
         self.batcher = Batcher(
             self.metrics,
             batch_items=settings.batch_items,
@@ -321,47 +318,47 @@ class Service:
             waiting_items=settings.waiting_items,
             observe=self.instruments.batch,
         )
-        self.lookups = Desk("lookup", threads=_LOOKUP_THREADS, waiting=settings.waiting_lookups)
-        self.queries = Desk("cypher", threads=settings.cypher_threads, waiting=settings.waiting_queries)
-        self.parsing = Desk("parsing", threads=1, waiting=settings.waiting_lookups)
-        self.drawings = Desk("drawing", threads=1, waiting=settings.waiting_lookups)
+        self.lookups = BoundedPool("lookup", threads=_LOOKUP_THREADS, waiting=settings.waiting_lookups)
+        self.queries = BoundedPool("cypher", threads=settings.cypher_threads, waiting=settings.waiting_queries)
+        self.parsing = BoundedPool("parsing", threads=1, waiting=settings.waiting_lookups)
+        self.drawings = BoundedPool("drawing", threads=1, waiting=settings.waiting_lookups)
         for name, help_text, value in (
-            ("tacit_queue_items", "Items that wait to be scored.", lambda: self.batcher.waiting),
-            ("tacit_lookups_open", "Questions about the graph, running or waiting.", lambda: self.lookups.open),
-            ("tacit_cypher_open", "Queries, running or waiting.", lambda: self.queries.open),
-            ("tacit_graph_up", "1 when the graph answered the last time it was asked, else 0.", lambda: float(self.health.up)),
+            ("tacit_queue_items", "Items waiting to be scored.", lambda: self.batcher.waiting),
+            ("tacit_lookups_open", "Graph lookups, running or waiting.", lambda: self.lookups.open),
+            ("tacit_cypher_open", "Cypher queries, running or waiting.", lambda: self.queries.open),
+            ("tacit_graph_up", "1 if the last health check of the graph succeeded, else 0.", lambda: float(self.health.up)),
         ):
             self.instruments.watch(name, help_text, value)
 
     def names(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the metrics that a request asks for, all when it names none.
+        """Return the metrics of a request; ``wanted`` None: all.
 
         Raises:
-            Problem: one is not served here, or named twice.
+            Problem: the list is empty, or has an unknown metric or one metric twice.
         """
         if wanted is None:
             return tuple(self.metrics)
         for name in wanted:
             if name not in self.metrics:
                 raise Problem(
-                    422, "unknown-metric", f"the metric {name!r} is not served here; choose from {', '.join(self.metrics)}"
+                    422, "unknown-metric", f"this service has no metric {name!r}; choose from {', '.join(self.metrics)}"
                 )
         if not wanted or len(set(wanted)) < len(wanted):
-            raise Problem(422, "invalid-body", "the metrics are none, or one of them is named twice; name each once")
+            raise Problem(422, "invalid-body", "metrics is empty or names a metric twice; name each metric once")
         return tuple(wanted)
 
-    def asked_graph(self) -> KnowledgeGraph:
+    def require_graph(self) -> KnowledgeGraph:
         """Return the graph.
 
         Raises:
-            Problem: there is none.
+            Problem: the service has none.
         """
         if self.graph is None:
-            raise Problem(404, "no-graph", "this service scores without a graph, so there is nothing to explore")
+            raise Problem(404, "no-graph", "this service has no graph, so graph queries are not available")
         return self.graph
 
     def close(self) -> None:
-        """Finish what waits to be scored, and end the threads."""
+        """Score what is in the queue, and end the threads."""
         self.batcher.close()
-        for desk in (self.lookups, self.queries, self.drawings, self.parsing):
-            desk.close()
+        for pool in (self.lookups, self.queries, self.drawings, self.parsing):
+            pool.close()

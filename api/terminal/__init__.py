@@ -1,3 +1,3 @@
-"""What scoring and the command line show and write: the screen, progress, output files, text that is safe to print."""
+"""Terminal output, progress bars and output files of the command line and of scoring runs."""
 
 from __future__ import annotations

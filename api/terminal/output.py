@@ -1,4 +1,4 @@
-"""Where results go: stdout, or a file that appears whole or not at all."""
+"""Output to stdout or to files that are replaced atomically."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from ...graph.errors import InputError
 
 Write = Callable[[str], object]
 
-#: What the operating system says when there is no room for a file.
-FULL = frozenset(code for name in ("ENOSPC", "EDQUOT", "EFBIG") if (code := getattr(errno, name, None)) is not None)
+#: Error numbers of the operating system for a full disk or an exceeded quota.
+DISK_FULL = frozenset(code for name in ("ENOSPC", "EDQUOT", "EFBIG") if (code := getattr(errno, name, None)) is not None)
 
 
 @contextmanager
 def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
-    """Give a function that writes text to ``path``, or to stdout when there is none; gzip when the name ends in ``.gz``.
+    """Yield a function that writes text to ``path``, compressed if the name ends in ``.gz``; None: to stdout.
 
-    The text goes to a file beside ``path`` that takes its place only when everything was written, so a crash leaves what was
-    there before. A path that is no regular file (a pipe, ``/dev/null``) is written to directly.
+    A regular file is replaced atomically when the block succeeds; other files (a pipe, ``/dev/null``) are written to directly.
 
     Args:
         apart_from: the input, which must not be the same file.
 
     Raises:
-        InputError: ``path`` is a folder or in none, or is the input itself.
+        InputError: ``path`` is a folder, its folder does not exist, or it is the input.
+        DiskFull: the disk is full.
     """
     if path is None:
-        with telling_of_full_disks("standard output"):
+        with disk_full_errors("standard output"):
             yield sys.stdout.write
             sys.stdout.flush()
         return
     target = check_output(path, apart_from)
     if target.exists() and not target.is_file():
-        with telling_of_full_disks(path), target.open("w", encoding="utf-8") as stream:
+        with disk_full_errors(path), target.open("w", encoding="utf-8") as stream:
             yield stream.write
         return
-    with whole(target) as file:
+    with atomic_file(target) as file:
         if target.suffix == ".gz":
             import gzip
 
@@ -51,31 +51,36 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
             yield lambda text: file.write(text.encode())
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path``, so that a crash leaves what was there before.
+def write_file(path: Path, data: bytes) -> None:
+    """Replace the file at ``path`` atomically; a path that is not a regular file is written to directly.
 
     Raises:
-        InputError: ``path`` is a folder or in none.
+        InputError: ``path`` is a folder, or its folder does not exist.
+        DiskFull: the disk is full.
     """
     target = check_output(path)
     if target.exists() and not target.is_file():
-        with telling_of_full_disks(path):
+        with disk_full_errors(path):
             target.write_bytes(data)
         return
-    with whole(target) as file:
+    with atomic_file(target) as file:
         file.write(data)
 
 
 @contextmanager
-def whole(target: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
-    """Give a file that takes the place of ``target`` when the block has ended well; until then it is ``draft``, or beside it.
+def atomic_file(target: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
+    """Yield a binary file that replaces ``target`` atomically when the block succeeds, and is deleted otherwise.
+
+    Args:
+        target: the file to replace.
+        draft: path of the file until then; default: a hidden file in the folder of ``target``.
 
     Raises:
-        DiskFull: there is no room for it.
+        DiskFull: the disk is full.
     """
     fresh = target.with_name(f".{target.name}.{os.getpid()}.part") if draft is None else draft
     try:
-        with telling_of_full_disks(target), fresh.open("wb") as file:
+        with disk_full_errors(target), fresh.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -85,29 +90,29 @@ def whole(target: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
 
 
 class DiskFull(InputError):
-    """There is no room for an output."""
+    """An output cannot be written because the disk is full."""
 
 
 @contextmanager
-def telling_of_full_disks(target: object) -> Iterator[None]:
-    """Turn the operating system's error into a sentence that names ``target``.
+def disk_full_errors(target: object) -> Iterator[None]:
+    """Convert the operating system's error for a full disk to one that names ``target``.
 
     Raises:
-        DiskFull: there is no room.
+        DiskFull: the disk is full.
     """
     try:
         yield
     except OSError as error:
-        if error.errno is None or error.errno not in FULL:
+        if error.errno is None or error.errno not in DISK_FULL:
             raise
         raise DiskFull(f"{target} cannot be written: {os.strerror(error.errno)}; free some space, or write elsewhere") from None
 
 
 def check_output(path: Path, apart_from: str = "-") -> Path:
-    """Return the file that ``path`` means, links followed.
+    """Return ``path`` with links resolved, if it can be written as a file.
 
     Raises:
-        InputError: it cannot be written as a file, or is ``apart_from``.
+        InputError: it is a folder, its folder does not exist, or it is the same file as ``apart_from``.
     """
     try:
         target = path.resolve()
@@ -118,5 +123,5 @@ def check_output(path: Path, apart_from: str = "-") -> Path:
         if apart_from != "-" and target.exists() and Path(apart_from).exists() and target.samefile(apart_from):
             raise InputError(f"{path} is the input; write to another file")
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} cannot be a file's path: {error}") from error
+        raise InputError(f"{str(path)!r} is not a valid path: {error}") from error
     return target

@@ -1,7 +1,7 @@
-"""Progress of long work, on stderr: a bar with rate and time left on a terminal, a plain line now and then elsewhere.
+"""Progress on stderr: a bar with rate and remaining time on a terminal, otherwise a line of text every ten seconds.
 
-Short work (under two seconds) off a terminal says nothing, so that scripts and logs stay clean. How long the rest will take is
-not said in the first five seconds: what is opened, compiled or warmed up then makes any estimate many times too long.
+Without a terminal nothing is printed in the first two seconds, so that scripts and logs stay clean. The remaining time is shown
+after five seconds, since start-up costs make earlier estimates far too long.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ _SILENT_SECONDS = 2.0
 _LINE_SECONDS = 10.0
 _ESTIMATE_SECONDS = 5.0
 _REDRAW_SECONDS = 0.1
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 
 Watch = Callable[[], tuple[int, float, float | None]]
 
 
 class Meter:
-    """Tells how far some work is; a context manager.
+    """A progress bar; a context manager.
 
     Args:
-        label: what is being done, e.g. the file's name.
-        total: how much there is in all, in ``unit``; None when nobody knows.
-        unit: ``bytes`` or the plural of what is counted.
-        noun: what :meth:`add` counts beside, e.g. ``rows``; its rate is shown.
-        watch: for work that does not report by itself: asked now and then, from a thread, for the number of the noun, how much
-            of the total is done, and the total.
-        quiet: say nothing at all.
+        label: what is done, e.g. a file's name.
+        total: total amount in ``unit``; None: unknown.
+        unit: ``bytes``, or a plural noun.
+        noun: what :meth:`add` counts, e.g. ``rows``; its rate is shown.
+        watch: for work that does not call :meth:`add`: polled from a thread for the count, the amount done, and the total.
+        quiet: show nothing.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Meter:
         self.label, self.total, self.unit, self.noun = visible(label), total, unit, noun
         self.done = 0.0
         self.number = 0
-        self._behind = 0.0
+        self._resumed = 0.0
         self._watch = None if quiet else watch
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
@@ -65,12 +64,12 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """Time since the work began."""
+        """Seconds since the meter was created."""
         return time.monotonic() - self._started
 
     def __enter__(self) -> Self:
         if self._watch is not None:
-            self._watcher = threading.Thread(target=self._look, args=(self._watch,), name="tacit-progress", daemon=True)
+            self._watcher = threading.Thread(target=self._poll, args=(self._watch,), name="tacit-progress", daemon=True)
             self._watcher.start()
         return self
 
@@ -82,26 +81,26 @@ class Meter:
             self._bar.stop()
 
     def add(self, number: int = 0, done: float | None = None, total: float | None = None) -> None:
-        """Count ``number`` more of the noun; ``done`` is how much of the total is behind (default: the same as was counted)."""
+        """Add ``number`` to the count; ``done``: amount of the total that is done (default: the count)."""
         self.number += number
         self.done = self.done + number if done is None else done
         self.total = self.total if total is None else total
-        self._tell()
+        self._show()
 
     def reach(self, step: int, total: float) -> None:
-        """Say that ``step`` is done; the steps before the first one told were done by an earlier run, in time of its own."""
+        """Set the progress to ``step``; steps before the first reported one were done by an earlier run and do not count."""
         if not self.number:
-            self._behind = step - 1.0
-        self.add(step - int(self._behind) - self.number, done=step, total=total)
+            self._resumed = step - 1.0
+        self.add(step - int(self._resumed) - self.number, done=step, total=total)
 
-    def _look(self, watch: Watch) -> None:
-        """Ask ``watch`` until the work has ended."""
-        while not self._ended.wait(_LOOK_SECONDS):
+    def _poll(self, watch: Watch) -> None:
+        """Poll ``watch`` until the meter is closed."""
+        while not self._ended.wait(_POLL_SECONDS):
             self.number, self.done, self.total = watch()
-            self._tell()
+            self._show()
 
-    def _tell(self) -> None:
-        """Say how far it is, when it is time to."""
+    def _show(self) -> None:
+        """Draw the bar or print a line, if it is time to."""
         now = time.monotonic()
         if self._quiet or now < self._next:
             return
@@ -110,7 +109,7 @@ class Meter:
             bar.update(bar.task_ids[0], completed=self.done, total=self.total, status=self._status())
             self._next = now + _REDRAW_SECONDS
         else:
-            print(f"{self.label}: {self._share()}{self._status()}", file=sys.stderr, flush=True)
+            print(f"{self.label}: {self._percentage()}{self._status()}", file=sys.stderr, flush=True)
             self._next = now + _LINE_SECONDS
 
     def _status(self) -> str:
@@ -119,18 +118,18 @@ class Meter:
         parts = [f"{count(self.number)} {self.noun}", f"{rate(self.number / max(self.seconds, 1e-9))}/s"]
         if self.total and self.done >= self.total:
             parts.append("finishing")
-        elif self.total and self.done > self._behind and self.seconds >= _ESTIMATE_SECONDS:
-            parts.append(f"{duration(self.seconds * (self.total - self.done) / (self.done - self._behind))} left")
+        elif self.total and self.done > self._resumed and self.seconds >= _ESTIMATE_SECONDS:
+            parts.append(f"{duration(self.seconds * (self.total - self.done) / (self.done - self._resumed))} left")
         return ", ".join(parts)
 
-    def _share(self) -> str:
+    def _percentage(self) -> str:
         if not self.total:
             return ""
         done = f"{size(self.done)} of {size(self.total)}" if self.unit == "bytes" else f"{self.done:,.0f} of {self.total:,.0f}"
         return f"{self.done / self.total:.0%} ({done}), "
 
     def _draw(self) -> Progress:
-        """A bar, with the first progress there is."""
+        """Create the bar, at the first progress."""
         from pathlib import PurePath
 
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -149,16 +148,16 @@ class Meter:
 
 
 def waiting(label: str, *, quiet: bool) -> Meter:
-    """Return a meter of what takes a while and cannot say how far it is; it shows on terminals alone."""
+    """Return a spinner for work of unknown progress; shown on terminals only."""
     return Meter(label, None, unit="", noun="", watch=lambda: (0, 0.0, None), quiet=quiet or not sys.stderr.isatty())
 
 
 class Stages:
-    """One meter after the other, as long work goes from stage to stage; a context manager.
+    """Progress of work in several stages, with one meter at a time; a context manager.
 
     Args:
-        noun: from the name of a stage to the plural of what is counted in it.
-        quiet: say nothing at all.
+        noun: maps the name of a stage to the plural noun of what it counts.
+        quiet: show nothing.
     """
 
     def __init__(self, noun: Callable[[str], str], *, quiet: bool) -> None:
@@ -179,12 +178,12 @@ class Stages:
             self._meter = None
 
     def tell(self, stage: str, done: int, total: int) -> None:
-        """Show how far ``stage`` is."""
+        """Show that ``done`` of ``total`` are done in ``stage``."""
         meter = self._of(stage, total)
         meter.add(done - meter.number, total=total)
 
     def count(self, stage: str, number: int) -> None:
-        """Count ``number`` more in ``stage``, whose end is not known."""
+        """Add ``number`` to the count of ``stage``, whose total is unknown."""
         self._of(stage, None).add(number)
 
     def _of(self, stage: str, total: int | None) -> Meter:

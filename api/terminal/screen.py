@@ -1,7 +1,7 @@
-"""Answers on the screen: tables and notes for people, JSON and CSV for programs.
+"""Tables and notes for terminals, and JSON and CSV for programs.
 
-A table fits the terminal that it is shown in; into a pipe or a file it goes uncoloured and at full width. Texts of the graph are
-shown literally: markup and terminal escapes in them have no effect.
+A table is fitted to the terminal's width; in a pipe or a file it has no colours and its full width. Markup and terminal escapes
+in texts of the graph are escaped.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _FULL_WIDTH = 1_000_000
-_STEERING = re.compile("[\x7f-\x9f\u2028\u2029]")  # characters that JSON leaves as they are and terminals obey
+_CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029]")  # control characters that JSON does not escape
 
 
 def console(stream: TextIO) -> Console:
-    """Return a console on ``stream`` that interprets nothing in the texts it shows."""
+    """Return a rich console on ``stream`` that interprets no markup."""
     from rich.console import Console
 
-    if not stream.isatty():  # whatever FORCE_COLOR says: what goes into a pipe is for programs
+    if not stream.isatty():  # even with FORCE_COLOR: a pipe is read by a program
         return Console(
             file=stream, width=_FULL_WIDTH, color_system=None, force_terminal=False, highlight=False, markup=False, emoji=False
         )
@@ -35,7 +35,7 @@ def console(stream: TextIO) -> Console:
 
 
 def show(renderable: RenderableType, stream: TextIO | None = None, *, wrap: bool = True) -> None:
-    """Print ``renderable`` to stdout or ``stream`` without the blanks that fill its lines up; ``wrap`` breaks long lines."""
+    """Print ``renderable`` to ``stream`` (default: stdout) without trailing blanks; ``wrap``: break long lines."""
     stream = stream or sys.stdout
     screen = console(stream)
     with screen.capture() as captured:
@@ -44,17 +44,17 @@ def show(renderable: RenderableType, stream: TextIO | None = None, *, wrap: bool
 
 
 def note(sentence: str) -> None:
-    """Say ``sentence`` on stderr, beside the answer."""
+    """Print ``sentence`` to stderr."""
     sys.stdout.flush()
     print(visible(sentence), file=sys.stderr)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
-    """Return a table; columns of numbers are set to the right.
+    """Return a table.
 
     Args:
-        columns: their headings; a heading that starts with ``>`` is set to the right, without the mark.
-        rows: cells as text, numbers, booleans, None (shown as nothing) or anything that JSON can say.
+        columns: headings; ``>`` at the beginning right-aligns the column and is not shown.
+        rows: cells: texts, numbers, booleans, None (empty), or other JSON values.
     """
     from rich import box
     from rich.table import Table
@@ -89,7 +89,7 @@ def facts(rows: Iterable[tuple[str, Any]], title: str = "") -> Table:
 
 
 def cell(value: Any) -> str:
-    """Return ``value`` as a table shows it."""
+    """Return the text of ``value`` in a table."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -104,17 +104,17 @@ def cell(value: Any) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return ``value`` as one line of JSON; what JSON has no word for becomes text, and a number that is none becomes null."""
+    """Return ``value`` as one line of JSON; NaN and infinity become null, values of other types text."""
     try:
         text = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
         text.encode()
-    except (ValueError, TypeError):  # a number that is none, half a surrogate pair, a key that is no text
-        text = json.dumps(_speakable(value), default=_plain, ensure_ascii=True)
-    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    except (ValueError, TypeError):  # NaN or infinity, a lone surrogate, or a key that is not a text
+        text = json.dumps(_json_safe(value), default=_plain, ensure_ascii=True)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def print_json(value: Any) -> None:
-    """Print ``value`` as JSON: an object in one piece, a list with one element a line."""
+    """Print ``value`` as JSON: an object in one line, a list with one element per line."""
     if isinstance(value, Mapping):
         print(json_text(value))
         return
@@ -126,7 +126,7 @@ def print_json(value: Any) -> None:
 
 
 def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print comma-separated values with a heading; lists and maps as JSON in their cell, None as an empty one."""
+    """Print comma-separated values with a header line; lists and objects as JSON, None as an empty cell."""
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -135,12 +135,12 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         writer.writerow([value if value is None or isinstance(value, (str, int, float)) else json_text(value) for value in row])
 
 
-def _speakable(value: Any) -> Any:
-    """``value`` with text keys only, and None for numbers that JSON cannot say."""
+def _json_safe(value: Any) -> Any:
+    """Return ``value`` with text keys, and None for NaN and infinity."""
     if isinstance(value, Mapping):
-        return {str(key): _speakable(inner) for key, inner in value.items()}
+        return {str(key): _json_safe(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_speakable(inner) for inner in value]
+        return [_json_safe(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

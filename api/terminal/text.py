@@ -1,25 +1,25 @@
-"""Texts on their way to a person: what is safe and sensible to show in a terminal. It imports next to nothing."""
+"""Formatting of texts, numbers and durations for terminals, without heavy imports."""
 
 from __future__ import annotations
 
 import re
 
-# C0 and C1 controls (terminal escapes among them), and the marks that turn the writing direction around.
+# C0 and C1 control characters, and those that change the writing direction.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    """Return ``text`` on one line, with characters that would steer the terminal written out (``\\x1b``)."""
+    """Return ``text`` on one line, with control characters escaped (``\\x1b``)."""
     return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def count(number: int) -> str:
-    """Return ``number`` with its thousands apart: ``3,423,004``."""
+    """Return ``number`` with thousands separators: ``3,423,004``."""
     return f"{number:,}"
 
 
 def size(number: float) -> str:
-    """Return a number of bytes in a unit that suits it: ``81.4 MB``."""
+    """Return a number of bytes with a unit: ``81.4 MB``."""
     for unit in ("bytes", "kB", "MB"):
         if number < 1000:
             return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
@@ -28,7 +28,7 @@ def size(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return ``seconds`` as people say it: ``0.42 s``, ``12.3 s``, ``3 min 05 s``, ``2 h 07 min``."""
+    """Return ``seconds`` with units: ``0.42 s``, ``12.3 s``, ``3 min 05 s``, ``2 h 07 min``."""
     if seconds < 10:
         return f"{seconds:.2f} s"
     if seconds < 60:
@@ -48,5 +48,5 @@ def plural(number: int, noun: str) -> str:
 
 
 def number(value: float) -> str:
-    """Return ``value`` with at most four decimals and no idle zeros."""
+    """Return ``value`` with at most four decimals, without trailing zeros."""
     return f"{value:.4f}".rstrip("0").rstrip(".")

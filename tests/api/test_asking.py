@@ -33,6 +33,12 @@ def test_hops_of_an_unknown_source_are_minus_one(tacit: Tacit, sample_graph: str
     assert outcome.err.count("'flibbertigibbet'") == 1
 
 
+def test_hops_suggest_a_concept_for_an_unknown_word(tacit: Tacit, sample_graph: str) -> None:
+    outcome = tacit("hops", sample_graph, "dog", "umbrela")
+    assert outcome.status == 0
+    assert outcome.err.endswith("; did you mean umbrella?\n")
+
+
 def test_hops_stop_at_the_limit(tacit: Tacit, sample_graph: str) -> None:
     assert tacit("hops", sample_graph, "dog", "chew", "--max-hops", 1, "--json").json[0]["hops"] == -1
 
@@ -141,5 +147,5 @@ def test_an_index_that_cannot_be_kept_leaves_the_store(
     (graph / "index").write_text("a file where the folder should be")
     outcome = tacit("hops", graph, "dog", "bone", "--json")
     assert outcome.json[0]["hops"] == 1
-    assert "so the store answers, which is slower" in outcome.err
+    assert "using the store, which is slower" in outcome.err
     assert tacit("hops", graph, "dog", "bone", "--engine", "index").status != 0

@@ -129,10 +129,10 @@ def test_an_answer_that_takes_too_long_is_not_asked_for_again(score: Callable[..
         (problem(500, "failure"), ServiceError, "try again"),
         (httpx.Response(502, text="<html>bad gateway"), ServiceUnavailable, "answers 502 Bad Gateway"),
         (httpx.Response(500, json=["no", "document"]), ServiceError, "answers 500"),
-        (httpx.Response(200, text="<html>hello"), ServiceError, "is not tacit's"),
+        (httpx.Response(200, text="<html>hello"), ServiceError, "is not one of tacit's service"),
         (httpx.Response(200, json={"items": []}), ServiceError, "0 rows for 1 items"),
         (httpx.Response(200, json={"items": [{"id": 1}]}), ServiceError, "KeyError"),
-        (httpx.Response(200, json=[1]), ServiceError, "is not tacit's"),
+        (httpx.Response(200, json=[1]), ServiceError, "is not one of tacit's service"),
         (httpx.Response(302, headers={"Location": "https://elsewhere.example"}), ServiceError, "answers 302"),
     ],
 )

@@ -46,3 +46,12 @@ def test_files_are_left_to_the_shell(complete: Callable[[str, str], set[str]]) -
 
 def test_the_help_names_it(tacit: Tacit) -> None:
     assert "--install-completion" in tacit("--help").out
+
+
+def test_the_script_is_of_the_named_shell(tacit: Tacit) -> None:
+    assert "#compdef tacit" in tacit("--show-completion", "zsh").out
+    assert "complete -o default -F" in tacit("--show-completion", "bash").out
+    assert "complete --command tacit" in tacit("--show-completion", "fish").out
+    wrong = tacit("--show-completion", "tcsh")
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "give one of bash, zsh" in wrong.err

@@ -224,7 +224,7 @@ def test_pictures_appear_whole_or_not_at_all(tacit: Tacit, tiny: str, rated: Pat
     assert outcome.status == 0
     assert png.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert b"<svg" in svg.read_bytes()
-    assert f"drawn in {png}" in outcome.err
+    assert f"plot written to {png}" in outcome.err
     before = png.read_bytes(), svg.read_bytes()
     tacit(*base, "--plot", png, "--plot", svg)
     assert (png.read_bytes(), svg.read_bytes()) == before
@@ -245,12 +245,12 @@ def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit
     file_of(two, rows_of(TEXTS[:5], dataset="shared", system="t"))
     outcome = tacit(*base, one, two, "--no-by-system")
     assert [(row["dataset"], row["n"]) for row in outcome.json] == [("shared", 13)]
-    assert "the data set shared is in 2 files, which are taken together" in outcome.err
+    assert "the data set shared is in 2 files, which are merged" in outcome.err
     apart = tacit(*base, one, two, "--no-by-system", "--by-file").json
     assert [(row["dataset"], row["n"]) for row in apart] == [("x/talk", 8), ("y/talk", 5)]
     twice = tacit(*base, one, two, one.parent / ".." / "x" / "talk.jsonl")
     assert twice.status == 2
-    assert "named twice" in twice.err
+    assert "is given twice" in twice.err
 
 
 def test_a_file_without_a_judgement_beside_a_good_one(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) 
 def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, deco: Path) -> None:
     for words, sentence in (
         (("nothing.json",), "there is no file nothing.json"),
-        ((deco, "--extractor", "cskb"), "the extractor cskb looks for tuples in a graph; name one with --graph"),
+        ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
         ((deco, "-O", "beams"), "--option beams is not NAME=VALUE, e.g. cache_size=1000"),
         ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline, cache_size"),
         ((deco, "-o", deco), "is the input; write to another file"),

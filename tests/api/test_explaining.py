@@ -81,7 +81,7 @@ def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str
     assert tacit("explain", *said, "--output", words, "--cypher", "--metrics", "grounding").status == 0
     assert "bones" in words.read_text(encoding="utf-8")
     both = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", "grounding,length", "--output", picture)
-    assert (both.status, "one item by one metric" in both.err) == (2, True)
+    assert (both.status, "one item and one metric" in both.err) == (2, True)
     assert ElementTree.fromstring(picture.read_text(encoding="utf-8")).attrib["width"] == "700"  # as it was
 
 
@@ -93,7 +93,7 @@ def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str
         (["FILE", "--history", "x"], "--history goes with --response"),
         (["FILE", "--item", "1", "--first", "2"], "give one of them"),
         (["--response", "x", "--item", "1"], "leave them out with --response"),
-        (["FILE", "--output", "it.pdf"], "end its name in .svg"),
+        (["FILE", "--output", "it.pdf"], "ends in .svg"),
         (["none.jsonl"], "there is no file none.jsonl"),
     ],
 )
@@ -111,7 +111,7 @@ def test_lines_without_an_item_are_told(tacit: Tacit, sample_graph: str, tmp_pat
     both = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding", "--first", "5", "--json").json["items"]
     assert [sorted(item) for item in both] == [["error", "id"], ["explanations", "id"]]
     first = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding")
-    assert (first.status, "nothing can be explained; the first fault: line 1" in first.err) == (2, True)
+    assert (first.status, "no item can be explained; the first error: line 1" in first.err) == (2, True)
     file.write_text("", encoding="utf-8")
     assert "holds no item" in tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding").err
 

@@ -114,7 +114,7 @@ def test_standard_input_and_a_file_without_dialogues(
     outcome = tacit("filter", empty, "--graph", sample_graph)
     assert (outcome.status, outcome.out) == (2, "")
     assert "the first 10 of 12" in outcome.err
-    assert "holds no dialogue; the first fault: line 1" in outcome.err
+    assert "has no dialogue; the first error: line 1" in outcome.err
     out = tmp_path / "none.jsonl"
     report = tacit("filter", "-", "--graph", sample_graph, "-o", out, "--json")
     assert report.json["share"] is None

@@ -142,7 +142,7 @@ def test_info_names_a_load_that_was_killed(tacit: Tacit, sample: Path, tmp_path:
     (graph / "graph.lbug.loading.spool").mkdir()  # what a killed load leaves
     (graph / "graph.lock").write_text("conceptnet other.csv")
     assert tacit("info", graph, "--json").json["unfinished"] == ["conceptnet other.csv"]
-    assert "conceptnet other.csv: this load was killed and left nothing in the graph; run it again" in tacit("info", graph).err
+    assert "conceptnet other.csv: this load was killed and wrote nothing to the graph; run it again" in tacit("info", graph).err
     with (graph / "graph.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert tacit("info", graph, "--json").json["unfinished"] == [], "it is running"
@@ -188,7 +188,7 @@ def test_an_interrupted_load_leaves_nothing_and_says_how_to_go_on(
     graph = tmp_path / "new" / "g"
     outcome = tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
     assert outcome.status == 130
-    assert f"stopped; the file that was being loaded left nothing in {graph}, and running the same command again" in outcome.err
+    assert f"stopped; nothing of the current file was written to {graph}; run the same command again" in outcome.err
     assert not graph.parent.exists()
 
 
@@ -234,7 +234,7 @@ def test_index_is_built_once(tacit: Tacit, sample: Path, tmp_path: Path) -> None
     graph = tmp_path / "g"
     tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", graph)
     assert tacit("info", graph, "--json").json["index"] is None
-    assert "none yet" in tacit("info", graph).out
+    assert "none; tacit index" in tacit("info", graph).out
     built = tacit("index", graph, "--json")
     assert "built the index" in built.err
     again = tacit("index", graph, "--json")
@@ -368,7 +368,7 @@ def test_fetch_says_whether_a_file_was_verified(tacit: Tacit, tmp_path: Path, mo
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     outcome = tacit("fetch", "numberbatch", "--directory", tmp_path, "--quiet")  # it is there already
     assert outcome.out == f"{file}\n"
-    assert outcome.err.startswith(f"not verified: nobody publishes a checksum of {file.name}; this one has the sha256 {sha256}")
+    assert outcome.err.startswith(f"not verified: no checksum of {file.name} is published; the sha256 of this copy is {sha256}")
     known = {"numberbatch": replace(all_sources()["numberbatch"], sha256=sha256)}
     monkeypatch.setattr("tacit.loaders.download.all_sources", lambda: known)
     assert tacit("fetch", "numberbatch", "--directory", tmp_path).err == f"verified: {file.name} has the sha256 {sha256}\n"

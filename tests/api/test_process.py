@@ -66,7 +66,10 @@ def test_a_fault_of_ours_is_one_sentence_and_one() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, "info"], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "tacit: unexpected ZeroDivisionError: division by zero (a fault in tacit; TACIT_DEBUG=1 shows where)\n"
+    assert (
+        done.stderr
+        == "tacit: unexpected ZeroDivisionError: division by zero (a fault in tacit; TACIT_DEBUG=1 shows the traceback)\n"
+    )
 
 
 def test_a_terminal_that_cannot_show_a_character(sample_graph: str) -> None:

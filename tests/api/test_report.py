@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tacit.api.report import collecting
 from tacit.api.report.collecting import EXTREMES, Collected, counted
 from tacit.api.scoring.plan import Part, Plan
-from tacit.api.scoring.running import Work, read_scores
+from tacit.api.scoring.running import WorkFolder, read_scores
 from tacit.graph.errors import InputError
 from tacit.loaders import Item, ItemError
 from tacit.reasoning import Evidence, ItemScores, Score, Signature
@@ -127,7 +127,7 @@ def test_a_report_beside_the_scores(tacit: Tacit, sample_graph: str, evil: Path,
     assert "default-src 'none'" in text
     assert "grounding|graph:" in text
     assert "Not scored: 1" in text
-    assert 'aria-label="Distribution of length' in text
+    assert 'aria-label="Histogram of length' in text
     first = html.read_bytes()
     assert tacit(*words, "--html", html, "--quiet").status == 0
     assert html.read_bytes() == first
@@ -144,15 +144,15 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
     whole, resumed = tmp_path / "whole.html", tmp_path / "resumed.html"
     assert tacit(*words, "--output", tmp_path / f"whole-{name}", "--html", whole).status == 0
 
-    keep, kept = Work.keep, iter(range(2))
+    keep, kept = WorkFolder.keep, iter(range(2))
 
-    def keep_two(self: Work, part: Part) -> None:
+    def keep_two(self: WorkFolder, part: Part) -> None:
         if next(kept, None) is None:
             raise KeyboardInterrupt
         keep(self, part)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Work, "keep", keep_two)
+        patch.setattr(WorkFolder, "keep", keep_two)
         assert tacit(*words, "--output", tmp_path / name, "--html", resumed).status == 130
     assert not resumed.exists()
     shown = tacit(*words, "--output", tmp_path / name, "--html", resumed, "--resume")
@@ -160,7 +160,7 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
     assert "8 of 16 rows were scored before" in shown.err
     text = resumed.read_text(encoding="utf-8")
     assert "Not scored: 2" in text
-    assert "It could judge no item." in text  # no line has a reference for bleu
+    assert "No item could be judged." in text  # no line has a reference for bleu
     assert text == whole.read_text(encoding="utf-8")
 
 
@@ -173,7 +173,7 @@ def test_an_output_of_another_file_is_no_ground_for_a_report(tacit: Tacit, evil:
     lines = output.read_text(encoding="utf-8").splitlines(keepends=True)
     for changed in (lines[1:], lines[:-1], lines[::-1], [*lines, lines[0]]):
         output.write_text("".join(changed), encoding="utf-8")
-        with pytest.raises(InputError, match="as it is now; score it again"):
+        with pytest.raises(InputError, match="score the file again"):
             list(read_scores(Plan(str(evil), ("length",), {}), output))
 
 
@@ -181,7 +181,7 @@ def test_a_report_goes_where_nothing_else_is_written(tacit: Tacit, sample_graph:
     over = tacit("score", evil, "--graph", sample_graph, "--html", evil)
     assert (over.status, "is the input" in over.err) == (2, True)
     twice = tacit("score", evil, "--graph", sample_graph, "--html", tmp_path / "s", "--output", tmp_path / "s")
-    assert (twice.status, "is for the scores" in twice.err) == (2, True)
+    assert (twice.status, "is the output of the scores" in twice.err) == (2, True)
     nowhere = tacit("score", evil, "--graph", sample_graph, "--html", tmp_path / "no" / "r.html")
     assert (nowhere.status, nowhere.out, "there is no folder" in nowhere.err) == (2, "", True)
 

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api.scoring import rows as sheets
 from tacit.api.scoring.plan import Part, Plan, Shard, read_shards
-from tacit.api.scoring.running import Work
+from tacit.api.scoring.running import WorkFolder
 from tacit.graph.errors import GraphUnavailable
 from tacit.loaders.io import ByteSource, lines
 from tacit.reasoning.reference import Reference, own_folder, quantiles_of, write_reference
@@ -86,14 +86,14 @@ def test_shards_change_nothing(tacit: Tacit, base: list[object], tmp_path: Path)
 
 def fails_after(number: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run fail when it has kept ``number`` shards."""
-    keep, kept = Work.keep, iter(range(number))
+    keep, kept = WorkFolder.keep, iter(range(number))
 
-    def keep_some(self: Work, part: Part) -> None:
+    def keep_some(self: WorkFolder, part: Part) -> None:
         if next(kept, None) is None:
             raise error
         keep(self, part)
 
-    monkeypatch.setattr(Work, "keep", keep_some)
+    monkeypatch.setattr(WorkFolder, "keep", keep_some)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
@@ -106,11 +106,11 @@ def test_a_run_that_was_cut_short_goes_on(
         fails_after(3, GraphUnavailable("the server went away; start it"), patch)
         outcome = tacit(*base, "--explain", "-o", out)
         assert outcome.status == 1
-        assert "--resume goes on from there" in outcome.err
+        assert "continue with the same command and --resume" in outcome.err
     assert not out.exists()
     refused = tacit(*base, "--explain", "-o", out)
     assert refused.status == 2
-    assert "of an unfinished run; go on with --resume" in refused.err
+    assert "of an unfinished run; continue with --resume" in refused.err
     for words, called in [
         (["--explain", "--metrics", "length"], "other metrics"),
         (["--explain", "-O", "grounding.max_hops=2"], "metrics of other signatures"),
@@ -120,7 +120,7 @@ def test_a_run_that_was_cut_short_goes_on(
     ]:
         refused = tacit(*base, *words, "-o", out, "--resume")
         assert refused.status == 2
-        assert f"was begun with {called}" in refused.err
+        assert f"is of a run with {called}" in refused.err
         assert refused.err.count("\n") == 1
     resumed = tacit(*base, "--explain", "-o", out, "--resume")
     assert resumed.status == 0, resumed.err
@@ -144,7 +144,7 @@ def test_another_input_is_refused(
     file.write_bytes(many.read_bytes() + b"\n")
     refused = tacit(*words, "--resume")
     assert refused.status == 2
-    assert "was begun with another input file" in refused.err
+    assert "is of a run with another input file" in refused.err
 
 
 LENGTH = ["--metrics", "length", "--shard-lines", 7]
@@ -162,7 +162,9 @@ def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(tacit: Tacit, m
         assert (cut.status, cut.out, cut.err.count("\n")) == (1, "", 1)
         assert "in.jsonl.gz ends early, at record " in cut.err
         assert "(truncated gzip): the " in cut.err
-        assert f"rows before that are kept in {out}.partial; get the whole file and run the same command with --resume" in cut.err
+        assert (
+            f"rows before that are kept in {out}.partial; get the complete file and run the same command with --resume" in cut.err
+        )
         assert not out.exists()
     kept = len(list(tmp_path.glob("*.partial/*.part")))
     assert kept > 3
@@ -207,7 +209,7 @@ def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path,
         stopped = tacit("score", file, *LENGTH, "-o", out)
         assert stopped.status == 130
         assert "7 rows are kept in" in stopped.err
-        assert "the same command with --resume goes on from there" in stopped.err
+        assert "continue with the same command and --resume" in stopped.err
     assert tacit("score", file, *LENGTH, "-o", out, "--resume").status == 0
     found = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row["id"], row["scores"]["length"]) for row in found] == [(f"i{place}", 2.0 * place) for place in range(20)]
@@ -219,7 +221,7 @@ def test_stopped_before_anything_is_kept(tacit: Tacit, many: Path, tmp_path: Pat
     assert stopped.status == 130
     assert (
         stopped.err
-        == "stopped; nothing is kept yet, since rows are kept shard by shard; smaller shards (--shard-lines) are kept sooner\n"
+        == "stopped; nothing is kept, since no shard was finished; use smaller shards (--shard-lines) to keep rows earlier\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -267,7 +269,7 @@ def test_nothing_stays_of_a_run_that_has_nothing_to_keep(
 
 def test_two_runs_do_not_write_one_file(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    work = Work(out, Plan("x", (), {}).identity("", {}), resume=False)
+    work = WorkFolder(out, Plan("x", (), {}).identity("", {}), resume=False)
     refused = tacit(*base, "-o", out, "--resume")
     assert refused.status == 2
     assert "another run is writing" in refused.err

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tacit.api.scoring import cluster as run_cluster
 from tacit.api.scoring.plan import Part
-from tacit.api.scoring.running import Work
+from tacit.api.scoring.running import WorkFolder
 
 Tacit = Callable[..., Any]
 
@@ -79,14 +79,14 @@ def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path
 
 def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]) -> list[int]:
     """Return a list that fills with the numbers of the shards that are kept; ``then`` is called with its length each time."""
-    keep, kept = Work.keep, list[int]()
+    keep, kept = WorkFolder.keep, list[int]()
 
-    def watched(self: Work, part: Part) -> None:
+    def watched(self: WorkFolder, part: Part) -> None:
         keep(self, part)
         kept.append(part.number)
         then(len(kept))
 
-    monkeypatch.setattr(Work, "keep", watched)
+    monkeypatch.setattr(WorkFolder, "keep", watched)
     return kept
 
 

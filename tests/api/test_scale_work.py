@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tacit.api.scoring.plan import Form, Part, Plan
-from tacit.api.scoring.running import Work
+from tacit.api.scoring.running import WorkFolder
 from tacit.api.scoring.statistics import Tally
 from tacit.graph.errors import InputError
 
@@ -30,7 +30,7 @@ PLAN = Plan("in.jsonl", ("length",), {"length": {}}, form=Form.JSONL)
 
 def write_all(target: Path) -> Tally:
     """What a run does once its metrics are open, with shards that are scored already."""
-    work = Work(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
+    work = WorkFolder(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
     for part in PARTS:
         if part.number not in work.done:
             work.keep(part)
@@ -81,7 +81,7 @@ def test_a_journal_may_be_cut_anywhere(tmp_path: Path) -> None:
     write_all(whole)
     for length in range(0, 700, 23):  # from nothing to more than there is
         target = tmp_path / "out.jsonl"
-        work = Work(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
+        work = WorkFolder(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
         for part in PARTS[:3]:
             work.keep(part)
         work.close()
@@ -93,13 +93,13 @@ def test_a_journal_may_be_cut_anywhere(tmp_path: Path) -> None:
 
 def test_a_shard_of_another_size_is_scored_again(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
-    work = Work(target, PLAN.identity("digest", {}), resume=True)
+    work = WorkFolder(target, PLAN.identity("digest", {}), resume=True)
     work.keep(PARTS[0])
     work.keep(PARTS[1])
     work.close()
     (work.folder / "00000000.part").write_bytes(b"")
-    again = Work(target, PLAN.identity("digest", {}), resume=True)
+    again = WorkFolder(target, PLAN.identity("digest", {}), resume=True)
     assert list(again.done) == [1]
     again.close()
     with pytest.raises(InputError, match="unfinished run"):
-        Work(target, PLAN.identity("digest", {}), resume=False)
+        WorkFolder(target, PLAN.identity("digest", {}), resume=False)

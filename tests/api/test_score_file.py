@@ -61,12 +61,12 @@ def test_it_goes_on_where_it_was_cut_short(dialogues: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"metrics": "length"}, "the metrics are one text"),
+        ({"metrics": "length"}, "metrics must be a list of names"),
         ({"batch_size": 0}, "batch_size must be >= 1"),
         ({"shard_lines": 0}, "shard_lines must be >= 1"),
         ({"form": "xml"}, "form must be jsonl or jsonl.gz or parquet, not 'xml'"),
         ({"engine": "neo4j"}, "engine must be auto or store or index"),
-        ({"options": {"grade": {}}}, "options for 'grade', which is not among the metrics"),
+        ({"options": {"grade": {}}}, "options has 'grade', which is not in metrics"),
         ({"output": "nowhere/out.jsonl"}, "there is no folder"),
         ({"file": "missing.jsonl"}, "there is no file missing.jsonl"),
     ],

@@ -148,7 +148,7 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path
         (words(place, "--scorer", "kg-bert", "--model", place / "encoder"), "not a AutoModelForSequenceClassification"),
         (words(place, "--strict"), ":3: there is no relation 'xLikes'"),
         (words(place, "--output", place / "tuples.jsonl"), "is the input; write to another file"),
-        (bad, "holds no tuple that can be scored; the first fault: line 1: head is missing"),
+        (bad, "has no tuple that can be scored; the first error: line 1: head is missing"),
         (
             ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder"],
             "was trained on vectors of",
@@ -299,5 +299,5 @@ def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -
         assert journal is not None
         journal.append([Assertion("/e/PersonX_sings", "xWant", "/e/to_dance", source="comet:m", rank=0, score=-1.0)])
     assert tacit("merge-cache", graph, "--json").json == {"new": 1, "duplicate": 0, "skipped": 0}
-    assert "0 generated tails are now in the graph" in tacit("merge-cache", graph).err
+    assert "0 generated tails were added to the graph" in tacit("merge-cache", graph).err
     assert "to dance" in tacit("tails", graph, "PersonX sings").out

@@ -182,7 +182,7 @@ def test_meter_counts_no_time_for_what_an_earlier_run_did(
 
 def test_meter_watches_work_that_does_not_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.api.terminal.progress._SILENT_SECONDS", 0.0)
-    monkeypatch.setattr("tacit.api.terminal.progress._LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("tacit.api.terminal.progress._POLL_SECONDS", 0.01)
     seen = []
 
     def watch() -> tuple[int, float, float | None]:

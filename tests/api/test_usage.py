@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.cli.asking import spread
+from tacit.api.cli.querying import spread
 from tacit.api.cli.table import command
 from tacit.graph import open_graph, open_index
 

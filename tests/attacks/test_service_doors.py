@@ -275,7 +275,7 @@ def test_slow_trailers_have_the_time_of_a_body(running: Running) -> None:
 
 
 def test_trailers_do_not_become_headers(running: Running, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[Keys.__module__], "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
     key, entry = new_key("trailer")
     with editing_keys(keys) as entries:
         entries.append(entry)
@@ -624,7 +624,7 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_lost_file_of_keys_lets_nobody_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], damage: str
 ) -> None:
-    monkeypatch.setattr(sys.modules[Keys.__module__], "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
     path = tmp_path / "keys"
     key, entry = new_key("alice")
     write_keys(path, [entry])

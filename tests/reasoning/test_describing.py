@@ -225,7 +225,7 @@ def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixtur
     assert run(["metrics"]) == 0
     told = capsys.readouterr().out
     assert all(f"\n{name} " in told or f"\n* {name} " in told for name in METRICS)
-    assert told.startswith("* Take ")
+    assert told.startswith("* Recommended: ")
     assert run(["metrics", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(METRICS)

@@ -46,6 +46,15 @@ def test_items_without_an_id_bear_their_place(ask: Asked) -> None:
     assert [(row["id"], row["scores"]) for row in answer.json()["items"]] == [(place, {"length": 2.0}) for place in (1, 2, 3)]
 
 
+def test_an_item_without_a_list_is_answered_with_the_right_body(ask: Asked) -> None:
+    answer = ask("POST", "/v1/score", json={"history": HISTORY, "response": RESPONSE})
+    assert answer.status_code == 422
+    problem = answer.json()
+    assert (problem["type"], problem["errors"][0]["at"]) == ("urn:tacit:problem:invalid-body", "items")
+    body = problem["detail"].partition("list: ")[2]
+    assert ask("POST", "/v1/score", content=body, headers={"Content-Type": "application/json"}).status_code == 200
+
+
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(TEXTS, max_size=3), TEXTS), min_size=1, max_size=40))
 def test_whoever_asks_beside_changes_nothing(ask: Asked, reasoner: Reasoner, items: list[tuple[list[str], str]]) -> None:

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from .conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
-from .test_guard import until
+from .test_middleware import until
 
 Tacit = Callable[..., Any]
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}

@@ -60,7 +60,7 @@ def test_keys_open_what_is_locked(service: Callable[..., Asked], tmp_path: Path)
 def test_a_key_that_is_taken_away_opens_nothing_more(
     service: Callable[..., Asked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules[Keys.__module__], "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
     path = tmp_path / "keys"
     (first, one), (second, two) = new_key("alice"), new_key("bob")
     write_keys(path, [one])
@@ -261,7 +261,7 @@ def test_the_log_holds_texts_only_when_told_to(
     ask("GET", "/v1/concepts/marmalade")
     ask("GET", "/v1/neighbours", params={"concept": "marmalade"})
     ask("GET", "/marmalade")
-    from tacit.api.server.observing import flush
+    from tacit.api.server.telemetry import flush
 
     flush()
     err = capfd.readouterr().err

@@ -1,7 +1,7 @@
-"""What a service tells of itself: Prometheus measurements, and one line of JSON for each request on stderr.
+"""Prometheus measurements, and structured logs: one JSON object per line on stderr.
 
-A line holds no text of a dialogue: the route stands for the path, sizes and numbers for what was sent. ``log_text`` adds the path
-as it was written and the beginning of the body, for those who look for a fault.
+By default a line holds no text of a dialogue: it has the route instead of the path, and sizes instead of the body. The setting
+``log_text`` adds the path and the beginning of the body, for debugging.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Instruments:
-    """The measurements of one service, in a registry of its own."""
+    """The measurements of one service, in their own registry."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second line for each measurement, which nobody asks for
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of lines
         self._registry = CollectorRegistry()
         self._requests = Counter("tacit_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry)
         self._seconds = Histogram(
@@ -40,7 +40,7 @@ class Instruments:
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
-        """Measure ``value`` whenever somebody looks."""
+        """Register a gauge that calls ``value`` at each scrape."""
         Gauge(name, help_text, registry=self._registry).set_function(value)
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -63,12 +63,12 @@ class Instruments:
         self._timeouts.inc()
 
     def text(self) -> bytes:
-        """Everything measured, in Prometheus's text format."""
+        """All measurements in Prometheus's text format."""
         return generate_latest(self._registry)
 
 
 def log(level: str, event: str, **members: Any) -> None:
-    """Write one line of JSON to stderr; what is None is left out."""
+    """Log one line of JSON to stderr; members that are None are left out."""
     row = {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "level": level,
@@ -79,7 +79,7 @@ def log(level: str, event: str, **members: Any) -> None:
     if event != "request" or level != "info":
         flush()
         return
-    if len(_lines) == 1:  # a write for each request would cost more than the line itself
+    if len(_lines) == 1:  # lines are buffered, since a write per request would cost more than making the line
         try:
             asyncio.get_running_loop().call_later(_FLUSH_SECONDS, flush)
         except RuntimeError:
@@ -87,18 +87,18 @@ def log(level: str, event: str, **members: Any) -> None:
 
 
 def flush() -> None:
-    """Write the lines that wait."""
+    """Write the buffered lines."""
     lines = "".join(_lines)
     _lines.clear()
     try:
         sys.stderr.write(lines)
         sys.stderr.flush()
-    except (OSError, ValueError):  # nobody reads the log any more, which is no reason to stop answering
+    except (OSError, ValueError):  # stderr was closed; the service goes on
         return
 
 
 def fault(error: BaseException) -> dict[str, str]:
-    """What a log line says of an unexpected error: its kind and where it arose, not its message, which may quote a dialogue."""
+    """Return the type and the traceback of an error for the log, without its message, which may quote a dialogue."""
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     return {
         "error": type(error).__name__,

@@ -1,8 +1,8 @@
-"""ASGI middleware around the application: request id, Host and Origin checks, key, limits of size and time, access log.
+"""ASGI middleware: request ID, Host and Origin checks, API key, limits of size and time, access log.
 
-A body is read here, whole and within the limits, before a route sees the request, so that a slow client occupies no thread and a
-large one no memory. Where a request is refused before its body was read, the answer says ``Connection: close``; what the client
-still sends is dropped for at most ``body_seconds``, since a client that is sending does not listen, and the connection is closed.
+The middleware reads the whole body, within the limits, before it calls a route, so that a slow client occupies no thread and a
+large body no memory. A request that is refused before its body was read is answered with ``Connection: close``; the rest of its
+body is discarded for at most ``body_seconds``, because many clients read the response only after sending the body.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...graph.errors import InputError
 from .messages import Problem, require_json
-from .observing import fault, log
+from .telemetry import fault, log
 
 if TYPE_CHECKING:
     from .service import Service
 
 OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs", "/favicon.ico"})
-"""Paths that need no key, beside those under ``/static/``."""
+"""Paths that need no key, in addition to those under ``/static/``."""
 
-_SANE = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
+_SAFE_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5}))?")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DRAINED = 64 << 20
 _SHOWN_TEXT = 2_000
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cross-origin-resource-policy", b"same-origin")]
-_RUN, _NUMBERS = secrets.token_hex(8), count(1)  # a random name for each request would cost a system call
+_RUN, _NUMBERS = secrets.token_hex(8), count(1)  # a random ID for each request would cost a system call
 
 
-class Sites:
-    """Which hosts a request may name, and which web pages may send one.
+class HostPolicy:
+    """Checks of the Host and Origin headers.
 
-    A web page of another site can make a browser send requests to a service on this machine or in its network. Two checks stop
-    that, with keys and without: Host has to be an address of this service, which defeats DNS rebinding (421); and a request that
-    a browser sends for a page of another site, as Origin or else Sec-Fetch-Site tells, is refused (403).
+    A web page of another site can make a browser send requests to a service on this machine or in its network. Two checks prevent
+    that, with and without API keys: Host must be an address of this service (else 421), which defeats DNS rebinding; and
+    cross-site requests of browsers, recognised by Origin or Sec-Fetch-Site, are refused (403).
 
     Args:
-        names: the names under which others reach the service, e.g. through a proxy: ``tacit.example.org`` or, where the port is
-            neither 80 nor 443, ``tacit.example.org:8443``.
+        names: host names of the service, e.g. behind a proxy: ``tacit.example.org``, or ``tacit.example.org:8443`` when the port
+            is neither 80 nor 443.
 
     Raises:
         InputError: one of them is not a host name.
@@ -65,10 +65,10 @@ class Sites:
             self._names.add(host)
 
     def check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
-        """Return when a request comes to this service, and from no other site.
+        """Check that a request is meant for this service and does not come from another site.
 
         Raises:
-            Problem: 400, it names no host or several; 421, another host; 403, it comes from another site.
+            Problem: 400: no Host header or several; 421: another host; 403: a cross-site request.
         """
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) > 1 or (not hosts and scope.get("http_version") != "1.0"):
@@ -92,12 +92,12 @@ class Sites:
                 raise Problem(
                     421,
                     "misdirected",
-                    "this service does not answer for the host of the request; use its address, or serve with --host-name NAME",
+                    "the Host header is not a name of this service; use its address, or serve with --host-name NAME",
                 )
 
 
 def _site(origin: bytes) -> str:
-    """Return ``host[:port]`` of an Origin, empty where it has none."""
+    """Return ``host[:port]`` of an Origin, empty if it has none."""
     try:
         return urlsplit(origin.decode("latin-1").lower()).netloc
     except ValueError:
@@ -106,13 +106,13 @@ def _site(origin: bytes) -> str:
 
 @lru_cache(256)
 def _hostname(host: str) -> str | None:
-    """Return the name or address in ``host[:port]``, None where it is neither."""
+    """Return the name or address in ``host[:port]``, None if it is neither."""
     match = _HOST.fullmatch(host)
     return _plain(match[1].removeprefix("[").removesuffix("]")) if match else None
 
 
 def _plain(name: str) -> str:
-    """Return a host name or address in the one way in which it is compared."""
+    """Return a host name or address in normal form."""
     try:
         address = ip_address(name.partition("%")[0])
     except ValueError:
@@ -120,8 +120,12 @@ def _plain(name: str) -> str:
     return str(getattr(address, "ipv4_mapped", None) or address)
 
 
-class Guard:
-    """The middleware, as pure ASGI."""
+class RequestMiddleware:
+    """The middleware of the service.
+
+    Attributes:
+        held: bytes of all request bodies in memory.
+    """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -133,95 +137,103 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = time.perf_counter()
-        visit = _Visit(scope, receive, send)
+        started = time.perf_counter()
+        cycle = _Cycle(scope, receive, send)
         try:
             async with asyncio.timeout(self._settings.request_seconds) as limit:
-                await self._serve(visit)
+                await self._serve(cycle)
         except Problem as problem:
-            await visit.answer(problem)
+            await cycle.answer(problem)
         except TimeoutError as error:
             if not limit.expired():
-                await self._failed(visit, error)
+                await self._failed(cycle, error)
             else:
-                await visit.answer(
+                await cycle.answer(
                     Problem(
-                        504, "timeout", f"the answer took longer than {self._settings.request_seconds:g} seconds; ask for less"
+                        504,
+                        "timeout",
+                        f"the request took longer than {self._settings.request_seconds:g} seconds; send less at once",
                     )
                 )
         except asyncio.CancelledError:
-            visit.status = visit.status or 499
+            cycle.status = cycle.status or 499
             raise
         except Exception as error:
-            await self._failed(visit, error)
+            await self._failed(cycle, error)
         finally:
-            self.held -= len(visit.body)
-            self._note(visit, (visit.answered or time.perf_counter()) - begun)
-        if visit.unread and visit.closing is not None:
-            await self._drain(visit)
+            self.held -= len(cycle.body)
+            self._record(cycle, (cycle.answered or time.perf_counter()) - started)
+        if cycle.unread and cycle.closing is not None:
+            await self._drain(cycle)
 
-    async def _serve(self, visit: _Visit) -> None:
-        scope = visit.scope
+    async def _serve(self, cycle: _Cycle) -> None:
+        scope = cycle.scope
         path = scope["path"]
-        self._service.sites.check(scope, visit.headers)
+        self._service.host_policy.check(scope, cycle.headers)
         if self._service.keys is not None and path not in OPEN and not path.startswith("/static/"):
-            visit.key = self._service.keys.admit(visit.headers)
-        if visit.unread:
-            require_json(visit.headers.get(b"content-type", b""))
-            await self._read(visit)
+            cycle.key = self._service.keys.admit(cycle.headers)
+        if cycle.unread:
+            require_json(cycle.headers.get(b"content-type", b""))
+            await self._read(cycle)
         direct = self._service.direct.get((scope["method"], path))
         if direct is None:
-            await self._app(scope, visit.receive, visit.send)
-        else:  # FastAPI's own way to the route would cost as much as the scoring of a short item
-            response = await direct(Request(scope, visit.receive))
-            await response(scope, visit.receive, visit.send)
+            await self._app(scope, cycle.receive, cycle.send)
+        else:  # FastAPI's routing would cost as much as scoring a short item
+            response = await direct(Request(scope, cycle.receive))
+            await response(scope, cycle.receive, cycle.send)
 
-    async def _read(self, visit: _Visit) -> None:
-        """Read the body, within the limits of size and time."""
+    async def _read(self, cycle: _Cycle) -> None:
+        """Read the body within the limits of size and time.
+
+        Raises:
+            Problem: 413: too large; 429: too many bodies in memory; 408: too slow.
+        """
         most = self._settings.body_bytes
         too_large = Problem(413, "too-large", f"the body is larger than {most:,} bytes; send less at once")
-        declared = visit.headers.get(b"content-length", b"")
+        declared = cycle.headers.get(b"content-length", b"")
         if declared.isdigit() and int(declared[:20]) > most:
             raise too_large
         if self.held > self._settings.bodies_bytes:
-            raise Problem(429, "busy", "the service holds as many requests as it can; ask again in a moment")
+            raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                while visit.unread:
-                    part = await visit.part()
-                    if len(visit.body) + len(part) > most:
+                while cycle.unread:
+                    part = await cycle.part()
+                    if len(cycle.body) + len(part) > most:
                         raise too_large
-                    visit.body += part
+                    cycle.body += part
                     self.held += len(part)
         except TimeoutError:
             raise Problem(
-                408, "slow-body", f"the body did not come in within {self._settings.body_seconds:g} seconds; send it again"
+                408, "slow-body", f"the body did not arrive within {self._settings.body_seconds:g} seconds; send it again"
             ) from None
 
-    async def _drain(self, visit: _Visit) -> None:
-        """Drop what a client that was refused still sends, for a while; then close the connection."""
+    async def _drain(self, cycle: _Cycle) -> None:
+        """Discard the rest of the body of a refused request for a limited time, then close the connection."""
         dropped = 0
         try:
             async with asyncio.timeout(self._settings.body_seconds):
-                while visit.unread and dropped < _DRAINED:
-                    dropped += len(await visit.part())
+                while cycle.unread and dropped < _DRAINED:
+                    dropped += len(await cycle.part())
         except (TimeoutError, Problem):
             pass
         finally:
-            assert visit.closing is not None
-            await visit.closing({"type": "http.response.body", "body": b"", "more_body": False})
+            assert cycle.closing is not None
+            await cycle.closing({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _failed(self, visit: _Visit, error: Exception) -> None:
-        """Answer an unexpected error with the request's id, and log where it was raised."""
-        log("error", "failure", request_id=visit.request_id, **fault(error))
-        await visit.answer(Problem(500, "failure", f"an unexpected failure in tacit; its log names it as {visit.request_id}"))
+    async def _failed(self, cycle: _Cycle, error: Exception) -> None:
+        """Respond with 500 and the request ID, and log where the error was raised."""
+        log("error", "failure", request_id=cycle.request_id, **fault(error))
+        await cycle.answer(
+            Problem(500, "failure", f"an unexpected error in tacit; see the service's log for request {cycle.request_id}")
+        )
 
-    def _note(self, visit: _Visit, seconds: float) -> None:
-        scope = visit.scope
+    def _record(self, cycle: _Cycle, seconds: float) -> None:
+        scope = cycle.scope
         route = getattr(scope.get("route"), "path", None) or self._kind(scope)
         method = scope["method"] if route != "other" else "any"
-        self._service.instruments.request(route, method, visit.status, seconds)
-        level = "info" if visit.status < 500 else "warning"
+        self._service.instruments.request(route, method, cycle.status, seconds)
+        level = "info" if cycle.status < 500 else "warning"
         if level == "info" and not self._service.logging:
             return
         text: dict[str, Any] = {}
@@ -229,46 +241,46 @@ class Guard:
             text = {
                 "path": scope["path"],
                 "query": scope.get("query_string", b"").decode("latin-1") or None,
-                "body": visit.body[:_SHOWN_TEXT].decode("utf-8", "replace") or None,
+                "body": cycle.body[:_SHOWN_TEXT].decode("utf-8", "replace") or None,
             }
         log(
             level,
             "request",
-            request_id=visit.request_id,
+            request_id=cycle.request_id,
             method=scope["method"],
             route=route,
-            status=visit.status,
+            status=cycle.status,
             seconds=round(seconds, 6),
-            bytes_in=len(visit.body),
-            bytes_out=visit.sent,
+            bytes_in=len(cycle.body),
+            bytes_out=cycle.sent,
             items=scope.get("tacit.items"),
             client=scope["client"][0] if scope.get("client") else None,
-            key=visit.key,
+            key=cycle.key,
             **text,
         )
 
     def _kind(self, scope: Scope) -> str:
-        """The route's name in the log, for a request that FastAPI did not route."""
+        """The label in the log and the measurements of a request that FastAPI did not route."""
         path: str = scope["path"]
         if path in OPEN or (scope["method"], path) in self._service.direct:
             return path
         return "/static" if path.startswith("/static/") else "other"
 
 
-class _Visit:
-    """One request and its answer.
+class _Cycle:
+    """One request and its response.
 
     Attributes:
         unread: whether a part of the body has not been received yet.
-        closing: what ends the answer and the connection, where an answer was sent while the body was unread.
-        answered: when the answer was sent, by ``time.perf_counter``.
+        closing: ends the response, if it was sent before the whole body was read; None otherwise.
+        answered: when the response was sent, by ``time.perf_counter``.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = self.headers.get(b"x-request-id", b"")
-        self.request_id = given.decode() if _SANE.fullmatch(given) else f"{_RUN}-{next(_NUMBERS):08x}"
+        sent_id = self.headers.get(b"x-request-id", b"")
+        self.request_id = sent_id.decode() if _SAFE_ID.fullmatch(sent_id) else f"{_RUN}-{next(_NUMBERS):08x}"
         scope["tacit.request_id"] = self.request_id
         self.unread = b"transfer-encoding" in self.headers or self.headers.get(b"content-length", b"0").strip(b"0") != b""
         self.body = bytearray()
@@ -278,7 +290,7 @@ class _Visit:
         self.answered = 0.0
         self.closing: Send | None = None
         self._receive, self._send = receive, send
-        self._given = False
+        self._delivered = False
 
     async def part(self) -> bytes:
         """Return the next part of the body.
@@ -289,20 +301,20 @@ class _Visit:
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.unread = False
-            raise Problem(400, "gone", "the client closed the connection before its request was whole")
+            raise Problem(400, "gone", "the client closed the connection before it had sent the whole request")
         self.unread = message.get("more_body", False)
         part: bytes = message.get("body", b"")
         return part
 
     async def receive(self) -> Message:
-        """Give the body that was read."""
-        if self._given:
-            await asyncio.Event().wait()  # who waits for the client to go away is cancelled when the answer was sent
-        self._given = True
+        """ASGI ``receive``: the body that was read."""
+        if self._delivered:
+            await asyncio.Event().wait()  # a caller that waits for the client to disconnect is cancelled after the response
+        self._delivered = True
         return {"type": "http.request", "body": bytes(self.body), "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Pass a part of the answer on, with headers that every answer has."""
+        """ASGI ``send``: adds the headers that every response has."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", self.request_id.encode()), *_HEADERS]
@@ -312,7 +324,7 @@ class _Visit:
         await self._send(message)
 
     async def answer(self, problem: Problem) -> None:
-        """Answer with a problem, unless the answer has begun already."""
+        """Respond with a problem document, unless a response has been started."""
         if self.status:
             return
         if not self.unread:
@@ -321,7 +333,7 @@ class _Visit:
         problem.headers["Connection"] = "close"
         await problem.response(self.scope)(self.scope, self.receive, self._send_open)
         expecting = self.headers.get(b"expect", b"").lower() == b"100-continue"
-        if expecting:  # the client waits for leave to send its body, which it does not get
+        if expecting:  # the client waits for 100 Continue before it sends the body
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
             self.closing = self._send

@@ -1,4 +1,4 @@
-"""Commands that ask the concept graph and the events: ``neighbours``, ``hops``, ``paths``, ``triples``, ``tails``, ``heads``."""
+"""Commands that query concepts and events: ``neighbours``, ``hops``, ``paths``, ``triples``, ``tails``, ``heads``."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..opening import open_engine, open_store, resolve
 from .options import Engine, EngineOption, GraphArgument, Json, Language, Relations, address_at
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="A word, a phrase, or a concept URI.")]
-Limit = Annotated[int, typer.Option(metavar="N", min=0, help="At most so many, best first.")]
-MaxHops = Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Look no further than this.")]
+Limit = Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of results, best first.")]
+MaxHops = Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Longest path to search for.")]
 
 
 def neighbours(
     graph: GraphArgument,
     text: Text,
-    hop: Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Concepts whose shortest distance is exactly this.")] = 1,
+    hop: Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Concepts at exactly this distance.")] = 1,
     limit: Limit = 10,
     relation: Relations = None,
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
 ) -> None:
-    """Show the concepts around one, strongest first."""
+    """Show the neighbours of a concept, strongest first."""
     from ..schema import neighbour_row
 
     with open_engine(address_at(graph), engine) as source:
@@ -42,20 +42,26 @@ def neighbours(
 def hops(
     graph: GraphArgument,
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET", show_default=False, help="One or more of the same.")],
+    targets: Annotated[list[str], typer.Argument(metavar="TARGET", show_default=False, help="Words, phrases, or concept URIs.")],
     max_hops: MaxHops = 6,
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
 ) -> None:
-    """Count the hops from one concept to others; -1 where there is no way, or no such concept."""
+    """Count the hops from one concept to others; -1 if there is no path, or no such concept."""
+    from ...graph.open import index_of
     from ..terminal.screen import note
 
     with open_engine(address_at(graph), engine) as store:
         first, *others = store.resolve([source, *targets], language)
         known = list(dict.fromkeys(uri for uri in others if uri is not None))
         distances = store.hop_distances([first], known, max_hops) if first is not None and known else None
-        url = store.url
+        unknown = [text for text, uri in zip([source, *targets], [first, *others], strict=True) if uri is None]
+        index = index_of(store)
+        notes = []
+        for text in dict.fromkeys(unknown):
+            near = [] if index is None else index.near(text, language=language)
+            notes.append(f"{text!r} is not in {store.url}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
     column = {uri: place for place, uri in enumerate(known)}
     rows = [
         {
@@ -65,16 +71,15 @@ def hops(
         }
         for target, uri in zip(targets, others, strict=True)
     ]
-    unknown = [text for text, uri in zip([source, *targets], [first, *others], strict=True) if uri is None]
-    if unknown:
-        note(f"not in {url}: {', '.join(repr(text) for text in dict.fromkeys(unknown))}")
+    for sentence in notes:
+        note(sentence)
     _answer(rows, ("source", "target", ">hops"), json)
 
 
 def paths(
     graph: GraphArgument,
-    source: Annotated[str, typer.Argument(metavar="A", show_default=False, help="A word, a phrase, or a concept URI.")],
-    target: Annotated[str, typer.Argument(metavar="B", show_default=False, help="Another.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="A word, a phrase, or a concept URI.")],
     limit: Limit = 10,
     max_hops: MaxHops = 6,
     language: Language = "en",
@@ -91,15 +96,15 @@ def paths(
     _answer(found, (">hops", ">strength", "text"), json, title)
 
 
-class Lists(TyperCommand):
-    """A command whose ``--between`` and ``--and`` take every word up to the next option: ``--between dog cat --and bone``."""
+class MultiValueCommand(TyperCommand):
+    """A command whose ``--between`` and ``--and`` take all words up to the next option: ``--between dog cat --and bone``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, spread(args, ("--between", "--and")))
 
 
 def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return ``args`` with the option's name repeated before each word that follows one of ``names``."""
+    """Return ``args`` with each option of ``names`` repeated before each of its values."""
     result: list[str] = []
     current, fresh = "", False
     for place, word in enumerate(args):
@@ -120,9 +125,11 @@ def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def triples(
     graph: GraphArgument,
-    between: Annotated[list[str], typer.Option("--between", metavar="A...", show_default=False, help="One set of concepts.")],
-    others: Annotated[list[str], typer.Option("--and", metavar="B...", show_default=False, help="The other set.")],
-    hops: Annotated[int, typer.Option(metavar="1|2", min=1, max=2, help="Single assertions, or pairs that share a middle.")] = 1,
+    between: Annotated[
+        list[str], typer.Option("--between", metavar="A...", show_default=False, help="The first set of concepts.")
+    ],
+    others: Annotated[list[str], typer.Option("--and", metavar="B...", show_default=False, help="The second set of concepts.")],
+    hops: Annotated[int, typer.Option(metavar="1|2", min=1, max=2, help="Length of the paths: single assertions, or two.")] = 1,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
     ] = None,
@@ -130,9 +137,9 @@ def triples(
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
 ) -> None:
-    """Show the assertions that join two sets of concepts, in either direction.
+    """Show the assertions between two sets of concepts, in either direction.
 
-    Each option takes all the words up to the next option, so GRAPH comes first: tacit triples GRAPH --between dog cat --and bone.
+    Both options take all words up to the next option, so GRAPH comes first: tacit triples GRAPH --between dog cat --and bone.
     """
     from itertools import islice
 
@@ -144,19 +151,21 @@ def triples(
         left = list(dict.fromkeys(uris[: len(between)]))
         right = list(dict.fromkeys(uris[len(between) :]))
         found = [path_row(path) for path in islice(store.triples_between(left, right, length), limit)]
-    _answer(found, (">strength", "text"), json, f"no chain of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
+    _answer(found, (">strength", "text"), json, f"no path of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
 
 
 def tails(
     graph: GraphArgument,
     head: Annotated[str, typer.Argument(metavar="HEAD", show_default=False, help="An event, e.g. 'PersonX eats dinner'.")],
-    relation: Annotated[str | None, typer.Argument(metavar="RELATION", show_default=False, help="E.g. xIntent.")] = None,
+    relation: Annotated[
+        str | None, typer.Argument(metavar="RELATION", show_default=False, help="A relation, e.g. xIntent; all if left out.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what is known about an event."""
+    """Show the assertions about an event: its causes, effects, intentions and so on."""
     from ...graph.errors import UnknownName
     from ...graph.names import event_uri
     from ..schema import assertion_row
@@ -166,7 +175,7 @@ def tails(
     with open_store(address_at(graph)) as store:
         found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
         if not found and limit != 0 and not store.tails(head, None, 1):
-            raise UnknownName(f"{head!r} names no event in {store.url} that has tails; tacit heads finds events by their words")
+            raise UnknownName(f"{store.url} has no tails of the event {head!r}; tacit heads finds events by their words")
     _answer(found, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
 
 
@@ -176,7 +185,7 @@ def heads(
     limit: Limit = 10,
     json: Json = False,
 ) -> None:
-    """Find events by their words, exact and short ones first."""
+    """Find events by their words, exact matches and short ones first."""
     from ...graph.errors import InputError
     from ...graph.names import event_uri, text_of
 
@@ -184,12 +193,12 @@ def heads(
     with open_store(address_at(graph)) as store:
         found = store.heads(text, limit)
         if not found and limit != 0:
-            raise InputError(f"no event in {store.url} holds {text!r}; try fewer words")
+            raise InputError(f"no event in {store.url} contains {text!r}; try fewer words")
     _answer([{"text": text_of(uri), "uri": uri} for uri in found], ("text", "uri"), json)
 
 
 def _answer(rows: Sequence[dict[str, Any]], columns: Sequence[str], json: bool, nothing: str = "nothing found") -> None:
-    """Print ``rows``: all of their keys as JSON, or the given columns as a table; without rows say so on stderr."""
+    """Print ``rows`` as JSON, or ``columns`` of them as a table; without rows print ``nothing`` to stderr."""
     from ..terminal.screen import note, print_json, show, table
 
     if json:
