@@ -213,11 +213,11 @@ def test_a_store_that_goes_away_turns_readiness_red_until_it_is_back(
     assert asked() == {200}
     assert "tacit_graph_up 1.0" in ask("GET", "/metrics").text
     graph.state = "hangs"
-    ask.app.state.service.health._patience = 0.1
+    ask.app.state.service.health._timeout = 0.1
     before = graph.pings
     assert asked() == {503}
     assert graph.pings == before + 1, "one question is on its way; the others are told what is known"
-    ask.app.state.service.health._patience = 60.0  # no machine is too slow for what follows
+    ask.app.state.service.health._timeout = 60.0  # no machine is too slow for what follows
     graph.state = "up"
     graph.back.set()
     until(lambda: ask.app.state.service.health.up)
