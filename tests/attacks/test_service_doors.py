@@ -219,7 +219,7 @@ def test_empty_turns_count_as_work() -> None:
     assert "error" not in answer["items"][0]
     app = App(item_characters=100)
     answer = app("POST", "/v1/score", json={"items": [{"history": [""] * 101, "response": ""}]}).json()
-    assert "more than 100" in answer["items"][0]["error"]
+    assert "at most 100" in answer["items"][0]["error"]
 
 
 @pytest.mark.parametrize(
