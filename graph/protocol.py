@@ -6,6 +6,7 @@ protocol                    capability                                          
 :class:`KnowledgeGraph`     all queries                                            every graph
 :class:`WritableGraph`      load assertions                                        the embedded engine, Neo4j, ``Graph``
 :class:`LimitsQueries`      limit how many Cypher queries run at once              the embedded engine, Neo4j, ``Graph``
+:class:`Pingable`           check that the server answers                          Neo4j
 :class:`StreamsRecords`     stream all assertions as Arrow record batches          the embedded engine, Neo4j
 :class:`CountsInBulk`       count triples between many pairs of sets in one call   the index, ``Graph``
 :class:`ConceptIndex`       queries by concept number, similar spellings           the index
@@ -214,6 +215,18 @@ class LimitsQueries(Protocol):
 
         Raises:
             InputError: ``at_once`` is less than 1.
+        """
+
+
+@runtime_checkable
+class Pingable(Protocol):
+    """A graph on a server."""
+
+    def ping(self, timeout: float) -> None:
+        """Check that the server answers a trivial query within ``timeout`` seconds, however many other queries run.
+
+        Raises:
+            GraphError: it does not.
         """
 
 

@@ -229,6 +229,13 @@ class Registry(Generic[K]):
                 f"the {self._what} {name} of {_of(point)} is a {type(found).__name__}; its entry point must refer to a "
                 f"tacit.reasoning.{self._kind.__name__}"
             )
+        for attribute in ("home", "find_model"):
+            value = getattr(found, attribute, None)
+            if value and not callable(value):
+                raise PluginError(
+                    f"the {self._what} {name} of {_of(point)} has {attribute} = {value!r}; it must be a function, so repair "
+                    f"{_distribution(point)} or uninstall it"
+                )
         return replace(found, plugin=_of(point))
 
 

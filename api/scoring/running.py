@@ -464,6 +464,7 @@ def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool,
     """Open the work folder; if the run is interrupted, keep the folder if it has rows, and tell so."""
     seekable = plan.file != "-"
     work = WorkFolder(target, plan.identity(digest(plan.file) if seekable else "-", signatures), resume=resume)
+    resumed = bool(work.done)
     try:
         yield work
     except DamagedInput as damage:
@@ -480,8 +481,9 @@ def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool,
             work.discard()
             raise
         raise DiskFull(f"{full}; {count(work.rows)} rows are kept in {work.folder} for --resume") from None
-    except InputError:  # a resumed run would fail in the same way
-        work.discard()
+    except InputError:  # a run with the same input would fail in the same way
+        if not resumed:
+            work.discard()
         raise
     except KeyboardInterrupt:
         if seekable:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from ...graph.errors import InputError, TacitError
 from ...graph.item import LONGEST_TEXT
 from ...graph.open import store_of
-from ...graph.protocol import KnowledgeGraph, LimitsQueries
+from ...graph.protocol import KnowledgeGraph, LimitsQueries, Pingable
 from ...reasoning import Reasoner
 from .batching import Batcher
 from .keys import Keys
@@ -193,7 +193,9 @@ class Health:
         fault = ""
         try:
             store = store_of(self._graph)
-            if "://" in self._url():
+            if isinstance(store, Pingable):
+                store.ping(self._timeout)
+            elif "://" in self._url():
                 store.run("RETURN 1 AS one", limit=1, timeout=self._timeout)  # without the retries of the other methods
             else:
                 store.manifest()

@@ -83,6 +83,13 @@ class Neo4jGraph(Store):
             at_once=self._queries_at_once,
         )
 
+    def ping(self, timeout: float) -> None:
+        """See :meth:`tacit.graph.protocol.Pingable.ping`; it is not retried."""
+        from ..query import run_neo4j
+
+        server = self._open()
+        run_neo4j(server.driver, server.database, "RETURN 1 AS one", limit=1, timeout=timeout, counted=False)
+
     def load(
         self,
         rows: Iterable[Assertion],

@@ -46,6 +46,8 @@ _FIRST_POLL, _LAST_POLL = 0.25, 2.0
 """Seconds between two polls of SHOW TRANSACTIONS, at first and at most; a poll itself takes at most the latter."""
 _LOST = 60.0
 """Seconds without an answer from the cluster member that runs a query, while others answer, until the query is given up."""
+_REFUSED = ("Neo.ClientError.Security.", "Neo.ClientError.Statement.", "Neo.ClientError.Procedure.")
+"""Codes of the errors with which a server refuses SHOW TRANSACTIONS for good, unlike a timeout or lack of memory."""
 
 
 class _Slots:
@@ -166,10 +168,11 @@ class _Call:
                 if type(error) is neo4j.exceptions.DriverError:  # the driver was closed
                     break
                 heard = time.monotonic()  # no server answers, so nothing is known about the query
-            except neo4j.exceptions.Neo4jError:
-                if not self.cut:
+            except neo4j.exceptions.Neo4jError as error:
+                refused = isinstance(error, neo4j.exceptions.Forbidden) or (error.code or "").startswith(_REFUSED)
+                if refused and not self.cut:
                     return
-                heard = time.monotonic()
+                heard = time.monotonic()  # such as a timeout of this query in a busy server
             else:
                 if server == self._server:
                     heard, missed = time.monotonic(), 0 if listed else missed + 1
@@ -203,6 +206,7 @@ def run_neo4j(
     timeout: float = 30.0,
     bookmarks: neo4j.Bookmarks | None = None,
     at_once: int | None = None,
+    counted: bool = True,
 ) -> QueryResult:
     """Run one read-only query on a Neo4j server; other arguments and errors as for :func:`run_embedded`.
 
@@ -211,6 +215,7 @@ def run_neo4j(
         database: the database's name; None for the user's home database.
         bookmarks: of writes that the query must see, whichever cluster member runs it.
         at_once: most queries of this driver that may run in the server at once, late ones included, >= 1; 4 when None.
+        counted: count this query among those; a query that is not counted never waits for the others.
 
     Raises:
         GraphUnavailable: the server does not answer, refuses the credentials, or the connection was lost.
@@ -222,7 +227,7 @@ def run_neo4j(
     checker.run()
 
     with _slots_lock:
-        slots = _slots.setdefault(driver, _Slots())
+        slots = _slots.setdefault(driver, _Slots()) if counted else _Slots()
     slots.take(timeout, AT_ONCE if at_once is None else at_once)
     call = _Call(driver, database, slots)
 

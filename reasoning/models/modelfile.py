@@ -3,8 +3,9 @@
 A file is written beside its place, flushed to disk and renamed over the old one, which is atomic. A non-empty folder cannot be
 replaced by one rename, so the new one is written to ``.NAME.part``, the old one renamed to ``.NAME.old``, and the new one
 renamed into place. A process that dies between the two renames leaves ``.NAME.old`` whole and nothing at ``NAME``; every reader
-and writer calls :func:`recover` first, which renames it back. This keeps the layout that other libraries read, which a pointer
-to versioned subfolders would not, and needs no exchange of two folders, which only some file systems can do.
+and writer calls :func:`recover` first, which renames it back. Writers hold the lock of ``.NAME.lock``. This keeps the layout
+that other libraries read, which a pointer to versioned subfolders would not, and needs no exchange of two folders, which only
+some file systems can do.
 """
 
 from __future__ import annotations
@@ -153,9 +154,11 @@ def new_folder(folder: Path) -> Iterator[Path]:
         InputError: another process is writing to ``folder``, or the disk is full.
     """
     target = folder.resolve()
-    part, lock = _locked_part(target)
+    part, lock = target.with_name(f".{target.name}.part"), _locked(target)
     try:
         with _full_disk_as_error(folder):
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
             yield part
             for path in [*part.rglob("*"), part]:
                 _flush(path)
@@ -165,17 +168,29 @@ def new_folder(folder: Path) -> Iterator[Path]:
             recover(target)
             shutil.rmtree(part, ignore_errors=True)
         finally:
-            if lock is not None:
-                os.close(lock)
+            _unlock(target, lock)
 
 
 def recover(folder: Path) -> None:
-    """Rename the old model back to ``folder`` when a process died while replacing it; do nothing in any other case."""
+    """Repair what a process that died while replacing ``folder`` left; do nothing in any other case.
+
+    The old model is renamed back when the new one was not in place yet, and deleted when it was.
+    """
     with suppress(OSError, ValueError):  # another process was faster, the file system is read-only, or the path is invalid
         folder = folder.expanduser().resolve()
         aside = _aside(folder)
-        if not folder.exists() and aside.is_dir():
+        if not aside.is_dir():
+            return
+        if not folder.exists():
             aside.rename(folder)
+            return
+        with suppress(InputError):  # a writer that is at work deletes it
+            lock = _locked(folder)
+            try:
+                if folder.exists() and lock is not None:
+                    _delete(aside)
+            finally:
+                _unlock(folder, lock)
 
 
 def check_folder(folder: Path, file: str, what: str) -> None:
@@ -217,36 +232,50 @@ def _replace(part: Path, target: Path) -> None:
     else:
         raise InputError(f"{target} could not be replaced, since other programs keep writing to it; close them and try again")
     _flush(target.parent)
+    _delete(aside)
+
+
+def _delete(aside: Path) -> None:
+    """Delete a replaced model under another name, since a folder named ``.NAME.old`` must be complete."""
+    gone = aside.with_suffix(".gone")
     shutil.rmtree(gone, ignore_errors=True)
     with suppress(FileNotFoundError):
         aside.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
 
 
-def _locked_part(target: Path) -> tuple[Path, int | None]:
-    """Return an empty folder beside ``target`` to write to, and a descriptor that holds a lock on it until it is closed."""
-    part = target.with_name(f".{target.name}.part")
+def _locked(target: Path) -> int | None:
+    """Return a descriptor that holds the lock of a model's writers until :func:`_unlock`; None where there are no file locks.
+
+    Raises:
+        InputError: another process holds the lock.
+    """
+    if fcntl is None:
+        return None
     while True:
-        part.mkdir(exist_ok=True)
-        lock = None
-        if fcntl is not None:
-            with suppress(FileNotFoundError):
-                lock = os.open(part, os.O_RDONLY)
-            if lock is None:
-                continue
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(lock)
-                raise InputError(f"another process is writing to {target}; wait for it, or give another folder") from None
-            except OSError:  # a file system without locks
-                pass
-        if lock is not None and not _same(lock, part):  # another process renamed it into place before we had the lock
+        lock = os.open(_lock_of(target), os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             os.close(lock)
-            continue
-        for left in part.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
-        return part, lock
+            raise InputError(f"another process is writing to {target}; wait for it, or give another folder") from None
+        except OSError:  # a file system without locks
+            pass
+        if _same(lock, _lock_of(target)):
+            return lock
+        os.close(lock)  # the process that held it has deleted the file since
+
+
+def _unlock(target: Path, lock: int | None) -> None:
+    if lock is not None:
+        try:
+            _lock_of(target).unlink(missing_ok=True)
+        finally:
+            os.close(lock)
+
+
+def _lock_of(target: Path) -> Path:
+    return target.with_name(f".{target.name}.lock")
 
 
 def _same(descriptor: int, path: Path) -> bool:

@@ -329,7 +329,7 @@ def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Langua
     Raises:
         ModelError: it does not exist or cannot be opened.
     """
-    spacy = import_spacy()
+    spacy = import_spacy() if name_or_path == SHIPPED else import_module("spacy")
     recover(Path(name_or_path))
     try:
         nlp = spacy.load(name_or_path, exclude=list(exclude))

@@ -49,7 +49,15 @@ def train_kgbert(
         opened, tokenizer = _opened(files, device)
     watch = Losses(plan, progress)
     digest = digest_of(rows)
-    state = fit(opened, _loss(opened, tokenizer, rows), len(rows), plan, checkpoints_of(output), data=digest, progress=watch)
+    state = fit(
+        opened,
+        _loss(opened, tokenizer, rows),
+        len(rows),
+        plan,
+        checkpoints_of(output),
+        data=f"{digest} {files.digest}",
+        progress=watch,
+    )
     base = Path(model).name if Path(model).is_dir() else str(model)
     card = render(
         "kgbert",

@@ -281,6 +281,8 @@ def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedu
         state = State(**found["state"])
         model.load_state_dict(found["model"])
         optimizer.load_state_dict(found["optimizer"])
+    except (MemoryError, OSError, torch.cuda.OutOfMemoryError):
+        raise
     except Exception as error:  # torch raises errors of many types for damaged files
         raise ModelError(f"the checkpoint {folder / STATE} is damaged; delete {folder} to start again") from error
     schedule.last_epoch, schedule._step_count = state.step, state.step + 1  # the rate is a function of these
@@ -290,7 +292,8 @@ def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedu
 
 def checkpoints_of(output: Path) -> Path:
     """Return the folder for the checkpoints of the training of ``output``."""
-    return output.with_name(f".{output.name}.checkpoint")
+    whole = output.resolve()
+    return whole.with_name(f".{whole.name}.checkpoint")
 
 
 def delete_checkpoints(output: Path) -> None:

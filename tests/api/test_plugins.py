@@ -127,6 +127,7 @@ SCORER = "from tacit.reasoning import ScorerKind\nKIND = ScorerKind(home=lambda 
     [
         ("import nowhere\n", "cannot be imported (ModuleNotFoundError: No module named 'nowhere')"),
         ("KIND = 3\n", "is a int; its entry point must refer to a tacit.reasoning.MetricKind"),
+        (KIND.format("'bad_metric:make'"), "has home = 'bad_metric:make'; it must be a function"),
         (KIND.format("lambda graph: 1 / 0"), "cannot be opened (ZeroDivisionError: division by zero)"),
         (KIND.format("lambda graph: object()").replace("better=''", "better='', packages=('no.such',)"), "BatchScoring"),
         (KIND.format("lambda graph: object()"), "must be a tacit.reasoning.BatchScoring that is named 'bad'"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api import Address, score_file
+from tacit.api import Address, Cluster, score_file
 from tacit.graph.errors import InputError
 from tacit.reasoning.scorer import ItemScores
 
@@ -75,3 +75,20 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(dialogues: Path, options: 
     with pytest.raises(InputError, match=reason):
         score_file(**{"file": dialogues, "output": dialogues.parent / "out.jsonl", "metrics": ["length"]} | options)
     assert list(dialogues.parent.iterdir()) == [dialogues]
+
+
+def test_a_cluster_that_is_not_there_costs_no_rows(dialogues: Path) -> None:
+    output = dialogues.parent / "out.jsonl"
+
+    def stop(row: ItemScores) -> None:
+        if row.id == "x":
+            raise KeyboardInterrupt
+
+    asked: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1, "tell": lambda _: None}
+    with pytest.raises(KeyboardInterrupt):
+        score_file(dialogues, output, observers=[stop], **asked)
+    kept = {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}
+    assert len(kept) > 1
+    with pytest.raises(InputError, match="ray://"):
+        score_file(dialogues, output, resume=True, cluster=Cluster("ray://head:10001"), **asked)
+    assert {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}.keys() == kept.keys()

@@ -146,7 +146,7 @@ def test_nothing_of_all_that_is_generated_runs_on_after_its_limit(server: Any) -
     assert running(server) == []
 
 
-STUCK = "UNWIND range(1, 15000) AS i WITH collect(i) AS l RETURN size([x IN l WHERE l = l]) AS n"
+STUCK = "UNWIND range(1, 35000) AS i WITH collect(i) AS l RETURN size([x IN l WHERE l = l]) AS n"
 
 
 def run_stuck(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,11 +184,34 @@ def test_a_late_query_loses_its_connection_and_counts_until_the_server_has_ended
     with pytest.raises(GraphBusy, match="1 queries still run in the Neo4j server, 1 of them past their time limit"):
         run_neo4j(server, None, "RETURN 1 AS x", timeout=5, at_once=1)
     assert run_neo4j(server, None, "RETURN 1 AS x", at_once=2).rows == ((1,),)
+    assert run_neo4j(server, None, "RETURN 1 AS x", at_once=1, counted=False).rows == ((1,),)  # as a check of the server does
     wait_for(lambda: not threads("tacit-query"))
     assert running(server) == [STUCK]  # its connection is closed, it is not asked a second time, and it still runs
     assert busy(server)
     wait_for(lambda: not busy(server))
     assert running(server) == []
+
+
+@pytest.mark.neo4j
+def test_a_look_at_the_transactions_that_times_out_is_repeated(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import neo4j
+
+    class TimedOut(neo4j.exceptions.ClientError):
+        code = "Neo.ClientError.Transaction.TransactionTimedOut"
+
+    listed, looks = engine._listed, []
+
+    def time_out_first(*given: Any) -> Any:
+        looks.append(given)
+        if len(looks) == 1:
+            raise TimedOut
+        return listed(*given)
+
+    monkeypatch.setattr(engine, "_listed", time_out_first)
+    run_stuck(server, monkeypatch)
+    wait_for(lambda: not threads("tacit-query"))
+    assert running(server) == [STUCK]  # its connection is closed
+    wait_for(lambda: not busy(server))
 
 
 @pytest.mark.neo4j

@@ -29,7 +29,7 @@ from tacit.graph.index import IndexGraph
 from tacit.graph.neo4j import Neo4jGraph
 from tacit.graph.neo4j.server import Server
 from tacit.graph.open import Graph, _parts, index_of, store_of
-from tacit.graph.protocol import ConceptIndex, CountsInBulk, LimitsQueries, StreamsRecords
+from tacit.graph.protocol import ConceptIndex, CountsInBulk, LimitsQueries, Pingable, StreamsRecords
 
 from .worlds import BONE, DOG, FOOD, SMALL
 
@@ -236,10 +236,10 @@ def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> Non
     offers: dict[type, tuple[type, ...]] = {
         Graph: (KnowledgeGraph, WritableGraph, LimitsQueries, CountsInBulk),
         EmbeddedGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords),
-        Neo4jGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords),
+        Neo4jGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, Pingable, StreamsRecords),
         IndexGraph: (KnowledgeGraph, CountsInBulk, ConceptIndex),
     }
-    protocols = (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, ConceptIndex)
+    protocols = (KnowledgeGraph, WritableGraph, LimitsQueries, Pingable, StreamsRecords, CountsInBulk, ConceptIndex)
     with open_graph(tmp_path, create=True) as graph:
         graph.load(SMALL)
         server: Any = SimpleNamespace(url="neo4j://localhost")

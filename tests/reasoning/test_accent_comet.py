@@ -240,6 +240,22 @@ def test_what_writes_no_text_is_no_comet(tmp_path: Path) -> None:
         open_comet(save_tiny_encoder(tmp_path / "bert"))
 
 
+def test_a_killed_kgbert_is_not_continued_from_another_model(tmp_path: Path) -> None:
+    triples = [(f"PersonX buys a {thing}", "xWant", f"to use the {thing}") for thing in ("car", "book", "lamp", "boat")]
+
+    def die(step: int, _: int, __: float) -> None:
+        if step == 5:
+            raise KeyboardInterrupt
+
+    bodies = [save_tiny_encoder(tmp_path / name) for name in ("one", "two")]
+    settings = json.loads((bodies[1] / "config.json").read_text(encoding="utf-8")) | {"hidden_dropout_prob": 0.25}
+    (bodies[1] / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    plan = Plan(8, batch_size=2, rate=1e-3, seed=0, keep_every=2)
+    with pytest.raises(KeyboardInterrupt):
+        train_kgbert(triples, bodies[0], tmp_path / "kgbert", plan, progress=die)
+    assert train_kgbert(triples, bodies[1], tmp_path / "kgbert", plan)["began_at"] == 0
+
+
 def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> None:
     body = save_tiny_encoder(tmp_path / "bert", width=32)
     settings = json.loads((body / "config.json").read_text(encoding="utf-8"))

@@ -219,3 +219,9 @@ def test_torch_is_hidden_from_one_thread_alone() -> None:
     assert finder.find_spec("torchvision") is None
     with ThreadPoolExecutor(1) as other:
         assert other.submit(finder.find_spec, "torch").result() is None
+
+
+def test_torch_is_not_hidden_from_pipelines_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "import_spacy", lambda: pytest.fail("a pipeline of another may need torch"))
+    with pytest.raises(ModelError, match="no_such_pipeline"):
+        load_pipeline("no_such_pipeline")

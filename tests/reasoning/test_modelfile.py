@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning.models import modelfile
 from tacit.reasoning.models.modelfile import arrays_in, check_folder, new_folder, pack, read_model, recover, unpack, write_file
 
 OLD = {"weights": "old", "inner/more": "old"}
@@ -195,3 +196,30 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
         read_model(tmp_path / "large", "f", "probe", "tacit train llm-probe", 4)
     with pytest.raises(ModelError, match=r"there is no probe at .*none; make one with: tacit train llm-probe$"):
         read_model(tmp_path / "none", "f", "probe", "tacit train llm-probe", 4)
+
+
+def test_a_second_writer_is_refused_until_the_first_has_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, flush, refusals = tmp_path / "m", modelfile._flush, []
+
+    def also_try(path: Path) -> None:
+        with pytest.raises(InputError, match="another process is writing"), modelfile.new_folder(target):
+            raise AssertionError("the second writer was let in")
+        refusals.append(target.exists())
+        flush(path)
+
+    monkeypatch.setattr(modelfile, "_flush", also_try)
+    with modelfile.new_folder(target) as part:
+        (part / "model").write_bytes(b"1")
+    assert set(refusals) == {False, True}  # before and after the model was put in place
+    assert (target / "model").read_bytes() == b"1"
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_an_old_model_that_a_kill_left_does_not_come_back(tmp_path: Path) -> None:
+    for name in ("m", ".m.old"):
+        (tmp_path / name).mkdir()
+    modelfile.recover(tmp_path / "m")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    (tmp_path / "m").rename(tmp_path / "elsewhere")
+    modelfile.recover(tmp_path / "m")
+    assert not (tmp_path / "m").exists()

@@ -131,7 +131,7 @@ def grade(
     recipe.check()
     drawn = negatives or (Negatives.HARD if tune else Negatives.RANDOM)
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    work = output.with_name(f"{output.name}.training")
+    work = output.resolve().with_name(f"{output.resolve().name}.training")
     facts = {"data": files, "licence": licence, "command": as_typed("grade", dialogues, output)}
     with (
         open_engine(address_at(graph), engine, quiet=quiet) as opened,
