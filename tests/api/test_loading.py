@@ -169,11 +169,11 @@ def test_info_names_a_load_that_stopped_halfway_on_neo4j(
         patch.setattr(ConceptNetReader, "__iter__", lambda self: self)
         stopped = tacit(*command)
     assert stopped.status == 130
-    assert f"stopped; {neo4j_url} holds the rows that were sent so far, and running the same command again adds" in stopped.err
+    assert f"stopped; {neo4j_url} has the rows that were sent so far; run the same command again to add the rest" in stopped.err
     told = tacit("info", neo4j_url, "--json").json
     assert told["unfinished"] == [f"conceptnet {sample / 'conceptnet.csv'}"]
     assert told["assertions"] > 0
-    assert "broken off, and a part of its rows is in the graph" in tacit("info", neo4j_url).err
+    assert "was interrupted, and some of its rows are in the graph" in tacit("info", neo4j_url).err
     assert tacit(*command).status == 0
     assert tacit("info", neo4j_url, "--json").json["unfinished"] == []
 
