@@ -48,10 +48,11 @@ TEXT_FIELDS = {
 _CONCEPT_IRI = re.compile(
     r"https?://(?:www\.|api\.)?conceptnet\.io(/c/[^/]+/[^/]+.*)|https?://conceptnet5\.media\.mit\.edu(?:/web)?(/c/.+)"
 )
-_FORMATS: dict[str, Format] = {
+FORMATS: dict[str, Format] = {
     "turtle": "turtle", "ttl": "turtle", "nt": "nt", "ntriples": "nt", "n-triples": "nt",
     "xml": "xml", "rdf": "xml", "rdfxml": "xml", "rdf/xml": "xml", "owl": "xml",
 }  # fmt: skip
+"""Names and file suffixes of the RDF formats."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_URI = re.compile(r"[\x00-\x20]")
 _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
@@ -64,8 +65,8 @@ def check_format(name: str | None, path: str) -> Format:
         InputError: it is not Turtle, N-Triples or RDF/XML.
     """
     wanted = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
-    if wanted.lower() in _FORMATS:
-        return _FORMATS[wanted.lower()]
+    if wanted.lower() in FORMATS:
+        return FORMATS[wanted.lower()]
     problem = f"{name!r} is not an RDF format" if name is not None else f"the suffix of {path} is not that of an RDF format"
     raise InputError(f"{problem}; give turtle, nt or xml")
 

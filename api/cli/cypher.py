@@ -36,7 +36,6 @@ def cypher(
 ) -> None:
     """Run a read-only Cypher query."""
     from ..terminal.screen import note, print_csv, print_json, show, table
-    from ..terminal.text import plural
 
     if json and csv:
         raise InputError("--json and --csv cannot be given together; give one of them")
@@ -57,7 +56,7 @@ def cypher(
     else:
         note("no rows")
     if result.truncated:
-        note(f"only the first {plural(len(result.rows), 'row')} are shown; raise --limit for more")
+        note(f"there are more rows than the {len(result.rows):,} shown; raise --limit for more")
 
 
 def prepare(query: str, pairs: Sequence[str]) -> tuple[str, dict[str, Any]]:

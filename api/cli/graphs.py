@@ -177,7 +177,10 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write; with csv-import a folder.")],
     format: Annotated[
         Literal["csv-import", "jsonl", "turtle", "nt", "xml"] | None,
-        typer.Option(show_default="jsonl, with --query turtle", help="csv-import: for neo4j-admin; turtle, nt, xml: RDF."),
+        typer.Option(
+            show_default="by the suffix of OUT, else jsonl, with --query turtle",
+            help="csv-import: for neo4j-admin; turtle, nt, xml: RDF.",
+        ),
     ] = None,
     query: Annotated[
         str | None,
@@ -189,11 +192,13 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a graph, or the result of a query, to a file for other programs."""
+    from ...loaders.rdf_terms import FORMATS
     from ..terminal.screen import note, print_json
     from ..terminal.text import plural
     from .cypher import prepare
 
-    chosen = format or ("jsonl" if query is None else "turtle")
+    by_suffix = FORMATS.get(Path(out.name.removesuffix(".gz")).suffix.lstrip("."))
+    chosen = format or by_suffix or ("jsonl" if query is None else "turtle")
     if query is not None and chosen not in _RDF_FORMATS:
         raise InputError(f"--format {chosen} is for whole graphs; with --query give turtle, nt or xml")
     if query is None and param:

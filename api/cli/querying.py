@@ -168,11 +168,14 @@ def tails(
     """Show the assertions about an event: its causes, effects, intentions and so on."""
     from ...graph.errors import UnknownName
     from ...graph.names import event_uri
+    from ...graph.relations import check_known
     from ..schema import assertion_row
 
     if not head.startswith("/e/"):
         event_uri(head)
     with open_store(address_at(graph)) as store:
+        if relation:
+            check_known([relation], store.counts().relations)
         found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
         if not found and limit != 0 and not store.tails(head, None, 1):
             raise UnknownName(f"{store.url} has no tails of the event {head!r}; tacit heads finds events by their words")

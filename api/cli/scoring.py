@@ -211,7 +211,7 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
     """How rows are written: as asked, else as the output's name says.
 
     Raises:
-        InputError: Parquet is asked for without a file, or with what is for printing.
+        InputError: Parquet is asked for without a file, or with what is for printing; or the output is named as a CSV file.
     """
     from ..scoring.rows import Form
 
@@ -219,6 +219,8 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
         if output is None or printed or (output.exists() and not output.is_file()):
             raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
         return Form.PARQUET
+    if asked is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in (".csv", ".tsv"):
+        raise InputError(f"{output}: scores are written as JSON lines or Parquet, not CSV; name it .jsonl or .parquet")
     return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
 
 

@@ -16,7 +16,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from ...cypher import cookbook
-from ...graph.errors import GraphUnavailable, InputError, QueryTimeout, TacitError
+from ...graph.answers import refuse_unknown
+from ...graph.errors import GraphUnavailable, InputError, QueryTimeout, TacitError, UnknownName
 from ...graph.item import Item
 from ...graph.names import text_of
 from ...graph.open import index_of
@@ -260,7 +261,12 @@ def exploring_routes(service: Service) -> APIRouter:
         limit: Limit = 100,
     ) -> Response:
         """Assertions about the event, best first; an empty list for an event that is not in the graph."""
-        return await answered(lambda graph: {"tails": [assertion_row(one) for one in graph.tails(head, relation, limit)]})
+
+        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
+            check_known([relation] if relation else (), graph.counts().relations)
+            return {"tails": [assertion_row(one) for one in graph.tails(head, relation, limit)]}
+
+        return await answered(lookup)
 
     return router
 
@@ -272,11 +278,13 @@ def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
         Problem: 404: it is not a concept of the graph.
     """
     [uri] = graph.resolve([text], language)
-    if uri is None:
-        raise Problem(
-            404, "unknown-concept", f"{text!r} is not a concept of this graph; try another word, or a URI such as /c/en/dog"
-        )
-    return uri
+    if uri is not None:
+        return uri
+    index = index_of(graph)
+    try:
+        refuse_unknown([text], "this graph", index.near(text, language=language) if index else ())
+    except UnknownName as error:
+        raise Problem(404, "unknown-concept", str(error)) from None
 
 
 # Cypher and the cookbook. The protection against harmful queries is in tacit.graph.query.

@@ -93,7 +93,7 @@ def test_names_come_close(tacit: Tacit, sample_graph: str) -> None:
 def test_limits(tacit: Tacit, sample_graph: str) -> None:
     outcome = tacit("cypher", sample_graph, "MATCH (a:Concept) RETURN a.uri AS uri ORDER BY uri", "--limit", 3, "--json")
     assert len(outcome.json) == 3
-    assert outcome.err == "only the first 3 rows are shown; raise --limit for more\n"
+    assert outcome.err == "there are more rows than the 3 shown; raise --limit for more\n"
     endless = (
         "MATCH (a:Concept), (b:Concept), (c:Concept), (d:Concept) WHERE a.text + b.text < c.text + d.text RETURN count(*) AS n"
     )

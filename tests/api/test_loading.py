@@ -318,6 +318,13 @@ def test_rdf_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path: P
     assert {(row.head, row.relation, row.tail) for row in read_rdf(out, format=format)} == expected
 
 
+def test_the_name_of_an_export_chooses_its_format(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    for name, format in (("g.ttl", "turtle"), ("g.nt.gz", "nt"), ("g.rdf", "xml"), ("g.jsonl", "jsonl"), ("g", "jsonl")):
+        assert tacit("export", sample_graph, tmp_path / name, "--json").json["format"] == format
+    assert (tmp_path / "g.ttl").read_text(encoding="utf-8").startswith("@prefix")
+    assert tacit("export", sample_graph, tmp_path / "h.ttl", "--format", "jsonl", "--json").json["format"] == "jsonl"
+
+
 def test_jsonl_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     outcome = tacit("export", sample_graph, out)

@@ -25,6 +25,8 @@ COMMANDS = [
 ]  # fmt: skip
 
 WRONG = [
+    ["tails", "GRAPH", "PersonX cooks dinner for PersonY", "xwant"],
+    ["score", "FILE", "-m", "length", "-o", "scores.csv"],
     ["nonsense"],
     ["--nonsense"],
     ["load"],

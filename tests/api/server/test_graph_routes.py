@@ -67,6 +67,7 @@ def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
         ("/v1/neighbours?concept=qwertzuiop", 404),
         ("/v1/paths?source=dog&target=qwertzuiop", 404),
         ("/v1/tails?head=%20", 422),
+        ("/v1/tails?head=PersonX%20cooks&relation=xwant", 422),
         ("/v1/neighbours?concept=dog&hop=7", 422),
         ("/v1/neighbours?concept=dog&relation=Likes", 422),
         ("/v1/neighbours?concept=dog&relation=%60%7D", 422),
@@ -81,6 +82,15 @@ def test_what_is_not_there_or_cannot_be(ask: Asked, path: str, status: int) -> N
     answer = ask("GET", path)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     assert answer.json()["status"] == status
+
+
+def test_a_misspelt_name_is_answered_with_what_is_like_it(ask: Asked) -> None:
+    assert ask("GET", "/v1/paths?source=dog&target=pianno").json()["detail"] == (
+        "'pianno' is not a concept of this graph; did you mean piano?"
+    )
+    assert ask("GET", "/v1/tails?head=PersonX%20cooks&relation=xwant").json()["detail"] == (
+        "unknown relation xwant; did you mean xWant?"
+    )
 
 
 def test_cypher_and_the_cookbook(ask: Asked, index: KnowledgeGraph) -> None:
