@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from ..graph.errors import InputError
 from ..graph.item import ItemError
 from .dialogues import (
@@ -79,7 +81,9 @@ def read_judgements(
 
     * DECO (Ghazarian et al., ACL 2023): a JSON list; ``</UTT>`` after every turn of ``history``; ``event_cs`` and ``general_cs``
       from 1 to 5, each the mean of three raters. It counts as one data set, as in the paper, whatever corpora ``source`` names.
-    * GRADE (Huang et al., EMNLP 2020): ``dataset``, ``model``, ``ratings`` of 8 to 11 people from 1 to 5; the rating is the mean.
+    * GRADE (Huang et al., EMNLP 2020): the released ``human_judgement.json`` with its ConvAI2, DailyDialog and Empathetic items
+      (``Dataset``, ``DialogModel``, ``Context`` with ``|||`` between turns, ``Response``, ``HumanScores``), or ``dataset``,
+      ``model``, ``ratings``, of 8 to 11 people from 1 to 5; the rating is the mean.
     * ``{"history", "response", "rating"}``; history (or ``context``) is a list, or a text with one turn per line; optionally
       ``id``, ``dataset``, ``system``, ``reference`` or ``references``, ``ratings``. In CSV, a list is JSON in its cell.
     * ``{"messages", "rating"}``; the last message is the response that was rated.
@@ -146,8 +150,10 @@ def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> lis
     """Return the judgements in row ``number``, whose data set is ``dataset`` unless it has its own."""
     if not isinstance(data, dict):
         return JudgementError(number, "not a JSON object; expected history, response and rating", dataset)
-    dataset = _name(data, "dataset") or dataset
     try:
+        if "HumanScores" in data:
+            data = _released_by_grade(data)
+        dataset = _name(data, "dataset") or dataset
         name = _name(data, "id", "GUID") or str(number)
         if "turn_ratings" in data:
             return _dialogue(data, name, dataset)
@@ -167,6 +173,22 @@ def _history_and_response(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
         return tuple(turns[:-1]), turns[-1]
     response = response_of(data)
     return history_of(data), response
+
+
+def _released_by_grade(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a record of GRADE's ``human_judgement.json`` under the names of the other formats."""
+    context, scores = data.get("Context"), data["HumanScores"]
+    if not isinstance(context, str):
+        raise BrokenRecord("Context is not a text")
+    if isinstance(scores, str):
+        try:
+            scores = orjson.loads(scores)
+        except orjson.JSONDecodeError:
+            raise BrokenRecord("HumanScores is not a list of numbers") from None
+    return {
+        "id": data.get("ID"), "dataset": data.get("Dataset"), "model": data.get("DialogModel"),
+        "history": context.split("|||") if context.strip() else [], "response": data.get("Response"), "ratings": scores,
+    }  # fmt: skip
 
 
 def _is_deco(data: dict[str, Any]) -> bool:

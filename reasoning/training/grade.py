@@ -52,7 +52,7 @@ class Recipe:
     Attributes:
         seed: of weights, order, dropout and dropped edges. epochs: passes over the pairs. batch: pairs per step.
         rate: the highest learning rate, after a warm-up over the share ``warmup`` of the steps; then it falls linearly to 0.
-        margin: of the ranking loss. clip: largest norm of the gradient. drop_edge: share of edges dropped.
+        decay: weight decay. margin: of the ranking loss. clip: largest norm of the gradient. drop_edge: share of edges dropped.
         looks: evaluations on the development pairs per epoch, with a checkpoint each.
     """
 
@@ -61,6 +61,7 @@ class Recipe:
     batch: int = 32
     rate: float = 5e-4
     warmup: float = 0.1
+    decay: float = 0.0
     margin: float = 0.1
     clip: float = 1.0
     drop_edge: float = 0.1
@@ -70,8 +71,8 @@ class Recipe:
         """Raise :class:`InputError` when a value is out of its range."""
         if min(self.epochs, self.batch, self.looks) < 1 or self.rate <= 0 or self.margin <= 0 or self.clip <= 0:
             raise InputError("epochs, batch, looks, rate, margin and clip must be > 0")
-        if not 0 <= self.warmup <= 1 or not 0 <= self.drop_edge < 1 or self.seed < 0:
-            raise InputError("warmup must be in 0..1, drop_edge >= 0 and < 1, seed >= 0")
+        if not 0 <= self.warmup <= 1 or not 0 <= self.drop_edge < 1 or self.decay < 0 or self.seed < 0:
+            raise InputError("warmup must be in 0..1, drop_edge >= 0 and < 1, decay and seed >= 0")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -93,7 +94,7 @@ def fit(
     each = -(-len(train) // recipe.batch)
     every = max(each // recipe.looks, 1)
     plan = Plan(
-        each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=0.0, clip=recipe.clip,
+        each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay, clip=recipe.clip,
         look_every=every,
     )  # fmt: skip
     model.to(device)

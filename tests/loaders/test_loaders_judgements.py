@@ -56,6 +56,23 @@ def test_grade_as_lines_and_as_a_list(tmp_path: Path) -> None:
         assert (second.dataset, second.rating) == ("empatheticdialogues", 2.0)
 
 
+RELEASED: dict[str, Any] = {
+    "ID": 4, "Dataset": "convai2", "DialogModel": "bert_ranker", "Context": "hi , how are you ?|||fine , and you ?",
+    "Response": "i am well .", "HumanScores": "[5, 4, 3, 4]",
+}  # fmt: skip
+
+
+def test_the_file_that_grade_released(tmp_path: Path) -> None:
+    history, ratings = ("hi , how are you ?", "fine , and you ?"), (5.0, 4.0, 3.0, 4.0)
+    expected = Judgement("4", history, "i am well .", 4.0, (), "convai2", "bert_ranker", ratings)
+    assert read(tmp_path, json.dumps([RELEASED, RELEASED | {"HumanScores": [5, 4, 3, 4]}])) == [expected, expected]
+    reasons = {"Context": (None, "Context is not a text"), "HumanScores": ("4 and 5", "HumanScores is not a list of numbers")}
+    for key, (value, reason) in reasons.items():
+        [error] = read(tmp_path, json.dumps([RELEASED | {key: value}]))
+        assert isinstance(error, JudgementError)
+        assert error.reason == reason
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

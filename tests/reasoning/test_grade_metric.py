@@ -235,17 +235,12 @@ def test_a_damaged_checkpoint_is_named(checkpoint: Checkpoint, tmp_path: Path, d
         load_checkpoint(where)
 
 
-def test_checkpoints_of_earlier_versions_are_read_unless_they_need_what_was_removed(
-    checkpoint: Checkpoint, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_another_version_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
     where = tmp_path / "model"
     save_checkpoint(checkpoint, where, "")
     told = where / "grade.json"
-    data = json.loads(told.read_text())
-    told.write_text(json.dumps(data | {"config": data["config"] | {"neighbours_by": "weight"}}))
-    assert load_checkpoint(where).model.config == checkpoint.model.config
-    told.write_text(json.dumps(data | {"config": data["config"] | {"neighbours_by": "similarity"}}))
-    with pytest.raises(ModelError, match="its neighbours were chosen by similarity, which is no longer supported"):
+    told.write_text(json.dumps(json.loads(told.read_text()) | {"version": 1}))
+    with pytest.raises(ModelError, match="has format version 1, and this tacit reads 2; train it again with: tacit train grade"):
         load_checkpoint(where)
 
 

@@ -14,6 +14,7 @@ from tacit.reasoning.metrics.grade.network import (
     Graphs,
     HopAttention,
     NeighbourAggregation,
+    TunedReading,
     drop_edges,
     normalise,
 )
@@ -167,3 +168,37 @@ def test_ablations_have_their_shapes() -> None:
     with pytest.raises(ValueError, match="settings"):
         GradeConfig.from_dict({"hidden": 3})
     assert GradeConfig.from_dict(CONFIG.to_dict()) == CONFIG
+
+
+def test_the_graphs_vector_is_the_elu_of_the_projected_mean(model: GradeModel) -> None:
+    graphs = random_graphs()
+    nodes, at = model.start(graphs.concepts), graphs.nodes
+    for place, layer in enumerate(model.attention):
+        nodes, _ = layer(nodes, graphs.adjacency, graphs.mask, None if place else at)
+    for dialogue, count in enumerate((6, 3, 0)):
+        mean = nodes[dialogue, :count].double().sum(0).detach().numpy() / max(count, 1)
+        weights = {name: one.detach().double().numpy() for name, one in model.pooled.state_dict().items()}
+        projected = weights["weight"] @ mean + weights["bias"]
+        expected = np.where(projected > 0, projected, np.expm1(projected))
+        assert model.reason(graphs)[0][dialogue].detach().numpy() == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_head_has_the_widths_of_the_configuration() -> None:
+    torch.manual_seed(0)
+    model = GradeModel(GradeConfig(text_width=6, concept_dimension=8, hidden=16, pair=4, head=(32, 16, 8)))
+    assert [tuple(layer.weight.shape) for layer in model.head] == [(32, 4 * 4 + 16), (16, 32), (8, 16), (1, 8)]
+    assert GradeConfig.from_dict(model.config.to_dict()) == model.config
+
+
+class Doubling(torch.nn.Module):
+    """An encoder whose state for a token is twice its id."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor]:
+        return (2.0 * input_ids[..., None].float().expand(-1, -1, 3),)
+
+
+@pytest.mark.parametrize(("pooling", "expected"), [("first", [14.0, 8.0]), ("mean", [12.0, 8.0])])
+def test_tokens_are_pooled_as_configured(pooling: str, expected: list[float]) -> None:
+    read = TunedReading(Doubling(), pooling)
+    ids, mask = torch.tensor([[7, 5], [4, 9]]), torch.tensor([[1, 1], [1, 0]])
+    assert read(ids, mask, None).tolist() == [[value] * 3 for value in expected]

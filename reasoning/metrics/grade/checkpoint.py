@@ -25,7 +25,7 @@ SETTINGS = "grade.json"
 CARD = "README.md"
 ENCODER = "encoder"
 FORMAT = "tacit grade"
-VERSION = 1
+VERSION = 2  # 1 lacked the ELU of eq. 10
 KIND = "a GRADE checkpoint"
 
 
@@ -99,8 +99,13 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         raise ModelError(f"the GRADE checkpoint {folder} cannot be read: {error.strerror or error}") from error
     try:
         settings = json.loads(text)
-        if settings.get("format") != FORMAT or settings.get("version") != VERSION:
-            raise ValueError(f"{SETTINGS} is not of this format and version")
+        if settings.get("format") != FORMAT:
+            raise ValueError(f"{SETTINGS} is not of this format")
+        if settings.get("version") != VERSION:
+            raise ModelError(
+                f"the GRADE checkpoint {folder} has format version {settings.get('version')}, and this tacit reads {VERSION}; "
+                "train it again with: tacit train grade"
+            )
         need("torch", extra_of(settings["encoder_id"] or None))
         model = _model(settings, weights, folder)
         return Checkpoint(

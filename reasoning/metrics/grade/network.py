@@ -124,7 +124,8 @@ class GradeConfig:
         profile: ``paper`` or ``released`` edge weights.
         graph: there is a graph branch. hop_attention: its attention is weighted by hops.
         turns: last turns of the history that are the context.
-        hidden: width of nodes and of the head. layers, heads: of graph attention. pair: width of a text in the frozen branch.
+        hidden: width of nodes. layers, heads: of graph attention. head: widths of the hidden layers of the head (eq. 11).
+        pair: width of a text in the frozen branch. pooling: of the tuned branch's tokens, ``mean`` or ``first``, that is [CLS].
         threshold, most: of keywords.
     """
 
@@ -139,13 +140,15 @@ class GradeConfig:
     hidden: int = 128
     layers: int = 3
     heads: int = 4
+    head: tuple[int, ...] = (128, 64)
     pair: int = 128
+    pooling: str = "mean"
     threshold: float = 0.15
     most: int = 16
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self) | {"limits": list(self.limits)}
+        return asdict(self) | {"limits": list(self.limits), "head": list(self.head)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GradeConfig:
@@ -154,12 +157,9 @@ class GradeConfig:
         Raises:
             TypeError, ValueError: it is not a configuration.
         """
-        data = dict(data)
-        if data.pop("neighbours_by", "weight") != "weight":  # in checkpoints of earlier versions
-            raise ValueError("its neighbours were chosen by similarity, which is no longer supported")
         if set(data) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
-        return cls(**{**data, "limits": tuple(int(limit) for limit in data["limits"])})
+        return cls(**{**data, **{name: tuple(int(one) for one in data[name]) for name in ("limits", "head")}})
 
 
 class Graphs(NamedTuple):
@@ -204,17 +204,20 @@ class FrozenReading(nn.Module):
 
 
 class TunedReading(nn.Module):
-    """v_c with a fine-tuned encoder (eq. 1): the mean over the tokens of context and response, read together."""
+    """v_c with a fine-tuned encoder (eq. 1): tokens of context and response, read together and pooled."""
 
-    def __init__(self, encoder: nn.Module) -> None:
-        """Read with ``encoder``, a BERT-like transformers model."""
+    def __init__(self, encoder: nn.Module, pooling: str) -> None:
+        """Read with ``encoder``, a BERT-like transformers model; ``pooling`` is ``mean`` or ``first``, the token [CLS]."""
         super().__init__()
         self.encoder = encoder
+        self.pooling = pooling
 
     def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor | None) -> Tensor:
         """Return v_c, shape (b, width), from token ids, attention mask and token types, shape (b, tokens)."""
         given = {"input_ids": ids, "attention_mask": mask} | ({} if kinds is None else {"token_type_ids": kinds})
-        states = self.encoder(**given)[0]
+        states: Tensor = self.encoder(**given)[0]
+        if self.pooling == "first":
+            return states[:, 0].float()
         weights = mask[..., None].to(states.dtype)
         pooled: Tensor = (states * weights).sum(1) / weights.sum(1)
         return pooled.float()
@@ -231,7 +234,7 @@ class GradeModel(nn.Module):
             self.reading: nn.Module = FrozenReading(config.text_width, config.pair)
             width = 4 * config.pair
         else:
-            self.reading = TunedReading(encoder)
+            self.reading = TunedReading(encoder, config.pooling)
             width = config.text_width
         if config.graph:
             d, hidden = config.concept_dimension, config.hidden
@@ -243,11 +246,11 @@ class GradeModel(nn.Module):
             )
             self.pooled = nn.Linear(widths[-1], hidden)
             width += hidden
-        self.first, self.second, self.third = nn.Linear(width, config.hidden), nn.Linear(config.hidden, 64), nn.Linear(64, 1)
+        self.head = nn.ModuleList(nn.Linear(before, after) for before, after in itertools.pairwise([width, *config.head, 1]))
         self.dropout = nn.Dropout(0.1)
 
     def reason(self, graphs: Graphs) -> tuple[Tensor, list[Tensor]]:
-        """Return v_g = FC(mean of the nodes), shape (b, g) (eq. 10), and the attention of each layer, (b, heads, n, n).
+        """Return v_g = ELU(FC(mean of the nodes)), shape (b, g) (eq. 10), and the attention of each layer, (b, heads, n, n).
 
         The mean of a dialogue without keywords is 0, whatever its batch.
         """
@@ -259,15 +262,14 @@ class GradeModel(nn.Module):
         if not seen:
             nodes = nodes[at] * graphs.mask[..., None]
         mean = nodes.sum(1) / graphs.mask.sum(1, keepdim=True).clamp(min=1)
-        return self.pooled(mean), seen
+        return nn.functional.elu(self.pooled(mean)), seen
 
     def judge(self, utterance: Tensor, graph: Tensor | None) -> Tensor:
         """Return the scores in (0, 1), shape (b,), of v_c, shape (b, v), and v_g, shape (b, g) (eq. 11)."""
-        joined = utterance if graph is None else torch.cat([utterance, graph], dim=1)
-        inner = nn.functional.elu(self.first(self.dropout(joined)))
-        inner = nn.functional.elu(self.second(self.dropout(inner)))
-        scores: Tensor = torch.sigmoid(self.third(inner))[:, 0]
-        return scores
+        inner = utterance if graph is None else torch.cat([utterance, graph], dim=1)
+        for layer in self.head[:-1]:
+            inner = nn.functional.elu(layer(self.dropout(inner)))
+        return torch.sigmoid(self.head[-1](inner))[:, 0]
 
     def forward(self, texts: tuple[Tensor, ...], graphs: Graphs | None) -> Tensor:
         """Return the scores, shape (b,); ``texts`` are the arguments of the utterance branch."""
