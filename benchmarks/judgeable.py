@@ -5,7 +5,7 @@
 DATA_DIR holds ``dialogues/*.jsonl.gz`` and ``judgements/*.jsonl.gz``. First table: distinct turns of each corpus (of judgement
 files the responses, of which systems wrote many) that are refused, with Wilson's 95% interval. The limits of the check were
 chosen after looking at N turns of each corpus, drawn with seed 0; these are left out, so what is counted was not seen. Second
-table: texts that should be refused. Those of ``tests/reasoning/unjudgeable.json`` are written by hand, the "confirming" ones
+table: texts that should be refused. Those of ``tests/reasoning/text/unjudgeable.json`` are written by hand, the "confirming" ones
 after the limits were chosen; keywords are the nouns, verbs, adjectives and names of real turns, five or more, in the order of the
 turn or shuffled; shuffles are all words of real turns in another order. Third table: time of the check, as a share of a metric's.
 """

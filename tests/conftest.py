@@ -41,10 +41,11 @@ SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnost
 OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
 # Groups that take longest, the longest first; see group_of.
 LONGEST = (
-    "neo4j", "test_pages", "own server", "test_conformance", "test_scale_ray", "test_socket", "test_page_access", "test_page_use",
-    "test_service_doors", "test_load", "test_loaders_real_data", "test_explanation_claims", "test_process",
+    "neo4j", "test_pages", "own server", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
+    "api/page/test_accessibility", "api/page/test_use", "attacks/test_service_doors", "graph/test_loading",
+    "loaders/test_real_data", "reasoning/explanation/test_claims", "api/cli/test_installed_program",
 )  # fmt: skip
-ON_SERVER = ("test_bridge", "test_cookbook", "test_routing")
+ON_SERVER = ("cypher/test_cookbook",)
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 
@@ -216,13 +217,13 @@ def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf
 
 def group_of(nodeid: str) -> str:
     """Which tests share a process when several run: those of one file, and all that ask one Neo4j server."""
-    file, _, name = nodeid.partition("::")
-    stem = Path(file).stem
+    path, _, name = nodeid.partition("::")
+    file = path.removeprefix("tests/").removesuffix(".py")
     if any(part in nodeid for part in OWN_SERVER):
         return "own server"
     if "test_real_data_neo4j" in nodeid:  # it makes a server for itself
-        return stem
-    return "neo4j" if "neo4j" in f"{stem}{name}" or stem in ON_SERVER else stem
+        return file
+    return "neo4j" if "neo4j" in f"{file}{name}" or file in ON_SERVER else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -22,7 +22,7 @@ import pytest
 from tacit.api.cli.table import command
 from tacit.api.main import run
 
-from .pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program
+from tests.doc_pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program
 
 BLOCKS, COMMANDS = blocks(), commands()
 DATA = Path(os.environ["TACIT_TEST_DATA"]) if os.environ.get("TACIT_TEST_DATA") else None

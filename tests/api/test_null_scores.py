@@ -11,7 +11,7 @@ from tacit.api.scoring.statistics import MOST_NOTES, Tally
 from tacit.reasoning import ItemScores, Score, Signature
 from tacit.reasoning.base import no_score
 
-from .conftest import Tacit
+from tests.api.conftest import Tacit
 
 HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
 RESPONSES = {

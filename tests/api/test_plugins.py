@@ -17,7 +17,7 @@ from tacit.graph import InputError, PluginError
 from tacit.reasoning import Reasoner, load_metric
 from tacit.reasoning.registry import KINDS, METRIC_REGISTRY, SCORER_REGISTRY
 
-from ..pages import blocks
+from tests.doc_pages import blocks
 
 FILES = {block.file: block.text for block in blocks() if block.page == "docs/plugins.md" and block.file}
 SHARES = (0.5, 1 / 3)  # of "oa!?" and "dog", by hand

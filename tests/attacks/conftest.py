@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..api.conftest import tacit
+from tests.api.conftest import tacit
 
 __all__ = ["tacit"]
 

@@ -21,10 +21,10 @@ from tacit.graph.query import neo4j as engine
 from tacit.graph.query.rewrite import rewrite
 from tacit.graph.query.validator import Checker
 
-from ..graph.query_cases import COSTLY
-from ..graph.query_reads import BENIGN, ONLY_NEO4J, ROWS
-from ..graph.query_textbook import EQUAL, TEXTBOOK
-from ..graph.stores import opened
+from tests.graph.backends import opened
+from tests.graph.query.allowed_statements import BENIGN, ONLY_NEO4J, ROWS
+from tests.graph.query.refused_statements import COSTLY
+from tests.graph.query.textbook_queries import EQUAL, TEXTBOOK
 
 VOCABULARY = """
     ( ) [ ] { } , . .. : | - > < = <> + * / % ^ ; -> || =~ $x `n` 'a' 1 0.5

@@ -16,7 +16,7 @@ import pytest
 from tacit.graph import open_graph
 from tacit.reasoning.metrics.accent.tails.table import open_table
 
-from ..graph.worlds import random_rows
+from tests.graph.example_rows import random_rows
 
 ROOT = Path(__file__).parents[2]
 RUN = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.attacks.damaging import main; "

@@ -21,10 +21,10 @@ from tacit.graph.open import open_graph
 from tacit.graph.protocol import KnowledgeGraph, WritableGraph
 from tacit.loaders import read_conceptnet
 
-from ..conftest import BACKENDS
-from ..oracle import OracleGraph
-from .stores import imported, opened
-from .worlds import BONE, DOG, NASTY_ROWS, SMALL
+from tests.conftest import BACKENDS
+from tests.graph.backends import imported, opened
+from tests.graph.example_rows import BONE, DOG, NASTY_ROWS, SMALL
+from tests.networkx_oracle import OracleGraph
 
 
 def _a(head: str, relation: str, tail: str, weight: float, dataset: str = "/d/one", **more: Any) -> Assertion:

@@ -10,8 +10,8 @@ import pytest
 from tacit.graph import Assertion, open_graph
 from tacit.graph.export import export_csv_import, export_jsonl
 
-from ..conftest import GraphOf
-from .worlds import NASTY_ROWS, SMALL
+from tests.conftest import GraphOf
+from tests.graph.example_rows import NASTY_ROWS, SMALL
 
 ROWS = [*SMALL, *NASTY_ROWS]
 

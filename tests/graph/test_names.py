@@ -1,4 +1,4 @@
-"""Names: every spelling of an event or a concept meets in one URI, and a URI gives its text back."""
+"""Names of concepts, events and relations: every spelling of one gives one URI, and a URI gives its text back."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tacit.graph.names import (
     normalise_term,
     text_of,
 )
+from tacit.graph.relations import ATOMIC_RELATIONS, RELATIONS
 
 
 @pytest.mark.parametrize(
@@ -98,3 +99,19 @@ def test_malformed_relations_are_refused(name: str) -> None:
 def test_texts_that_name_nothing_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         concept_uri(text)
+
+
+# The relation table: complete and consistent.
+
+
+def test_the_datasets_relations_are_there() -> None:
+    assert len(ATOMIC_RELATIONS) == len(set(ATOMIC_RELATIONS)) == 23
+    assert len(RELATIONS) == 66
+    assert next(iter(RELATIONS)) == "RelatedTo"
+    assert set(ATOMIC_RELATIONS) <= set(RELATIONS)
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_every_row_is_well_formed(name: str) -> None:
+    assert check_relation(name) == name
+    assert RELATIONS[name]

@@ -12,7 +12,7 @@ from tacit.graph.names import concept_uri
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.text.language import SpacyAnalyser, load_pipeline
 
-from ..oracle import OracleGraph
+from tests.networkx_oracle import OracleGraph
 
 WORLD = (
     ("dog", "Desires", "bone", 2.0),

@@ -15,7 +15,7 @@ from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.filtering import Match, TripleFilter, wilson
 from tacit.reasoning.text.language import SpacyAnalyser
 
-from ..oracle import OracleGraph
+from tests.networkx_oracle import OracleGraph
 
 DIALOGUES = [
     ["I have a dog.", "Does it like bones?", "Yes, and food."],

@@ -17,7 +17,7 @@ from tacit.reasoning import Reasoner, cache, load_metric
 from tacit.reasoning.base import Evidence, Metric, Score, Signature
 from tacit.reasoning.text.language import SpacyAnalyser, Token, load_pipeline
 
-from ..oracle import OracleGraph
+from tests.networkx_oracle import OracleGraph
 
 SYMBOLIC = ("grounding", "commonsense", "association", "repetition", "length")
 ITEMS = [

@@ -10,9 +10,9 @@ from tacit.api.server import create_app
 from tacit.graph import open_graph, open_index
 from tacit.reasoning import Reasoner
 
-from ..asking_services import at_socket
-from .browsing import browser
-from .visiting import Visit
+from tests.api.page.chromium import browser
+from tests.api.page.visit import Visit
+from tests.api.service_callers import at_socket
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -15,8 +15,8 @@ import yaml
 from tacit.api.main import run
 from tacit.api.server import Settings
 
-from ...pages import pattern
-from .conftest import Running
+from tests.api.server.conftest import Running
+from tests.doc_pages import pattern
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from tacit.graph.cypher_store import Store
 from tacit.reasoning import Reasoner
 from tacit.reasoning.base import Piece, path_from_dict
 
-from .conftest import Asked
+from tests.api.server.conftest import Asked
 
 EVENT = "PersonX cooks dinner for PersonY"
 

@@ -19,8 +19,8 @@ from tacit.api.server.keys import new_key, read_keys, write_keys
 from tacit.graph import GraphUnavailable, InputError, KnowledgeGraph
 from tacit.reasoning import Reasoner
 
-from .conftest import HISTORY, RESPONSE, Asked
-from .test_scores import Scripted
+from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.test_scores import Scripted
 
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
 

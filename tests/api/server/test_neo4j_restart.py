@@ -12,8 +12,8 @@ import pytest
 from tacit.graph import open_graph
 from tacit.loaders import read_conceptnet
 
-from ...conftest import OwnServer
-from .conftest import HISTORY, RESPONSE, Running, serving
+from tests.api.server.conftest import HISTORY, RESPONSE, Running, serving
+from tests.conftest import OwnServer
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ import pytest
 from tacit.api.server import app
 from tacit.api.server import app as application
 
-from .conftest import Asked
+from tests.api.server.conftest import Asked
 
 NAMES = sorted(path.name for path in (Path(application.__file__).parents[1] / "page").iterdir() if path.is_file())
 

@@ -14,7 +14,7 @@ from tacit.graph import GraphUnavailable, KnowledgeGraph
 from tacit.reasoning import Reasoner
 from tacit.reasoning.base import Evidence, Score, Signature
 
-from .conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.conftest import HISTORY, RESPONSE, Asked
 
 VOCABULARY = ["dog", "bone", "cook", "dinner", "soup", "carrot", "park", "walk", "the", "I", "happy", "library", "?", "🐶"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=8)

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 import pytest
 
-from .conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
-from .test_middleware import until
+from tests.api.server.conftest import HISTORY, PROGRAM, RESPONSE, Running, serving
+from tests.api.server.test_middleware import until
 
 Tacit = Callable[..., Any]
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}

@@ -1,0 +1,405 @@
+"""The commands ``score-tuples``, ``merge-cache``, ``evaluate-tuples`` and ``train accent``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.graph import open_graph
+from tacit.reasoning import load_metric
+
+from tests.api.conftest import Tacit
+from tests.reasoning.models.tiny_causal import save_tiny_causal
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
+from tests.reasoning.models.tiny_t5 import save_tiny_t5
+
+pytest.importorskip("transformers")
+
+
+ATOMIC = (
+    ("PersonX buys a dog", "xWant", "to feed the dog"),
+    ("PersonX buys a dog", "xReact", "happy"),
+    ("PersonX goes to the beach", "xWant", "to swim"),
+    ("PersonX goes to the beach", "xReact", "happy"),
+    ("PersonX is hungry", "Causes", "PersonX goes to food"),
+)
+LINES = (
+    '{"head": "PersonX buys a dog", "relation": "xReact", "tail": "PersonX is happy", "id": 7}',
+    "",
+    '{"head": "PersonX buys a dog", "relation": "xLikes", "tail": "bones"}',
+    '{"head": "PersonX buys a dog", "tail": "bones"}',
+    "[1]",
+    "{",
+    '{"head": " ", "relation": "xWant", "tail": "to go"}',
+    '{"head": "Köpek", "relation": "xWant", "tail": "çok güzel 😀"}',
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a graph, a tiny encoder and a retriever that was trained on them by its command."""
+    from tacit.api.main import run
+
+    folder = tmp_path_factory.mktemp("tuples")
+    rows = "".join("\t".join(row) + "\n" for row in ATOMIC)
+    (folder / "atomic.tsv").write_text(rows, encoding="utf-8")
+    (folder / "tuples.jsonl").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    save_tiny_encoder(folder / "encoder", modes=["mean"])
+    graph = str(folder / "graph")
+    assert run(["load", "atomic2020", str(folder / "atomic.tsv"), "--into", graph, "--quiet", "--json"]) == 0
+    command = ["train", "retriever", graph, "--output", str(folder / "model"), "--encoder", str(folder / "encoder")]
+    assert run([*command, "--steps", "3", "--batch-size", "4", "--parts", "4", "--json", "--quiet"]) == 0
+    return folder
+
+
+def words(place: Path, *more: object) -> list[object]:
+    return [
+        "score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder",
+        "--model", place / "model", *more,
+    ]  # fmt: skip
+
+
+def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit, place: Path) -> None:
+    done = tacit(*words(place))
+    assert done.status == 0
+    rows = done.rows
+    assert len(rows) == len(LINES) - 1
+    assert rows[0]["id"] == 7
+    assert rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
+    (closest,) = rows[0]["closest"]
+    assert (closest["tail"], closest["origin"], closest["source"], closest["head"]) == (
+        "happy", "graph", "atomic2020", "PersonX buys a dog",
+    )  # fmt: skip
+    assert [row.get("error", "")[:30] for row in rows[1:6]] == [
+        "there is no relation 'xLikes' ", "relation is missing; expected ", "not a JSON object", rows[4]["error"][:30],
+        "head is empty",
+    ]  # fmt: skip
+    assert "not JSON" in rows[4]["error"]
+    assert {close["origin"] for close in rows[6]["closest"]} == {"nearest"}
+    assert "not scored" in done.err
+    assert "signature blend(known:compatibility(graph;" in done.err
+
+
+def test_the_default_scorer_is_that_of_accent(tacit: Tacit, place: Path) -> None:
+    with open_graph(place / "graph") as graph:
+        metric = load_metric("accent", graph, encoder=place / "encoder", model=place / "model")
+        scorer = dict(metric.signature.parts)["scorer"]
+    assert scorer.startswith("blend(")
+    assert f"signature {scorer}\n" in tacit(*words(place)).err
+
+
+@pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend", "cosine"])
+def test_scorers_batches_and_files_agree(tacit: Tacit, place: Path, tmp_path: Path, scorer: str) -> None:
+    expected = tacit(*words(place, "--scorer", scorer, "--quiet")).rows
+    assert all(0 <= row["score"] <= 1 for row in expected if "score" in row)
+    small = tacit(*words(place, "--scorer", scorer, "--quiet", "--batch-size", 1)).rows
+    assert [row.get("score") for row in small] == pytest.approx([row.get("score") for row in expected], abs=1e-5)
+    out = tmp_path / "out.jsonl.gz"
+    done = tacit(*words(place, "--scorer", scorer, "--output", out))
+    assert done.out == ""
+    with gzip.open(out, "rt", encoding="utf-8") as file:
+        assert [json.loads(line) for line in file] == expected
+
+
+def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(
+        '{"head": "PersonX is hungry", "relation": "Causes", "tail": "PersonX go to food"}\n', encoding="utf-8"
+    )
+    done = tacit(
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
+        place / "model", "--scorer", "compatibility", "--quiet",
+    )  # fmt: skip
+    assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(
+        '{"head": "PersonX buys a puppy", "relation": "xReact", "tail": "happy"}\n', encoding="utf-8"
+    )
+    done = tacit(
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
+        place / "model", "--quiet", "--nearest", 1, "--threshold", -1,
+    )  # fmt: skip
+    closest = done.rows[0]["closest"][0]
+    assert closest["origin"] == "nearest"
+    assert closest["head"] in {head for head, _, _ in ATOMIC}
+    assert -1 <= closest["head_similarity"] <= 1
+
+
+def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("{}\n[]\n", encoding="utf-8")
+    bad = [
+        "score-tuples",
+        tmp_path / "bad.jsonl",
+        "--graph",
+        place / "graph",
+        "--encoder",
+        place / "encoder",
+        "--model",
+        place / "model",
+    ]
+    for command, sentence in (
+        (["score-tuples", "nothing.jsonl", "--graph", place / "graph"], "there is no file nothing.jsonl"),
+        (["score-tuples", place / "tuples.jsonl", "--graph", tmp_path / "none"], "there is no graph at"),
+        (words(place, "--scorer", "kg-bert", "--model", place / "encoder"), "not a AutoModelForSequenceClassification"),
+        (words(place, "--strict"), ":3: there is no relation 'xLikes'"),
+        (words(place, "--output", place / "tuples.jsonl"), "is the input; write to another file"),
+        (bad, "has no tuple that can be scored; the first error: line 1: head is missing"),
+        (
+            ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder"],
+            "was trained on vectors of",
+        ),
+    ):
+        done = tacit(*command)
+        assert done.status in (1, 2), sentence
+        assert sentence in done.err
+
+
+def test_a_trained_retriever_has_a_card(place: Path) -> None:
+    card = (place / "model" / "README.md").read_text(encoding="utf-8")
+    assert "4 triples of 2 heads" in card
+    assert "tacit train retriever GRAPH --output FOLDER --steps 3" in card
+    assert str(place) not in card
+    assert "CC BY 4.0" in (place / "model" / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_training_is_refused_before_it_costs_anything(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "letter.txt").write_text("keep me")
+    for name, options in (("retriever", []), ("comet", ["--model", "x"]), ("kg-bert", ["--model", "x"])):
+        done = tacit("train", name, place / "graph", "--output", tmp_path / "taken", *options)
+        assert done.status == 2
+        assert "holds something other than" in done.err
+
+
+def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    base, comet = save_tiny_causal(tmp_path / "base", positions=160, kind="llama"), tmp_path / "comet"
+    done = tacit(
+        "train", "comet", place / "graph", "--output", comet, "--model", base, "--steps", 2, "--batch-size", 2, "--layers", 1,
+        "--dtype", "bfloat16", "--json",
+    )  # fmt: skip
+    assert done.status == 0
+    assert (done.json["triples"], done.json["steps"]) == (len(ATOMIC), 2)
+    assert "--layers 1 --dtype bfloat16" in (comet / "README.md").read_text(encoding="utf-8")
+    rows = tacit(*words(place, "--scorer", "comet-loss", "--comet", comet, "--quiet")).rows
+    alone = tacit(*words(place, "--scorer", "comet-loss", "--comet", comet, "--quiet", "--batch-size", 1)).rows
+    scores = [row["score"] for row in rows if "score" in row]
+    assert scores == pytest.approx([row["score"] for row in alone if "score" in row], abs=1e-5)
+    assert all(0 < score < 1 for score in scores)
+    origins = [
+        tail["origin"] for row in tacit(*words(place, "--comet", comet, "--quiet")).rows for tail in row.get("closest", ())
+    ]
+    assert {"graph", "comet"} <= set(origins)
+
+
+def test_a_language_model_judges(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    sentences = ["Yes No", ": Yes", ": No"] * 4
+    model = save_tiny_causal(tmp_path / "model", sentences=sentences, positions=4096, kind="llama")
+    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-judge")
+    done = tacit(*asked, "--model", model)
+    assert done.status == 0
+    scores = [row["score"] for row in done.rows if "score" in row]
+    assert len(scores) == 2
+    assert all(0 < score < 1 for score in scores)
+    for row in done.rows:
+        if "score" in row:
+            yes, saved = row["parts"]["chance of yes"], row["parts"]["share of surprise saved"]
+            assert row["score"] == pytest.approx((1 + yes + saved) / 3)
+    assert "signature llm-judge(yes+saved:model@" in done.err
+    alone = tacit(*asked, "--model", model, "--quiet", "--batch-size", 1).rows
+    assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
+    none = tacit(*asked)
+    assert none.status in (1, 2)
+    assert "the scorer llm-judge needs a model" in none.err
+
+
+JUDGED = "head,relation,tail,label\n" + "".join(
+    f"PersonX has {number} dogs,xWant,to {('swim', 'feed the dogs')[number % 3 != 0]},{int(number % 3 != 0)}\n"
+    for number in range(24)
+)
+
+
+def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    model = save_tiny_causal(tmp_path / "model", positions=4096, kind="llama")
+    (tmp_path / "judged.csv").write_text(JUDGED + "PersonX sings,gWant,to stop,1\n")
+    train = ("train", "llm-probe", tmp_path / "judged.csv", "--model", model, "--licence", "MIT")
+    done = tacit(*train, "--output", tmp_path / "probe", "--json")
+    assert done.status == 0
+    assert (done.json["tuples"], done.json["heads"]) == (24, 24)
+    assert done.json["files"][0]["file"] == "judged.csv"
+    assert "judged.csv, line 26: there is no relation 'gWant' between events" in done.err
+    card = (tmp_path / "probe" / "README.md").read_text(encoding="utf-8")
+    assert str(tmp_path) not in card
+    assert "| licence of the data | MIT |" in card
+    assert "tacit train llm-probe judged.csv --model model" in card
+
+    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "--model", model)
+    judged = tacit(*asked, "--probe", tmp_path / "probe")
+    scores = [row["score"] for row in judged.rows if "score" in row]
+    assert len(scores) == 2
+    assert all(0 < score < 1 for score in scores)
+    assert f"signature llm-probe({done.json['digest']}:model@" in judged.err
+    halved = tacit(*asked, "--probe", tmp_path / "probe", "--dtype", "bfloat16")
+    assert "dtype=bfloat16" in halved.err
+    assert [row["score"] for row in halved.rows if "score" in row] == pytest.approx(scores, abs=0.05)
+    for more, reason in (((), "was trained on qwen"), (("--probe", tmp_path / "none"), "there is no probe at")):
+        refused = tacit(*asked, *more)
+        assert refused.status != 0
+        assert reason in refused.err
+    assert tacit(*train, "--output", place / "model").err.count("holds something other than a probe") == 1
+    strict = tacit(*train, "--output", tmp_path / "other", "--strict")
+    assert "judged.csv:26: there is no relation 'gWant'" in strict.err
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_metric_takes_a_probe(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    model = save_tiny_causal(tmp_path / "model", positions=4096)
+    (tmp_path / "judged.csv").write_text(JUDGED)
+    assert tacit("train", "llm-probe", tmp_path / "judged.csv", "--model", model, "-o", tmp_path / "probe").status == 0
+    (tmp_path / "talk.jsonl").write_text(
+        json.dumps({"history": ["I bought a dog."], "response": "You should feed the dog."}) + "\n"
+    )
+    options = (f"accent.model={model}", f"accent.probe={tmp_path / 'probe'}", "accent.scorer=llm-probe", "accent.dtype=bfloat16")
+    done = tacit(
+        "score", tmp_path / "talk.jsonl", "--graph", place / "graph", "--metrics", "accent", "--explain", "--json",
+        *(word for option in options for word in ("-O", option)),
+    )  # fmt: skip
+    assert done.status == 0
+    assert "llm-probe(" in done.out + done.err
+    found = [(one["name"], one["value"]) for one in pieces(json.loads(done.out.splitlines()[0])) if one.get("kind") == "tuple"]
+    rows = [dict(zip(("head", "relation", "tail"), re.split(" -|-> ", name), strict=True)) for name, _ in found]
+    (tmp_path / "found.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    alone = tacit(
+        "score-tuples", tmp_path / "found.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "--model", model,
+        "--probe", tmp_path / "probe", "--dtype", "bfloat16",
+    )  # fmt: skip
+    assert found
+    assert [row["score"] for row in alone.rows] == pytest.approx([value for _, value in found], abs=0.02)
+
+
+def pieces(data: Any) -> list[dict[str, Any]]:
+    """Everything in an explained score that has a kind."""
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return [*([data] if isinstance(data, dict) and "kind" in data else []), *(one for part in inner for one in pieces(part))]
+
+
+def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+    from tacit.graph import open_graph
+    from tacit.graph.model import Assertion
+    from tacit.reasoning.metrics.accent.tails.journal import journal_of
+
+    graph = tmp_path / "graph"
+    assert tacit("load", "atomic2020", place / "atomic.tsv", "--into", graph, "--json").status == 0
+    with open_graph(graph) as store:
+        journal = journal_of(store)
+        assert journal is not None
+        journal.append([Assertion("/e/PersonX_sings", "xWant", "/e/to_dance", source="comet:m", rank=0, score=-1.0)])
+    assert tacit("merge-cache", graph, "--json").json == {"new": 1, "duplicate": 0, "skipped": 0}
+    assert "0 generated tails were added to the graph" in tacit("merge-cache", graph).err
+    assert "to dance" in tacit("tails", graph, "PersonX sings").out
+
+
+# The commands ``evaluate-tuples`` and ``train accent``, as people and programs call them.
+
+
+ROWS = [
+    {
+        "history": "I lost my dog . </UTT>",
+        "response": "That is sad . I hope you find him .",
+        "tuples_single": [],
+        "tuples_pair": [["PersonX loses PersonX's dog", "oReact", "PersonY be sad"]],
+    },
+    {
+        "history": "Hi . </UTT>",
+        "response": "I am moving to Paris to marry my boyfriend .",
+        "tuples_single": [["PersonX moves to Paris", "xIntent", "PersonX marries PersonX's boyfriend"]],
+        "tuples_pair": [],
+    },
+    {"history": "Hi . </UTT>", "response": "Yes .", "tuples_single": [], "tuples_pair": []},
+]
+
+
+@pytest.fixture
+def deco(tmp_path: Path) -> Path:
+    path = tmp_path / "deco.json"
+    path.write_text(json.dumps(ROWS), encoding="utf-8")
+    return path
+
+
+def test_a_table_for_people(tacit: Tacit, deco: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    done = tacit("evaluate-tuples", deco, "--encoder", "none")
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert lines[0].split()[:4] == ["relation", "human", "extracted", "both"]
+    intent = next(line.split() for line in lines if line.startswith("xIntent"))
+    assert intent[1:6] == ["1", "1", "1", "1.000", "1.000"]
+    assert "3 dialogues; 2 human tuples" in done.out
+    assert "extractor rules-3" in done.err
+
+
+def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    found = tmp_path / "found.jsonl"
+    done = tacit(
+        "evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "-O", "cache_size=9", "--kind", "pair"
+    )
+    assert done.json["extractor"].startswith("rules-3;pipeline=")
+    assert done.json["relations"][0]["relation"] == "micro"
+    assert done.json["relations"][0]["human"] == 1
+    assert done.err == ""
+    rows = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
+    assert [row["id"] for row in rows] == ["1", "2", "3"]
+    assert rows[2]["tuples"] == []
+    assert {"head", "relation", "tail", "kind", "head_at", "tail_at"} == set(rows[0]["tuples"][0])
+
+
+def test_what_is_wrong_with_event_tuples_is_said_in_a_sentence(tacit: Tacit, deco: Path) -> None:
+    for words, sentence in (
+        (("nothing.json",), "there is no file nothing.json"),
+        ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
+        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE, e.g. cache_size=1000"),
+        ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline, cache_size"),
+        ((deco, "-o", deco), "is the input; write to another file"),
+    ):
+        done = tacit("evaluate-tuples", *words)
+        assert done.status == 2, sentence
+        assert sentence in done.err
+        assert done.err.count("\n") == 1
+
+
+def test_a_model_is_trained_and_then_extracts(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
+    for package in ("torch", "transformers", "sacrebleu"):
+        pytest.importorskip(package)
+    base = save_tiny_t5(tmp_path / "base", [str(row) for row in ROWS])
+    words = ("train", "accent", deco, "--model", base, "-o", tmp_path / "out", "--epochs", 1, "--nones", 1, "--device", "cpu")
+    done = tacit(*words, "--json", "--quiet")
+    assert (done.json["tuples"], done.json["nones"]) == (2, 12)
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "`deco.json`, 3 dialogues with 2 tuples, sha256" in card
+    assert "tacit train accent deco.json --model base -o out" in card
+    assert str(tmp_path) not in card
+    scored = tacit(
+        "evaluate-tuples", deco, "--extractor", "t5", "-O", f"model={tmp_path / 'out'}", "-O", "beams=1", "--encoder", "none",
+        "--json", "--quiet",
+    )  # fmt: skip
+    assert done.json["digest"] in scored.json["extractor"]
+
+
+def test_training_accent_is_refused_before_it_costs_anything(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("all of it")
+    for words, sentence in (
+        ((deco, "--model", "x", "-o", mine), "holds something other than an extractor"),
+        ((deco, deco, "--model", "x", "-o", tmp_path / "out"), "is given twice"),
+        ((deco, "--model", tmp_path / "none", "-o", tmp_path / "out"), "there is no model folder"),
+    ):
+        done = tacit("train", "accent", *words)
+        assert done.status in (1, 2)
+        assert sentence in done.err

@@ -1,0 +1,293 @@
+"""Wrong usage of every command: exit status 2, nothing on stdout, one sentence on stderr; and help for every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.api.cli.querying import spread
+from tacit.api.cli.table import command
+from tacit.graph import open_graph, open_index
+from tacit.graph.errors import GraphUnavailable
+
+Tacit = Callable[..., Any]
+
+COMMANDS = [
+    ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["fetch"], ["sources"], ["info"], ["index"], ["export"],
+    ["neighbours"], ["hops"], ["paths"],
+    ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
+    ["merge-cache"], ["check"], ["metrics"], ["train", "reference"], ["train", "pipeline"],
+    ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
+    ["train", "language-model"],
+    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["demo"],
+    ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
+]  # fmt: skip
+
+WRONG = [
+    ["tails", "GRAPH", "PersonX cooks dinner for PersonY", "xwant"],
+    ["score", "FILE", "-m", "length", "-o", "scores.csv"],
+    ["nonsense"],
+    ["--nonsense"],
+    ["load"],
+    ["load", "wordnet", "f", "--into", "g"],
+    ["load", "conceptnet", "--into", "g"],
+    ["load", "conceptnet", "FILE"],
+    ["load", "conceptnet", "FILE", "--into", "g", "--min-weight", "heavy"],
+    ["load", "conceptnet", "FILE", "--into", "g", "--relation", "usedfor"],
+    ["load", "conceptnet", "FILE", "--into", "g", "--relation", "Is A"],
+    ["load", "conceptnet", "missing.csv", "--into", "g"],
+    ["load", "conceptnet", "FOLDER", "--into", "g"],
+    ["load", "conceptnet", "FILE", "missing.csv", "--into", "g"],
+    ["load", "conceptnet", "https://example.org/assertions.csv.gz", "--into", "g"],
+    ["load", "atomic2020", "FILE", "--into", "g", "--language", "en"],
+    ["load", "rdf", "FILE", "--into", "g", "--mapping", "missing.json"],
+    ["fetch"],
+    ["fetch", "wordnet"],
+    ["info"],
+    ["info", "missing"],
+    ["info", "GRAPH", "extra"],
+    ["index"],
+    ["index", "missing"],
+    ["index", "GRAPH", "--vectors", "missing.txt"],
+    ["export", "GRAPH"],
+    ["export", "GRAPH", "out", "--format", "word"],
+    ["export", "missing", "out"],
+    ["check"],
+    ["check", "missing"],
+    ["metrics", "nonsense"],
+    ["train", "reference"],
+    ["train", "reference", "missing.jsonl"],
+    ["neighbours", "GRAPH"],
+    ["neighbours", "missing", "dog"],
+    ["neighbours", "GRAPH", "dog", "--hop", "0"],
+    ["neighbours", "GRAPH", "dog", "--hop", "7"],
+    ["neighbours", "GRAPH", "dog", "--hop", "two"],
+    ["neighbours", "GRAPH", "dog", "--limit", "-1"],
+    ["neighbours", "GRAPH", "dog", "--relation", "Is`A"],
+    ["neighbours", "GRAPH", "dog", "--relation", "usedfor"],
+    ["neighbours", "GRAPH", "dog", "--engine", "steam"],
+    ["neighbours", "GRAPH", "flibbertigibbet"],
+    ["neighbours", "GRAPH", ""],
+    ["hops", "GRAPH", "dog"],
+    ["hops", "GRAPH", "dog", "bone", "--max-hops", "9"],
+    ["paths", "GRAPH", "dog"],
+    ["paths", "GRAPH", "dog", "flibbertigibbet"],
+    ["paths", "GRAPH", "dog", "bone", "--limit", "many"],
+    ["triples", "GRAPH", "--between", "dog"],
+    ["triples", "GRAPH", "--and", "dog"],
+    ["triples", "GRAPH", "--between", "--and", "dog"],
+    ["triples", "GRAPH", "--between", "dog", "--and", "flibbertigibbet", "gobbledygook"],
+    ["triples", "GRAPH", "--between", "dog", "--and", "bone", "--hops", "3"],
+    ["triples", "--between", "dog", "--and", "bone"],
+    ["tails", "GRAPH"],
+    ["tails", "GRAPH", "PersonX juggles with nothing at all"],
+    ["tails", "GRAPH", "..."],
+    ["tails", "GRAPH", "PersonX cooks dinner for PersonY", "x`Want"],
+    ["heads", "GRAPH"],
+    ["heads", "GRAPH", ""],
+    ["heads", "GRAPH", "flibbertigibbet"],
+    ["cypher"],
+    ["cypher", "GRAPH"],
+    ["cypher", "GRAPH", ""],
+    ["cypher", "GRAPH", "no_such_query"],
+    ["cypher", "GRAPH", "missing.cypher"],
+    ["cypher", "GRAPH", "MATCH (n"],
+    ["cypher", "GRAPH", "MATCH (n) RETURN m"],
+    ["cypher", "GRAPH", "MATCH (n) DETACH DELETE n"],
+    ["cypher", "GRAPH", "RETURN 1 AS one", "--param", "novalue"],
+    ["cypher", "GRAPH", "RETURN 1 AS one", "--param", "a=1", "--param", "a=2"],
+    ["cypher", "GRAPH", "RETURN 1 AS one", "--limit", "-1"],
+    ["cypher", "GRAPH", "RETURN 1 AS one", "--timeout", "0"],
+    ["cypher", "GRAPH", "RETURN 1 AS one", "--json", "--csv"],
+    ["cypher", "missing", "RETURN 1 AS one"],
+    ["score"],
+    ["score", "missing.jsonl", "--graph", "GRAPH"],
+    ["score", "FILE", "--graph", "missing", "--quiet"],
+    ["score", "FILE", "--graph", "GRAPH", "--metrics", "vibes"],
+    ["score", "FILE", "--graph", "GRAPH", "--metrics", ""],
+    ["score", "FILE", "--graph", "GRAPH", "--metrics", "grounding,grounding"],
+    ["score", "FILE", "--graph", "GRAPH", "--batch-size", "0"],
+    ["score", "FILE", "--graph", "GRAPH", "--output", "FILE"],
+    ["score", "FILE", "--graph", "GRAPH", "--output", "FOLDER"],
+    ["score", "FILE", "--graph", "GRAPH", "--output", "missing/out.jsonl"],
+    ["score", "FILE", "--graph", "GRAPH", "--text", "--json"],
+    ["train", "pipeline", "FOLDER"],
+    ["train", "pipeline", "missing", "--output", "out"],
+    ["train", "pipeline", "FOLDER", "--output", "out"],
+    ["filter"],
+    ["filter", "FILE"],
+    ["filter", "missing.jsonl", "--graph", "GRAPH"],
+    ["evaluate"],
+    ["evaluate", "FILE"],
+    ["evaluate", "FILE", "--metrics", "vibes"],
+    ["evaluate", "missing.jsonl", "--metrics", "length"],
+    ["evaluate", "FILE", "--metrics", "length"],
+    ["evaluate-tuples"],
+    ["evaluate-tuples", "missing.json"],
+    ["score-tuples"],
+    ["score-tuples", "missing.jsonl", "--graph", "GRAPH"],
+    ["merge-cache"],
+    ["merge-cache", "missing"],
+    ["train", "commonsense"],
+    ["train", "commonsense", "missing.jsonl", "--graph", "GRAPH", "--output", "out"],
+    ["train", "grade"],
+    ["train", "grade", "missing.jsonl", "--graph", "GRAPH", "--output", "out"],
+    ["train", "coherence"],
+    ["train", "coherence", "missing.jsonl", "--output", "out"],
+    ["train", "language-model"],
+    ["train", "language-model", "missing.jsonl", "--output", "out"],
+    ["train", "accent"],
+    ["train", "accent", "missing.json", "--model", "FOLDER", "--output", "out"],
+    ["train", "retriever"],
+    ["train", "retriever", "missing", "--output", "out"],
+    ["train", "comet"],
+    ["train", "comet", "missing", "--model", "FOLDER", "--output", "out"],
+    ["train", "kg-bert"],
+    ["train", "kg-bert", "missing", "--model", "FOLDER", "--output", "out"],
+    ["train", "llm-probe"],
+    ["train", "llm-probe", "FILE", "--output", "out"],
+    ["train", "llm-probe", "missing.csv", "--model", "x", "--output", "out"],
+    ["train", "llm-probe", "FILE", "--model", "x", "--output", "FOLDER/none/out"],
+    ["demo", "--directory", "FILE"],
+    ["explain"],
+    ["explain", "GRAPH"],
+    ["serve"],
+    ["serve", "missing", "--port", "0"],
+    ["serve", "GRAPH", "--port", "70000"],
+    ["serve", "GRAPH", "--host", "0.0.0.0"],
+    ["serve", "GRAPH", "--metrics", "nothing"],
+    ["serve", "GRAPH", "--limit", "items=0"],
+    ["serve", "GRAPH", "--keys", "missing"],
+    ["serve", "GRAPH", "--host", "no-such-host.invalid"],
+    ["keys", "add", "FILE"],
+    ["keys", "add", "FILE", "alice"],
+    ["keys", "add", "missing/keys", "alice"],
+    ["keys", "list", "missing"],
+    ["keys", "remove", "missing", "alice"],
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _indexed(sample_graph: str) -> None:
+    """Build the sample's index, so that no command has that to tell beside its own sentence."""
+    with open_graph(sample_graph) as store:
+        open_index(store).close()
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_wrong_usage_is_one_sentence(
+    words: list[str], tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    file = tmp_path / "dialogues.jsonl"
+    file.write_bytes((sample / "dialogues.jsonl").read_bytes())
+    places = {"GRAPH": sample_graph, "FOLDER": "folder", "FILE": str(file)}
+    outcome = tacit(*(places.get(word, word) for word in words))
+    assert outcome.status == 2, outcome
+    assert outcome.out == ""
+    assert outcome.err.startswith("tacit: ")
+    assert outcome.err.endswith("\n")
+    assert outcome.err.count("\n") == 1
+    assert "Traceback" not in outcome.err
+    assert "a fault in tacit" not in outcome.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dialogues.jsonl", "folder"]
+    assert file.read_bytes() == (sample / "dialogues.jsonl").read_bytes()
+
+
+def test_wrong_usage_is_tried_for_every_command() -> None:
+    tried = {tuple(words[: 2 if words[0] in ("load", "train", "keys") else 1]) for words in WRONG}
+    assert {tuple(words) for words in COMMANDS} - {("sources",)} <= tried
+
+
+@pytest.mark.parametrize("words", [[], *COMMANDS], ids=" ".join)
+def test_help(words: list[str], tacit: Tacit) -> None:
+    outcome = tacit(*words, "--help")
+    assert outcome.status == 0
+    assert outcome.err == ""
+    assert outcome.out.startswith(f"Usage: tacit {' '.join(words)}".rstrip())
+    assert "--help" in outcome.out
+
+
+def test_no_arguments_show_the_help(tacit: Tacit) -> None:
+    assert tacit().out == tacit("--help").out
+
+
+def test_every_command_is_listed(tacit: Tacit) -> None:
+    shown = {line.split()[0] for line in tacit("--help").out.splitlines() if line.startswith("  ") and line.split()}
+    assert set(command().commands) <= shown
+    assert {words[0] for words in COMMANDS} == set(command().commands)
+
+
+def test_version(tacit: Tacit) -> None:
+    from importlib.metadata import version
+
+    assert tacit("--version").out == f"tacit {version('tacit-kg')}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("g --between dog cat --and bone", "g --between dog --between cat --and bone"),
+        ("g --between dog --between cat --and bone", "g --between dog --between cat --and bone"),
+        ("g --between=dog cat --and=bone tree", "g --between=dog --between cat --and=bone --and tree"),
+        ("g --and a b --hops 2 --between c", "g --and a --and b --hops 2 --between c"),
+        ("--between a b --json g", "--between a --between b --json g"),
+        ("--hops 2 g --between a --and b -- c", "--hops 2 g --between a --and b -- c"),
+    ],
+)
+def test_several_words_after_an_option(typed: str, meant: str) -> None:
+    assert spread(typed.split(), ("--between", "--and")) == meant.split()
+
+
+def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
+    """One spelling and one help text, taken from one place."""
+
+    def commands(group: Any) -> Any:
+        for name, found in group.commands.items():
+            yield from commands(found) if hasattr(found, "commands") else [(name, found)]
+
+    given = {
+        name: {one.name: (sorted(one.opts), one.metavar, one.help.partition(". Default")[0].rstrip(".")) for one in found.params
+               if one.name in ("metrics", "option")}
+        for name, found in commands(command()) if any(one.name == "metrics" for one in found.params)
+    }  # fmt: skip
+    assert set(given) == {"score", "explain", "evaluate", "serve", "reference"}
+    assert len({str(one) for one in given.values()}) == 1
+    assert given["score"]["metrics"][:2] == (["--metrics", "-m"], "NAME,...")
+    assert given["score"]["option"][:2] == (["--option", "-O"], "METRIC.NAME=VALUE")
+
+
+# A server that is not there, and URLs that are none: one sentence, soon.
+
+
+@pytest.mark.parametrize(("url", "status"), [("bolt://127.0.0.1:9", 1), ("http://localhost", 2), ("bolt://[", 2), ("", 2)])
+def test_no_server(tacit: Tacit, url: str, status: int) -> None:
+    for words in (["info", url], ["hops", url, "dog", "bone"], ["cypher", url, "RETURN 1 AS one"]):
+        outcome = tacit(*words, "--user", "neo4j", "--password", "secret-word")
+        assert outcome.status == status
+        assert outcome.out == ""
+        assert outcome.err.count("\n") == 1
+        assert "secret-word" not in outcome.err
+
+
+def test_credentials_reach_the_server_and_no_later_command(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def refuse(*given: Any) -> None:
+        asked.append(given)
+        raise GraphUnavailable("nobody is there")
+
+    for name in ("NEO4J_USERNAME", "NEO4J_USER", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tacit.graph.neo4j.open_neo4j", refuse)
+    url = "bolt://localhost:9"
+    tacit("hops", url, "dog", "bone", "--user", "me", "--password", "secret", "--database", "other")
+    tacit("info", url, "--user", "you")
+    tacit("check", url, "--database", "third")
+    tacit("info", url)
+    assert asked == [
+        (url, *given) for given in (("me", "secret", "other"), ("you", None, None), (None, None, "third"), (None,) * 3)
+    ]

@@ -1,0 +1,152 @@
+"""``tacit train coherence`` on two small corpora: a checkpoint with its card, that scores, and what cannot be trained on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from tests.api.conftest import Tacit
+from tests.reasoning.models.tiny_causal import save_tiny_causal
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
+from tests.reasoning.training.tiny_dialogues import tiny_dialogues
+
+SMALL = ("--terms", 500, "--edges", 200, "--pairs", 150)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two corpora, one of them in two files, with judgements and a tiny encoder."""
+    folder = tmp_path_factory.mktemp("coherence")
+    save_tiny_encoder(folder / "encoder", modes=("mean",))
+    for seed, (name, topic) in enumerate((("pets-train.jsonl", "pets"), ("pets-dev.jsonl.gz", "pets"), ("sea.jsonl", "sea"))):
+        lines = "".join(json.dumps({"turns": turns}) + "\n" for turns in tiny_dialogues(40, seed=seed, only=topic))
+        (folder / name).write_bytes(gzip.compress(lines.encode()) if name.endswith("gz") else lines.encode())
+    first = tiny_dialogues(40, seed=2, only="sea")[3]
+    seen = {"history": list(first[:2]), "response": "no", "rating": 1}
+    (folder / "judged.jsonl").write_text(json.dumps(seen) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def words(place: Path) -> list[Any]:
+    """A command that trains quickly."""
+    files = [place / name for name in ("pets-train.jsonl", "pets-dev.jsonl.gz", "sea.jsonl")]
+    return ["train", "coherence", *files, "--encoder", place / "encoder", *SMALL]
+
+
+def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], place: Path) -> None:
+    model = place / "model"
+    told = tacit(*words, "-o", model, "--exclude", place / "judged.jsonl", "--licence", "CDLA", "--json").json
+    assert [row["file"] for row in told["data"]] == ["pets-train.jsonl", "pets-dev.jsonl.gz", "sea.jsonl"]
+    assert set(told["corpora"]) == {"pets", "sea"}
+    assert told["left out"]["excluded"] > 0
+    assert told["settings"]["head"]["hidden"] == 1_024
+    names = sorted(str(path.relative_to(model)) for path in model.rglob("*") if path.is_file())
+    arrays = [f"associations/{name}" for name in ("counts.npy", "offsets.npy", "targets.npy", "terms.marisa", "weights.npy")]
+    assert names == ["README.md", *arrays, "coherence.json", "selection.safetensors"]
+    card = (model / "README.md").read_text(encoding="utf-8")
+    assert told["digest"] in card
+    assert "CDLA" in card
+    assert str(place) not in card
+    (place / "items.jsonl").write_text('{"history": ["i have a dog"], "response": "give it a bone"}\n', encoding="utf-8")
+    options = ["-O", f"coherence.checkpoint={model}", "-O", f"coherence.encoder={place / 'encoder'}"]
+    scored = tacit("score", place / "items.jsonl", "--metrics", "coherence", *options, "--json", "--explain").rows[0]
+    assert f"checkpoint:{told['digest']}" in scored["signature"]["coherence"]
+    names = [piece["name"] for piece in scored["evidence"]["coherence"]["pieces"]]
+    assert names == ["bias", "similarity", "association", "selection", "repetition"]
+
+
+def test_a_checkpoint_weighed_with_a_language_model(tacit: Tacit, words: list[Any], place: Path) -> None:
+    model, language = place / "expecting", save_tiny_causal(place / "language")
+    told = tacit(*words, "-o", model, "--language-model", language, "--json").json
+    assert set(told["areas"]) == {"similarity", "association", "selection", "repetition", "expectation"}
+    assert str(place) not in (model / "README.md").read_text(encoding="utf-8")
+    (place / "items.jsonl").write_text('{"history": ["i have a dog"], "response": "give it a bone"}\n', encoding="utf-8")
+    options = ["-O", f"coherence.checkpoint={model}", "-O", f"coherence.encoder={place / 'encoder'}"]
+    options += ["-O", f"coherence.language_model={language}", "--json", "--explain"]
+    scored = tacit("score", place / "items.jsonl", "--metrics", "coherence", *options).rows[0]
+    assert scored["evidence"]["coherence"]["pieces"][-1]["name"] == "expectation"
+    missing = tacit(*words, "-o", place / "missing", "--language-model", place / "nothing")
+    assert missing.status != 0
+    assert "no model folder" in missing.err
+    assert not (place / "missing").exists()
+
+
+def test_a_language_model_reads_dialogues(tacit: Tacit, place: Path) -> None:
+    base = save_tiny_causal(place / "base")
+    files = [place / name for name in ("pets-train.jsonl", "sea.jsonl")]
+    words = ["train", "language-model", *files, "--model", base, "--steps", 3, "--exclude", place / "judged.jsonl"]
+    told = tacit(*words, "-o", place / "read", "--json").json
+    assert told["left out"]["excluded"] > 0
+    assert told["nats_after"] < told["nats_before"]
+    card = (place / "read" / "README.md").read_text(encoding="utf-8")
+    assert "tacit train language-model pets-train.jsonl sea.jsonl" in card
+    assert str(place) not in card
+    shown = tacit(*words, "-o", place / "read")
+    assert "nats per token after" in shown.out
+    refused = tacit(*words, "-o", place / "nothing", "--layers", 9)
+    assert refused.status == 2
+    assert "the number of layers to train must be from 1 to 2, not 9" in refused.err
+    assert not (place / "nothing").exists()
+
+
+def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words: list[Any], place: Path) -> None:
+    first = tacit(*words, "-o", place / "again", "--json").json
+    assert (place / "again" / "associations" / "counts.npy").exists()
+    assert first["areas of parts trained without the corpus"] is None
+    shown = tacit(*words, "-o", place / "again", "--seed", 1)
+    assert shown.status == 0, shown.err
+    assert "selection tells true from false" in shown.out
+    assert first["digest"] not in (place / "again" / "README.md").read_text(encoding="utf-8")
+    assert not list(place.glob(".again*"))
+
+
+def test_a_checkpoint_for_other_talk_is_weighed_on_other_talk(tacit: Tacit, words: list[Any], place: Path) -> None:
+    told = tacit(*words, "-o", place / "other", "--for", "other", "--json").json
+    assert set(told["areas of parts trained without the corpus"]) == {"similarity", "association", "selection", "repetition"}
+    assert not (place / "other" / "associations" / "counts.npy").exists()
+    assert told["settings"]["head"]["hidden"] == 0
+
+
+def test_the_command_of_a_card_names_no_folder(
+    tacit: Tacit, words: list[Any], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = [str(word) for word in (*words, "-o", place / "fresh")]
+    monkeypatch.setattr("sys.argv", ["tacit", *typed])
+    told = tacit(*typed, "--json").json
+    small = " ".join(str(word) for word in SMALL)
+    assert told["command"] == (
+        f"tacit train coherence pets-train.jsonl pets-dev.jsonl.gz sea.jsonl --encoder encoder {small} -o fresh"
+    )
+    assert str(place) not in (place / "fresh" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (["{place}/pets-train.jsonl"], "is given twice"),
+        (["{place}/judged.jsonl"], "holds no dialogue"),
+        (["{place}/nothing.jsonl"], "nothing.jsonl"),
+        (["--exclude", "{place}/bad.jsonl"], "neither judgements nor dialogues"),
+        (["--exclude", "-"], "cannot read standard input"),
+        (["--exclude", "{place}/sea.jsonl"], "distinct dialogues of sea are left"),
+        (["--encoder", "{place}/nothing"], "no model folder"),
+        (["-o", "{place}/encoder"], "holds something other"),
+        (["-o", "{place}/no/where"], "there is no folder"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place: Path, change: list[str], sentence: str) -> None:
+    (place / "bad.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
+    output = [] if "-o" in change else ["-o", place / "none"]
+    found = tacit(*words, *output, *(word.format(place=place) for word in change), "--quiet")
+    assert found.status in (1, 2)
+    assert sentence in found.err.splitlines()[-1]
+    assert "Traceback" not in found.err
+    assert not (place / "none").exists()
+    assert not list(place.glob(".none*"))

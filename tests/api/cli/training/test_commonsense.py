@@ -1,0 +1,253 @@
+"""``tacit train commonsense``: what it writes and says, what it refuses, and that nothing half-written is left."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.api.cli.training import commonsense as commonsense_training
+from tacit.reasoning.metrics.commonsense.regressor import FILE, load_regressor
+from tacit.reasoning.models import modelfile
+
+from tests.api.conftest import Tacit
+
+QUICK = ("--members", "1", "--resamples", "50", "--folds", "2", "--quiet")
+WORDS = ["dog", "bone", "food", "pet", "cat", "puppy", "walk", "park", "eat", "run", "house", "sleep", "ball", "play"]
+
+
+@pytest.fixture(autouse=True)
+def _few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit for 20 epochs, since no test here asks how good a model is."""
+    from tacit.reasoning.training import commonsense
+    from tacit.reasoning.training import commonsense as fitting
+
+    assert commonsense.Recipe is fitting.Recipe  # imported before the command's own is replaced
+    monkeypatch.setattr(fitting, "Recipe", partial(fitting.Recipe, epochs=20, patience=5))
+
+
+def judgements(folder: Path, name: str = "rated.jsonl", rows: Sequence[dict[str, Any]] = (), number: int = 60) -> str:
+    """Write made-up judgements: long responses are rated better."""
+    rng = random.Random(0)
+    made = []
+    for place in range(number):
+        history = " ".join(rng.choices(WORDS, k=4))
+        response = " ".join(rng.choices(WORDS, k=rng.randint(1, 12)))
+        made.append({"id": place, "history": [history], "response": response, "rating": 1 + len(response.split()) / 3})
+    path = folder / name
+    path.write_text("\n".join(json.dumps(row) for row in [*made, *rows]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    file = judgements(tmp_path)
+    output = tmp_path / "model"
+    made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--licence", "mine")
+    assert made.status == 0, made.err
+    assert "rated" in made.out
+    assert "2-fold cross-validation, conversations kept together" in made.out
+    assert sorted(path.name for path in output.iterdir()) == ["README.md", FILE]
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    model = load_regressor(output)
+    assert model.facts["data"][0]["judgements"] == 60
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert model.digest in card
+    assert "| licence of the data | mine |" in card
+    assert str(tmp_path) not in card + json.dumps(dict(model.facts))
+    assert "tacit train commonsense rated.jsonl --graph GRAPH --output FOLDER --folds 2 --members 1 --licence mine" in card
+    scored = tacit(
+        "score",
+        file,
+        "--graph",
+        sample_graph,
+        "--metrics",
+        "commonsense",
+        "-O",
+        f"commonsense.model={output}",
+        "--json",
+        "--explain",
+    )
+    assert scored.status == 0, scored.err
+    for line in scored.out.splitlines():
+        row = json.loads(line)
+        if row["scores"]["commonsense"] is None:
+            continue
+        pieces = row["evidence"]["commonsense"]["pieces"]
+        assert sum(piece["share"] for piece in pieces) == pytest.approx(row["scores"]["commonsense"], abs=1e-6)
+        assert [piece["name"] for piece in pieces[1:]] == ["one-hop pairs", "two-hop pairs", "words"]
+        assert f"model:{model.digest}" in row["signature"]["commonsense"]
+
+
+def test_json_and_a_single_file(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    one, two = judgements(tmp_path, "a.jsonl"), judgements(tmp_path, "b.jsonl", number=40)
+    output = tmp_path / "m.safetensors"
+    made = tacit(
+        "train", "commonsense", one, two, "--graph", sample_graph, "-o", str(output), "--json", *QUICK, "--count", "triples",
+        "--split", "0.6/0.2/0.2", "--rounds", "3",
+    )  # fmt: skip
+    assert made.status == 0, made.err
+    row = json.loads(made.out)
+    assert row["features"] == ["one_hop", "two_hop", "length"]
+    assert row["count"] == "triples"
+    assert row["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 3}
+    assert [score["dataset"] for score in row["scores"]] == ["a", "b"]
+    assert set(row["scores"][0]["spearman"]) == {"value", "low", "high", "p"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "m.md", "m.safetensors"]
+    assert len(load_regressor(output).weights) == 2
+
+
+def test_one_seed_gives_the_same_file_again_and_replaces_the_old_one(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    file = judgements(tmp_path)
+    output = tmp_path / "model"
+    digests = []
+    for seed in ("0", "0", "1"):
+        made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--seed", seed, "--json")
+        assert made.status == 0, made.err
+        digests.append(json.loads(made.out)["digest"])
+    assert digests[0] == digests[1] != digests[2]
+    assert load_regressor(output).digest == digests[2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "rated.jsonl"]
+
+
+def test_dialogues_that_nobody_rated(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl.gz"
+    rng = random.Random(1)
+    with gzip.open(file, "wt", encoding="utf-8") as stream:
+        for place in range(40):
+            turns = [" ".join([f"n{place}", *rng.choices(WORDS, k=5)]) for _ in range(4)]
+            stream.write(json.dumps({"id": place, "turns": turns}) + "\n")
+        stream.write("{}\n")
+    output = tmp_path / "model"
+    made = tacit("train", "commonsense", str(file), "--contrast", "--graph", sample_graph, "-o", str(output), *QUICK, "--json")
+    assert made.status == 0, made.err
+    assert "line 41" in made.err
+    row = json.loads(made.out)
+    assert (row["contrast"], row["judgements"], row["conversations"]) == (True, 240, 40)
+    assert (load_regressor(output).lowest, load_regressor(output).highest) == (0, 1)
+    assert "nobody rated" in (output / "README.md").read_text(encoding="utf-8")
+
+
+def test_rows_that_cannot_be_used_are_named_and_left_out(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    bad: list[dict[str, Any]] = [
+        {"history": [], "response": "x", "rating": None},
+        {"history": ["x"], "response": "y" * 200_001, "rating": 1},
+        {"history": [], "response": "", "rating": 2},
+        {"history": ["🐶"], "response": "是的 " + "la " * 10_000, "rating": 3},
+    ]
+    file = judgements(tmp_path, rows=bad)
+    with Path(file).open("a", encoding="utf-8") as stream:
+        stream.write('{"history": ["x"], "response": "y", "rating": NaN}\nno json\n')
+    made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), *QUICK, "--json")
+    assert made.status == 0, made.err
+    assert json.loads(made.out)["judgements"] == 62
+    assert made.err.count("left out: ") == 4
+    strict = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), "--strict", *QUICK)
+    assert strict.status == 2
+    assert "row 61" in strict.err
+
+
+def wrong(tacit: Tacit, sample_graph: str, *words: str) -> str:
+    """Return the sentence with which a command is refused as wrong input."""
+    refused = tacit("train", "commonsense", *QUICK, *words, "--graph", sample_graph)
+    assert (refused.status, refused.out) == (2, "")
+    lines = [line for line in refused.err.splitlines() if line.startswith("tacit: ")]
+    assert len(lines) == 1, refused.err
+    return lines[0]
+
+
+def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    file = judgements(tmp_path)
+    output = str(tmp_path / "m")
+    same = tmp_path / "same.jsonl"
+    rows = [{"history": [str(place)], "response": "x", "rating": 3} for place in range(40)]
+    same.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    few = judgements(tmp_path, "few.jsonl", number=5)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("", encoding="utf-8")
+    assert "all ratings are 3" in wrong(tacit, sample_graph, str(same), "-o", output)
+    assert "5 judgements are too few" in wrong(tacit, sample_graph, few, "-o", output)
+    assert "holds no judgement" in wrong(tacit, sample_graph, str(empty), "-o", output)
+    assert "there is no file" in wrong(tacit, sample_graph, str(tmp_path / "none"), "-o", output)
+    assert "given twice" in wrong(tacit, sample_graph, file, file, "-o", output)
+    assert "--split 1/2 is not three numbers" in wrong(tacit, sample_graph, file, "-o", output, "--split", "1/2")
+    assert "sum of 1" in wrong(tacit, sample_graph, file, "-o", output, "--split", "0.8/0.1/0.2")
+    assert "cannot be divided into 100 folds" in wrong(tacit, sample_graph, file, "-o", output, "--folds", "100")
+    assert "holds something other than a commonsense regressor" in wrong(tacit, sample_graph, file, "-o", str(tmp_path))
+    assert "there is no folder" in wrong(tacit, sample_graph, file, "-o", str(tmp_path / "no" / "where"))
+    assert "there is no folder" in wrong(tacit, sample_graph, file, "-o", str(tmp_path / "no" / "m.safetensors"))
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_graph_or_a_language_model_that_is_missing(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    file, output = judgements(tmp_path), str(tmp_path / "m")
+    refused = tacit("train", "commonsense", file, "-o", output, *QUICK)
+    assert refused.status == 2
+    assert "the variant symbolic counts triples of a graph; name one with --graph" in refused.err
+    refused = tacit("train", "commonsense", file, "-o", output, "--variant", "neural", *QUICK)
+    assert refused.status == 1
+    assert "need a causal language model, and none is named" in refused.err
+    refused = tacit("train", "commonsense", file, "-o", output, "--variant", "neural", "--model", str(tmp_path), *QUICK)
+    assert refused.status == 1
+    assert refused.err.count("tacit: ") == 1
+
+
+@pytest.mark.parametrize("name", ["model", "model.safetensors"])
+def test_a_crash_leaves_what_was_there(
+    tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    file, output = judgements(tmp_path), tmp_path / name
+    command = ["train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK]
+    assert tacit(*command).status == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(modelfile, "_flush", fail)
+        assert tacit(*command, "--seed", "1").status == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(commonsense_training, "write_model", fail)
+        assert tacit(*command, "--seed", "1").status == 2
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_model_that_reads_losses(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+    from tests.reasoning.models.tiny_causal import save_tiny_causal
+
+    file, output, folder = judgements(tmp_path), tmp_path / "m", save_tiny_causal(tmp_path / "lm")
+    made = tacit(
+        "train",
+        "commonsense",
+        file,
+        "--graph",
+        sample_graph,
+        "-o",
+        str(output),
+        "--variant",
+        "all",
+        "--model",
+        str(folder),
+        "--json",
+        *QUICK,
+    )
+    assert made.status == 0, made.err
+    row = json.loads(made.out)
+    assert row["language_model"]["signature"].startswith("lm@")
+    assert row["language_model"]["id"] is None
+    score = ["score", file, "--graph", sample_graph, "--metrics", "commonsense", "-O", f"commonsense.model={output}", "--json"]
+    refused = tacit(*score)
+    assert refused.status == 1
+    assert "reads losses of a causal language model (trained with lm@" in refused.err
+    scored = tacit(*score, "-O", f"commonsense.language_model={folder}")
+    assert scored.status == 0, scored.err
+    assert (
+        f"language_model:{row['language_model']['signature']}"
+        in json.loads(scored.out.splitlines()[0])["signature"]["commonsense"]
+    )

@@ -1,0 +1,75 @@
+"""``tacit train grade`` on a small world: a checkpoint with its card, that scores, and what cannot be trained on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("bm25s")
+
+from tests.api.conftest import Tacit
+from tests.reasoning.metrics.grade.tiny_grade import DIALOGUES
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with dialogues, judgements and a tiny encoder."""
+    folder = tmp_path_factory.mktemp("grade")
+    save_tiny_encoder(folder / "encoder", modes=("mean",))
+    rows = [[f"{turn} {number}" for turn in dialogue] for number in range(8) for dialogue in DIALOGUES]
+    (folder / "talks.jsonl").write_text("".join(json.dumps({"turns": row}) + "\n" for row in rows), encoding="utf-8")
+    seen = {"history": rows[0][:2], "response": "no", "rating": 1}
+    (folder / "judged.jsonl").write_text(json.dumps(seen) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def words(place: Path, sample_graph: Path) -> list[Any]:
+    """A command that trains quickly."""
+    return [
+        "train", "grade", place / "talks.jsonl", "--graph", sample_graph, "--encoder", place / "encoder", "--exclude",
+        place / "judged.jsonl", "--epochs", 1, "--neighbours", "3,3", "--hidden", 16, "--batch-size", 16,
+    ]  # fmt: skip
+
+
+def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], place: Path, sample_graph: Path) -> None:
+    told = tacit(*words, "-o", place / "model", "--licence", "CDLA", "--json").json
+    assert told["data"] == [{"file": "talks.jsonl", "dialogues": 64, "sha256": told["data"][0]["sha256"]}]
+    assert told["dialogues"] == 63
+    assert sorted(path.name for path in (place / "model").iterdir()) == ["README.md", "grade.json", "model.safetensors"]
+    assert not (place / "model.training").exists()
+    card = (place / "model" / "README.md").read_text(encoding="utf-8")
+    assert told["digest"] in card
+    assert str(place) not in card
+    (place / "items.jsonl").write_text('{"history": ["I have a dog."], "response": "Give it a bone."}\n', encoding="utf-8")
+    options = ["-O", f"grade.model={place / 'model'}", "-O", f"grade.encoder={place / 'encoder'}"]
+    scored = tacit(
+        "score", place / "items.jsonl", "--graph", sample_graph, "--metrics", "grade", *options, "--json", "--explain"
+    ).rows[0]
+    assert 0 < scored["scores"]["grade"] < 1
+    assert f"checkpoint:{told['digest']}" in scored["signature"]["grade"]
+    assert any(piece["kind"] == "keyword" for piece in scored["evidence"]["grade"]["pieces"])
+    shown = tacit(*words, "-o", place / "model")
+    assert shown.status == 0, shown.err
+    assert "beats 1st false" in shown.out
+
+
+def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place: Path, sample_graph: Path) -> None:
+    (place / "other").mkdir()
+    (place / "other" / "file").touch()
+    refused = tacit(*words, "-o", place / "other")
+    assert (refused.status, "something other" in refused.err) == (2, True)
+    for more, reason in (
+        (["--neighbours", "ten"], "--neighbours ten"), (["--hidden", 18], "multiple of 4"),
+        (["--exclude", place / "none.jsonl"], "there is no file"),
+    ):  # fmt: skip
+        refused = tacit(*words, "-o", place / "new", *more)
+        assert (refused.status, reason in refused.err) == (2, True), refused.err
+    refused = tacit("score", place / "talks.jsonl", "--graph", sample_graph, "--metrics", "grade")
+    assert refused.status == 1
+    assert "tacit train grade DIALOGUES" in refused.err

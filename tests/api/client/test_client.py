@@ -1,0 +1,236 @@
+"""The client: the same answers from the library, from the service in this process and at a socket, plain and awaited."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.api.opening import resolve
+from tacit.api.server import create_app
+from tacit.cypher import cookbook
+from tacit.graph import InputError, KnowledgeGraph, QueryInvalid, QueryRefused, QueryTimeout, open_graph, open_index
+from tacit.graph.names import text_of
+from tacit.loaders import read_items
+from tacit.reasoning import Reasoner
+from tacit.reasoning.scorer import ItemScores
+
+from tests.api import service_callers as services
+
+HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
+RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
+WAYS = ("library", "in-process plain", "in-process awaited", "socket plain", "socket awaited")
+
+
+class Library:
+    """The library under the client's names."""
+
+    def __init__(self, reasoner: Reasoner, graph: KnowledgeGraph) -> None:
+        self.score = reasoner.score
+        self.explain = reasoner.explain
+        self.score_items = reasoner.stream
+        self.tails = graph.tails
+        self._graph = graph
+
+    def neighbours(self, concept: str, *rest: Any, **named: Any) -> Any:
+        return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *rest, **named)
+
+    def paths(self, source: str, target: str, *rest: Any) -> Any:
+        return self._graph.paths(*resolve(self._graph, [source, target], "en"), *rest)
+
+    def cypher(self, query: str, parameters: Any = None, **limits: Any) -> Any:
+        known = cookbook()
+        return self._graph.run(known[query].text if query in known else query, parameters, **limits)
+
+    def score_file(self, path: Path) -> Iterator[ItemScores]:
+        return self.score_items((item.id, item.history, item.response, item.references) for item in read_items(path, strict=True))  # type: ignore[union-attr]
+
+
+@pytest.fixture(scope="module")
+def graph(sample_graph: str) -> Iterator[KnowledgeGraph]:
+    with open_graph(sample_graph) as store, open_index(store) as index:
+        yield index
+
+
+@pytest.fixture(scope="module")
+def reasoner(graph: KnowledgeGraph) -> Reasoner:
+    return Reasoner(graph, ["grounding", "commonsense", "bleu"])
+
+
+@pytest.fixture(scope="module")
+def everybody(reasoner: Reasoner, graph: KnowledgeGraph) -> Iterator[dict[str, Any]]:
+    inside, outside = create_app(reasoner, graph), create_app(reasoner, graph)
+    with services.in_process(inside) as near, services.at_socket(outside) as url, services.over_socket(url) as far:
+        yield dict(zip(WAYS, (Library(reasoner, graph), *near, *far), strict=True))
+
+
+@pytest.fixture(params=WAYS)
+def asked(request: pytest.FixtureRequest, everybody: dict[str, Any]) -> Any:
+    return everybody[request.param]
+
+
+@pytest.fixture(params=WAYS[1:])
+def client(request: pytest.FixtureRequest, everybody: dict[str, Any]) -> Any:
+    return everybody[request.param]
+
+
+def test_a_score_is_the_librarys_with_all_of_its_evidence(asked: Any, reasoner: Reasoner) -> None:
+    expected = reasoner.score(HISTORY, RESPONSE, ["Soup it is."], explain=True)
+    assert asked.score(HISTORY, RESPONSE, ["Soup it is."], explain=True) == expected
+    assert len(expected["grounding"].evidence.pieces) == 4
+
+
+def test_without_evidence_value_and_signature_are_the_same(client: Any, reasoner: Reasoner) -> None:
+    scores = client.score(HISTORY, RESPONSE, metrics=["grounding"])
+    [(name, score)] = scores.items()
+    expected = reasoner.score(HISTORY, RESPONSE)[name]
+    assert (score.value, score.signature) == (expected.value, expected.signature)
+    assert not score.evidence.pieces
+
+
+def test_what_cannot_be_judged_is_no_number(asked: Any) -> None:
+    for explain in (True, False):
+        scores = asked.score(HISTORY, "Ich habe heute leider gar keinen Hunger.", explain=explain)
+        assert all(isnan(score.value) for score in scores.values())
+        notes = {name: score.evidence.note for name, score in scores.items()}
+        foreign = "the response cannot be judged: it is not in English"
+        assert notes == {"grounding": foreign, "commonsense": foreign, "bleu": "no reference is given"}
+
+
+def test_explanations_are_the_librarys(asked: Any, reasoner: Reasoner) -> None:
+    told = asked.explain(HISTORY, RESPONSE, ["Soup."])
+    assert told == reasoner.explain(HISTORY, RESPONSE, ["Soup."])
+    grounding = told["grounding"]
+    assert "soup" in grounding.text()
+    assert ("/c/en/soup", "CreatedBy", "/c/en/cook") in {(claim.head, claim.relation, claim.tail) for claim in grounding.claims}
+    assert grounding.svg().startswith("<svg")
+
+
+def test_a_stream_keeps_order_ids_and_faults(asked: Any, reasoner: Reasoner) -> None:
+    items: list[Any] = [(("id", place), HISTORY, f"The soup has {place} carrots.", ["soup"]) for place in range(40)]
+    items[3] = ("not a list", "I am so hungry.", RESPONSE)
+    items[17] = ("no text", HISTORY, 7)
+    items[18] = ("surrogate", HISTORY, "\ud800")
+    rows = list(asked.score_items(iter(items), batch_size=7, explain=True))
+    assert rows == list(reasoner.stream(items, explain=True))
+    assert [row.id for row in rows if row.error] == ["not a list", "no text", "surrogate"]
+
+
+def test_a_file_is_scored_line_by_line(asked: Any, reasoner: Reasoner, sample: Path) -> None:
+    rows = [row.to_dict() for row in asked.score_file(sample / "dialogues.jsonl")]
+    items = [(item.id, item.history, item.response, item.references) for item in read_items(sample / "dialogues.jsonl")]  # type: ignore[union-attr]
+    assert rows == [row.to_dict() for row in reasoner.stream(items)]
+
+
+def test_a_line_that_holds_no_item_keeps_its_place(client: Any, tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl.gz"
+    path.write_bytes(
+        gzip.compress(b'{"history": ["It rains."], "response": "An umbrella!"}\nno json\n{"turns": ["Hi.", "A dog."]}\n')
+    )
+    rows = list(client.score_file(path))
+    assert [row.id for row in rows] == ["1", None, "3/2"]
+    assert rows[1].line == 2
+    assert str(rows[1].fault).startswith("line 2: not JSON")
+    with pytest.raises(InputError, match=r"some\.jsonl\.gz:2: not JSON"):
+        list(client.score_file(path, strict=True))
+
+
+def test_neighbours_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
+    assert asked.neighbours("the dogs") == graph.neighbours("/c/en/dog")
+    assert asked.neighbours("dog", 2, 5, ["IsA", "Desires"]) == graph.neighbours("/c/en/dog", 2, 5, ["IsA", "Desires"])
+    assert asked.neighbours("dog", relations=[]) == [] != asked.neighbours("dog", relations=None)
+
+
+def test_paths_are_the_graphs_with_their_provenance(asked: Any, graph: KnowledgeGraph) -> None:
+    found = asked.paths("dog", "doctor")
+    assert found == graph.paths("/c/en/dog", "/c/en/doctor")
+    assert found[0].text() == "dog -IsA-> pet <-RelatedTo- vet -IsA-> doctor"
+    assert {assertion.license for assertion in found[0].assertions} == {"cc:zero/1.0"}
+    assert [path.hops for path in asked.paths("dog", "/c/en/dog")] == [0]
+
+
+def test_tails_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
+    event = "PersonX cooks dinner for PersonY"
+    assert asked.tails(event, "xWant") == graph.tails(event, "xWant")
+    assert [text_of(row.tail) for row in asked.tails(event, "xWant", 1)] == ["to eat together"]
+    assert asked.tails("PersonX qwertzes") == []
+
+
+def test_rows_of_cypher_are_the_engines(asked: Any, graph: KnowledgeGraph) -> None:
+    query = (
+        "MATCH (a:Concept)-[r:IsA]->(b) RETURN a.text AS what, r.weight AS weight, [a.uri, b.uri] AS pair ORDER BY what, weight"
+    )
+    assert asked.cypher(query, limit=5) == graph.run(query, limit=5)
+    assert asked.cypher(query, limit=5).truncated
+    assert asked.cypher("effects_of", {"concept": "rain"}).records()[0].keys() == {"outcome", "weight"}
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("CREATE (:Concept {uri: 'x'})", QueryRefused),
+        ("MATCH (a) RETURN b", QueryInvalid),
+        ("LOAD FROM 'x.csv' RETURN *", QueryRefused),
+    ],
+)
+def test_queries_that_cannot_pass_raise_what_the_library_raises(asked: Any, query: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        asked.cypher(query)
+
+
+def test_a_query_out_of_time_says_so(asked: Any) -> None:
+    slow = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
+    with pytest.raises(QueryTimeout):
+        asked.cypher(slow, timeout=0.3)
+
+
+@pytest.mark.parametrize("history", ["one text", [1], [None]])
+def test_what_is_no_item_raises_what_the_library_raises(asked: Any, history: Any) -> None:
+    with pytest.raises(InputError, match="history"):
+        asked.score(history, RESPONSE)
+
+
+def test_a_concept_that_is_not_there_is_named(asked: Any) -> None:
+    with pytest.raises(InputError, match="'qwrtz' is not a concept"):
+        asked.neighbours("qwrtz")
+
+
+def test_a_concept_with_what_is_around_it(client: Any, graph: KnowledgeGraph) -> None:
+    concept = client.concept("the dogs")
+    assert concept.uri == "/c/en/dog"
+    assert list(concept.neighbours) == graph.neighbours("/c/en/dog")
+    assert client.concept("/c/en/walk_dog").uri == "/c/en/walk_dog"
+    with pytest.raises(InputError, match=r"is not a concept.*\(request [0-9a-f-]+\)$"):
+        client.concept("qwrtz / 100 % ?")
+
+
+def test_completions_begin_as_asked(client: Any) -> None:
+    assert [completion.text for completion in client.complete("do")] == ["doctor", "dog"]
+    assert client.complete("do", limit=1)[0].uri == "/c/en/doctor"
+    assert client.complete("qwrtz") == []
+
+
+def test_the_cookbook_is_the_librarys(client: Any) -> None:
+    assert {name: (query.text, query.summary, query.parameters) for name, query in client.cookbook().items()} == {
+        name: (query.text, query.summary, query.parameters) for name, query in cookbook().items()
+    }
+
+
+def test_the_service_says_what_it_is_made_of(client: Any, reasoner: Reasoner, graph: KnowledgeGraph) -> None:
+    info = client.info()
+    assert {name: metric.signature for name, metric in info.metrics.items()} == reasoner.signatures
+    assert (info.graph.digest, info.graph.counts) == (graph.manifest().digest, graph.counts())
+    assert info.limits["items"] > 0
+
+
+def test_health_and_readiness(client: Any) -> None:
+    assert client.health() is True
+    assert client.ready() is True
+
+
+def test_unknown_metrics_are_refused_with_the_requests_id(client: Any) -> None:
+    with pytest.raises(InputError, match=r"nonesuch.*\(request [0-9a-f-]+\)$"):
+        client.score(HISTORY, RESPONSE, metrics=["nonesuch"])

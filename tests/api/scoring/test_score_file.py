@@ -1,0 +1,94 @@
+"""Scoring from file to file as a Python function: the rows are those of the command, and a run that is cut short goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.api import Address, Cluster, score_file
+from tacit.graph.errors import InputError
+from tacit.reasoning.scorer import ItemScores
+
+from tests.api.conftest import Tacit
+
+
+@pytest.fixture
+def dialogues(tmp_path: Path) -> Path:
+    path = tmp_path / "d.jsonl"
+    path.write_text(
+        '{"turns": ["Hi.", "I have a dog.", "Give it a bone!"]}\nno item\n{"id": "x", "history": [], "response": "Ok."}\n'
+    )
+    return path
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
+def test_it_writes_what_the_command_writes(tacit: Tacit, sample_graph: str, dialogues: Path, name: str) -> None:
+    ours, theirs = dialogues.parent / f"ours-{name}", dialogues.parent / f"theirs-{name}"
+    seen: list[ItemScores] = []
+    done = score_file(dialogues, ours, Address(sample_graph), ["grounding", "length"], explain=True, observers=[seen.append])
+    ran = tacit("score", dialogues, "--graph", sample_graph, "-m", "grounding,length", "--explain", "-o", theirs)
+    assert ran.status == 0, ran.err
+    assert ours.read_bytes() == theirs.read_bytes()
+    assert (done.tally.scored, done.tally.errors, done.fresh) == (3, 1, 4)
+    assert [(row.id, row.line, row.item is None) for row in seen] == [
+        ("1/2", None, False), ("1/3", None, False), (None, 2, True), ("x", None, False),
+    ]  # fmt: skip
+
+
+def test_it_goes_on_where_it_was_cut_short(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, output = dialogues.parent / "whole.jsonl", dialogues.parent / "out.jsonl"
+    score_file(dialogues, whole, metrics=["length"], shard_lines=1)
+    said: list[str] = []
+
+    def stop(row: ItemScores) -> None:
+        if row.id == "x":
+            raise KeyboardInterrupt
+
+    asked: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1}
+    with pytest.raises(KeyboardInterrupt):
+        score_file(dialogues, output, observers=[stop], tell=said.append, **asked)
+    assert not output.exists()
+    assert ["3 rows are kept" in sentence for sentence in said] == [True]
+    with pytest.raises(InputError, match="3 rows of an unfinished run"):
+        score_file(dialogues, output, **asked)
+    done = score_file(dialogues, output, resume=True, **asked)
+    assert (done.fresh, done.tally.rows) == (1, 4)
+    assert output.read_bytes() == whole.read_bytes()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"metrics": "length"}, "metrics must be a list of names"),
+        ({"batch_size": 0}, "batch_size must be >= 1"),
+        ({"shard_lines": 0}, "shard_lines must be >= 1"),
+        ({"form": "xml"}, "form must be jsonl or jsonl.gz or parquet, not 'xml'"),
+        ({"engine": "neo4j"}, "engine must be auto or store or index"),
+        ({"options": {"grade": {}}}, "options has 'grade', which is not in metrics"),
+        ({"output": "nowhere/out.jsonl"}, "there is no folder"),
+        ({"file": "missing.jsonl"}, "there is no file missing.jsonl"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_a_sentence(dialogues: Path, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        score_file(**{"file": dialogues, "output": dialogues.parent / "out.jsonl", "metrics": ["length"]} | options)
+    assert list(dialogues.parent.iterdir()) == [dialogues]
+
+
+def test_a_cluster_that_is_not_there_costs_no_rows(dialogues: Path) -> None:
+    output = dialogues.parent / "out.jsonl"
+
+    def stop(row: ItemScores) -> None:
+        if row.id == "x":
+            raise KeyboardInterrupt
+
+    asked: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1, "tell": lambda _: None}
+    with pytest.raises(KeyboardInterrupt):
+        score_file(dialogues, output, observers=[stop], **asked)
+    kept = {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}
+    assert len(kept) > 1
+    with pytest.raises(InputError, match="ray://"):
+        score_file(dialogues, output, resume=True, cluster=Cluster("ray://head:10001"), **asked)
+    assert {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}.keys() == kept.keys()

@@ -1,0 +1,149 @@
+"""The index against the oracle: every concept query, on random multigraphs, and with every kind of label."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tacit.graph.answers import count_triples_many, counted_chains
+from tacit.graph.errors import InputError
+from tacit.graph.index import build_from_rows, open_index_directory
+from tacit.graph.index.reader import IndexGraph
+from tacit.graph.model import Assertion
+from tacit.graph.protocol import COUNTS
+
+from tests.networkx_oracle import OracleGraph
+
+_WORDS = ["dog", "bone", "café", "naïve", "犬", "zebra", "hot_dog", "a", "b", "c", "d", "e", "ß", "😀"]
+_URIS = [f"/c/en/{word}" for word in _WORDS]
+
+assertions = st.builds(
+    Assertion,
+    head=st.sampled_from(_URIS),
+    relation=st.sampled_from(["IsA", "UsedFor", "RelatedTo"]),
+    tail=st.sampled_from(_URIS),
+    weight=st.sampled_from([0.5, 1.0, 2.0, 1.0, 3.464]),
+    source=st.sampled_from(["conceptnet", "rdf"]),
+    dataset=st.sampled_from(["", "/d/one"]),
+    license=st.sampled_from(["", "cc0"]),
+    contributors=st.sampled_from(["", "someone | else"]),
+    head_sense=st.sampled_from(["", "n", "v/wn/animal"]),
+    tail_sense=st.sampled_from(["", "a"]),
+    rank=st.sampled_from([None, 0, 3]),
+    score=st.sampled_from([None, -0.25]),
+)
+events = st.builds(
+    Assertion, head=st.just("/e/PersonX_eats"), relation=st.just("xWant"), tail=st.sampled_from(["/e/to_rest", "/e/rest"])
+)
+
+
+def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
+    assert index.manifest().digest == oracle.manifest().digest
+    assert index.counts() == oracle.counts()
+    assert list(index.counts().relations.items()) == list(oracle.counts().relations.items())
+    assert index.resolve(["dogs", "the Dog", "café", "犬", "nothing", "", *uris]) == oracle.resolve(
+        ["dogs", "the Dog", "café", "犬", "nothing", "", *uris]
+    )
+    for most in (0, 1, 2, 3, 6):
+        want = oracle.hop_distances(uris, uris, most)
+        assert np.array_equal(index.hop_distances(uris, uris, most), want)
+        ones, twos = zip(*((a, b) for a in uris for b in uris), strict=True)
+        assert index.hop_pairs(ones, twos, most).tolist() == want.ravel().tolist()
+    for concept in uris[:6]:
+        for hop in (1, 2, 3):
+            for limit in (None, 0, 1, 3):
+                assert index.neighbours(concept, hop, limit) == oracle.neighbours(concept, hop, limit)
+                numbers = index.neighbours_of_ids(index.ids([concept, "/c/en/nowhere"]), hop, limit or 0).tolist()
+                best = [one.uri for one in oracle.neighbours(concept, hop, limit or 0)]
+                assert [[index.uri(node) for node in row if node >= 0] for row in numbers] == [best, []]
+            for relations in ([], ["IsA"], ["UsedFor", "IsA"], ["Nowhere"]):
+                assert index.neighbours(concept, hop, 4, relations) == oracle.neighbours(concept, hop, 4, relations)
+    for ones, twos in ((uris[:4], uris[2:8]), (uris, uris), (uris[:1] * 2, uris), ([], uris)):
+        for hops in (1, 2):
+            assert index.triples_between(ones, twos, hops) == oracle.triples_between(ones, twos, hops)
+            assert index.count_triples(ones, twos, hops) == oracle.count_triples(ones, twos, hops)
+    for one in uris[:5]:
+        for two in uris[3:9]:
+            for limit in (0, 1, 2, 10):
+                assert index.paths(one, two, limit=limit) == oracle.paths(one, two, limit=limit)
+            assert index.paths(one, two, 2) == oracle.paths(one, two, 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(assertions, max_size=40), st.lists(events, max_size=2))
+def test_random_multigraphs(rows: list[Assertion], more: list[Assertion]) -> None:
+    with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows + more, FilePath(folder) / "index")) as index:
+        _same(index, OracleGraph(rows + more), [*_URIS, "/c/en/unknown"])
+
+
+sets = st.lists(st.sampled_from([*_URIS, "/c/en/unknown"]), max_size=12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(assertions, max_size=60), st.lists(st.tuples(sets, sets), max_size=6))
+def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[tuple[list[str], list[str]]]) -> None:
+    oracle = OracleGraph(rows)
+    with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows, FilePath(folder) / "index")) as index:
+        for hops in (1, 2):
+            found = index.count_triples_many(pairs, hops)
+            assert found.shape == (len(pairs), 2)
+            assert found.tolist() == [list(oracle.count_triples(*one, hops)) for one in pairs]
+            assert found.tolist() == [list(index.count_triples(*one, hops)) for one in pairs]
+            assert found.tolist() == count_triples_many(oracle, pairs, hops).tolist()
+            for count, column in zip(COUNTS, found.T.tolist(), strict=True):
+                chains = [counted_chains(index, *one, hops, count) for one in pairs]
+                assert list(map(len, chains)) == column
+                assert chains == [counted_chains(oracle, *one, hops, count) for one in pairs]
+                assert [counted_chains(index, *one, hops, count, 2) for one in pairs] == [some[:2] for some in chains]
+        with pytest.raises(InputError, match="3 hops"):
+            index.count_triples_many(pairs, 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.5])
+def test_many_sets_between_hubs(exponent: float, tmp_path: FilePath) -> None:
+    rows = _random_rows(11, 300, 900, exponent)
+    oracle, random = OracleGraph(rows), np.random.default_rng(3)
+    pairs = []
+    for _ in range(30):
+        sizes = random.integers(0, 25, 2)
+        sides = [[f"/c/en/n{number}" for number in (300 * random.random(size) ** 3).astype(int)] for size in sizes]
+        pairs.append((sides[0], sides[1]))
+    with open_index_directory(build_from_rows(rows, tmp_path / "index")) as index:
+        for hops in (1, 2):
+            want = [list(oracle.count_triples(*one, hops)) for one in pairs]
+            assert index.count_triples_many(pairs, hops).tolist() == want  # type: ignore[arg-type]
+
+
+def _random_rows(seed: int, nodes: int, edges: int, exponent: float) -> list[Assertion]:
+    """A graph with hubs: heads uniform, tails by a power law."""
+    random = np.random.default_rng(seed)
+    heads = random.integers(0, nodes, edges)
+    share = np.arange(1, nodes + 1) ** -exponent
+    tails = random.choice(nodes, edges, p=share / share.sum())
+    weights = random.choice([1.0, 1.0, 2.0, 0.5, 3.0], edges)
+    names = random.choice(["IsA", "UsedFor", "HasA"], edges)
+    columns = zip(heads.tolist(), names.tolist(), tails.tolist(), weights.tolist(), strict=True)
+    return [Assertion(f"/c/en/n{head}", relation, f"/c/en/n{tail}", weight) for head, relation, tail, weight in columns]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.7, 1.5])
+@pytest.mark.parametrize(("groups", "labels"), [(0, 0), (1, 0), (2, 3), (8, 64)])
+def test_every_kind_of_label(
+    groups: int, labels: int, exponent: float, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.graph.index.build._SMALL_GROUPS", groups)
+    monkeypatch.setattr("tacit.graph.index.build._SMALL_LABELS", labels)
+    rows = _random_rows(7, 400, 700, exponent)
+    oracle = OracleGraph(rows)
+    uris = [f"/c/en/n{number}" for number in range(0, 400, 3)]
+    with open_index_directory(build_from_rows(rows, tmp_path / "index")) as index:
+        for most in (3, 6):
+            want = oracle.hop_distances(uris, uris, most)
+            assert np.array_equal(index.hop_distances(uris, uris, most), want)
+            ones, twos = zip(*((a, b) for a in uris for b in uris), strict=True)
+            assert index.hop_pairs(ones, twos, most).tolist() == want.ravel().tolist()
+        _same(index, oracle, [f"/c/en/n{number}" for number in (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144)])

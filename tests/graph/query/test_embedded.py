@@ -1,0 +1,305 @@
+"""The walls of the embedded engine: what the worker does with statements that got past the checker, and how it dies alone."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.graph import open_graph
+from tacit.graph.errors import GraphError, GraphNotFound, InputError, QueryInvalid, QueryRefused, QueryTimeout
+from tacit.graph.model import QueryResult
+from tacit.graph.query import close_workers, embedded, run_embedded
+from tacit.graph.query.embedded import Worker
+
+from tests.graph.query.allowed_statements import BENIGN, ONLY_EMBEDDED, PARAMETERS, ROWS
+from tests.graph.query.refused_statements import COSTLY, HOSTILE
+from tests.graph.query.textbook_queries import EQUAL, NOT_EMBEDDED, TEXTBOOK
+
+CONTENT = "MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY r.id"
+ENDLESS = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
+HOG = "RETURN size(range(0, 100000000000)) AS x"
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("queries") / "graph"
+    with open_graph(folder, create=True) as store:
+        store.load(ROWS)
+    yield folder
+    close_workers(folder)
+
+
+def fingerprint(graph: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(graph.rglob("*")) if path.is_file()}
+
+
+def unchecked(worker: Worker, query: str, timeout: float = 5.0) -> dict[str, Any] | None:
+    """Send ``query`` to a worker without the checker."""
+    return worker.ask({"cypher": query, "parameters": {}, "limit": 10, "timeout": timeout, "bytes": 1 << 20})
+
+
+@pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_statement_never_reaches_the_engine(graph: Path, query: str) -> None:
+    with pytest.raises(QueryRefused):
+        run_embedded(graph, query)
+
+
+def test_without_the_checker_nothing_is_written_and_no_file_is_made(graph: Path, tmp_path: Path) -> None:
+    before, content = fingerprint(graph), run_embedded(graph, CONTENT)
+    out = tmp_path / "out"
+    out.mkdir()
+    answers: dict[str, dict[str, Any] | None] = {}
+    worker: Worker | None = None
+    for name, query in HOSTILE.items():
+        worker = worker if worker is not None and worker.usable() else Worker(graph / embedded.DATABASE)
+        try:
+            answers[name] = unchecked(worker, query.replace("OUT", str(out)))
+        except QueryTimeout:
+            answers[name] = None
+    assert worker is not None
+    worker.kill()
+    assert list(out.iterdir()) == []
+    assert fingerprint(graph) == before
+    assert run_embedded(graph, CONTENT) == content
+    failures = {name: answer.get("failed") if answer else "died" for name, answer in answers.items()}
+    written = {name for name, kind in failures.items() if kind == "write"}
+    assert {"create", "merge", "set", "delete", "detach delete", "macro", "next value", "create table", "drop table"} <= written
+    assert failures["load from"] == failures["copy to"] == failures["copy to parquet"] == failures["checkpoint"] == "engine"
+    assert "Too many open files" in (answers["load from"] or {})["message"]
+    assert "Could not establish connection" in (answers["install"] or {})["message"]
+    # what the engine lets through, so that the checker alone is in its way
+    assert failures["threads"] is failures["timeout"] is failures["begin"] is failures["storage info"] is None
+
+
+@pytest.mark.parametrize("query", BENIGN.values(), ids=BENIGN)
+def test_benign_query_runs(graph: Path, query: str) -> None:
+    assert run_embedded(graph, query, PARAMETERS if "$" in query else None).rows
+
+
+@pytest.mark.parametrize("query", ONLY_EMBEDDED.values(), ids=ONLY_EMBEDDED)
+def test_query_of_this_engine_runs(graph: Path, query: str) -> None:
+    assert run_embedded(graph, query).rows
+
+
+@pytest.mark.parametrize("name", ["nested repeats", "many not", "nested case", "many unions", "many relationships"])
+def test_costly_query_ends_one_way_or_another(graph: Path, name: str) -> None:
+    started = time.monotonic()
+    with suppress(GraphError, QueryInvalid):
+        run_embedded(graph, COSTLY[name], timeout=1.0)
+    assert time.monotonic() - started < 10
+
+
+def test_values_are_plain(graph: Path) -> None:
+    def value(expression: str) -> Any:
+        return run_embedded(graph, f"RETURN {expression} AS x").rows[0][0]
+
+    dog = {"label": "Concept", "uri": "/c/en/dog", "text": "dog", "language": "en"}
+    assert run_embedded(graph, "MATCH (c {uri: '/c/en/dog'}) RETURN c").rows == ((dog,),)
+    (path,) = run_embedded(graph, "MATCH p = (:Concept {text: 'puppy'})-[:IsA]->(:Concept) RETURN p").rows[0]
+    assert path["nodes"][1] == dog
+    assert path["relationships"][0]["type"] == "IsA"
+    assert path["relationships"][0]["weight"] == 3.0
+    generated = run_embedded(graph, "MATCH (e:Event)-[r]->(w) WHERE r.rank = 1 RETURN r").rows[0][0]
+    assert generated.pop("id") < 2**63
+    expected = {"type": "xWant", "weight": 0.5, "source": "comet:test", "dataset": "test", "rank": 1, "score": -0.25}
+    assert {key: generated[key] for key in expected} == expected
+    assert not {"relation", "_ID", "_SRC", "_DST"} & generated.keys()
+    assert value("date('2020-02-29')") == "2020-02-29"
+    assert value("timestamp('2020-02-29 01:02:03')") == "2020-02-29T01:02:03"
+    assert value("interval('1 day 2 seconds')") == "P1DT2S"
+    assert value("1.0 / 0.0") is None
+    assert value("0.0 / 0.0") is None
+    assert value("[1.5, 0.0 / 0.0]") == [1.5, None]
+    assert value("{a: [1], b: {c: 'x'}}") == {"a": [1], "b": {"c": "x"}}
+    assert value("cast('1.50' AS DECIMAL(5, 2))") == 1.5
+
+
+def test_columns_rows_and_truncation(graph: Path) -> None:
+    query = "MATCH (c:Concept) RETURN c.text AS text ORDER BY text"
+    assert run_embedded(graph, query, limit=2) == QueryResult(("text",), (("animal",), ("bark",)), True)
+    everything = run_embedded(graph, query)
+    assert not everything.truncated
+    assert run_embedded(graph, query, limit=len(everything.rows)).truncated is False
+    assert run_embedded(graph, query, limit=0) == QueryResult(("text",), (), True)
+
+
+def test_parameters(graph: Path) -> None:
+    rows = [{"b": 1, "a": "x"}, {"a": "y", "b": 2}, {"a": "z"}]
+    result = run_embedded(graph, "UNWIND $rows AS r RETURN r.a AS a, r.b AS b ORDER BY a", {"rows": rows})
+    assert result.rows == (("x", 1), ("y", 2), ("z", None))
+    for value in [1, -1.5, True, "it's $x", None, [1, 2], ["a", None], {"a": [1.5], "b": {"c": "d"}}]:
+        assert run_embedded(graph, "RETURN $x AS x", {"x": value}).rows == ((value,),)
+    hostile = "dog'}) DETACH DELETE n //"
+    assert run_embedded(graph, "MATCH (c:Concept {text: $x}) RETURN count(*) AS c", {"x": hostile}).rows == ((0,),)
+    with pytest.raises(QueryInvalid):
+        run_embedded(graph, "RETURN $x AS x")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        {1},
+        b"x",
+        float("nan"),
+        float("inf"),
+        2**63,
+        1j,
+        "\0",
+        "\ud800",
+        {1: 2},
+        [[object()]],
+        ["a", 1],
+        [True, 1],
+        [[1], "a"],
+        "x" * 20_000_000,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_parameter_that_cannot_be_used_is_an_input_error(graph: Path, value: object) -> None:
+    with pytest.raises(InputError, match=r"^\$x |^the parameters are too large at \$x|^a key in \$x"):
+        run_embedded(graph, "RETURN $x AS x", {"x": value})
+
+
+@pytest.mark.parametrize(("limit", "timeout"), [(-1, 1.0), (10**9, 1.0), (1, 0.0), (1, -1.0), (1, float("nan")), (1, 1e9)])
+def test_limits_are_checked(graph: Path, limit: int, timeout: float) -> None:
+    with pytest.raises(InputError):
+        run_embedded(graph, "RETURN 1 AS x", limit=limit, timeout=timeout)
+
+
+def test_engine_errors_are_one_sentence(graph: Path) -> None:
+    for query in ["RETURN 1 +", "RETURN nothing AS x", "RETURN cast('x' AS INT64) AS x"]:
+        with pytest.raises(QueryInvalid, match=r"^the query cannot be run \([^\n]+\)$"):
+            run_embedded(graph, query)
+
+
+def test_no_graph(tmp_path: Path) -> None:
+    with pytest.raises(GraphNotFound):
+        run_embedded(tmp_path, "RETURN 1 AS x")
+    (tmp_path / embedded.DATABASE).write_bytes(b"not a database")
+    with pytest.raises(GraphError, match="cannot be opened for queries"):
+        run_embedded(tmp_path, "RETURN 1 AS x")
+
+
+def test_query_without_end_stops_at_its_time_limit(graph: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(QueryTimeout, match=r"longer than 0\.5 seconds"):
+        run_embedded(graph, ENDLESS, timeout=0.5)
+    assert time.monotonic() - started < 6
+    assert run_embedded(graph, "RETURN 1 AS x").rows == ((1,),)
+
+
+def test_huge_result_stops_at_the_row_limit(graph: Path) -> None:
+    result = run_embedded(graph, "UNWIND range(1, 10000000) AS x RETURN x", limit=5)
+    assert result == QueryResult(("x",), ((1,), (2,), (3,), (4,), (5,)), True)
+    wide = run_embedded(graph, "UNWIND range(1, 100) AS i RETURN repeat('a', 1000000) AS x")
+    assert wide.truncated
+    assert 1 <= len(wide.rows) < 20
+    with pytest.raises(GraphError, match="one row of the result is larger"):
+        run_embedded(graph, "RETURN repeat('ab', 10000000) AS x")
+
+
+@pytest.mark.parametrize("query", [HOG, "RETURN size(repeat('a', 4000000000)) AS x"])
+def test_memory_hog_dies_alone(graph: Path, query: str) -> None:
+    with pytest.raises(GraphError, match="exceeded its memory limit"):
+        run_embedded(graph, query)
+    assert run_embedded(graph, "RETURN 1 AS x").rows == ((1,),)
+
+
+@pytest.mark.parametrize("query", [TEXTBOOK[name] for name in TEXTBOOK if name not in NOT_EMBEDDED])
+def test_textbook_query_is_answered(graph: Path, query: str) -> None:
+    run_embedded(graph, query)
+
+
+@pytest.mark.parametrize(("name", "sentence"), NOT_EMBEDDED.items())
+def test_textbook_query_that_is_not_answered_says_why(graph: Path, name: str, sentence: str) -> None:
+    with pytest.raises(QueryInvalid, match=sentence):
+        run_embedded(graph, TEXTBOOK[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("slices", (([10, 20], [20, 30], [30, 40], [10], 10, 40),)),
+        ("ends of a list", (("a", "c", ["b", "c"], 3),)),
+        ("negative positions", ((30,), (20,), (10,), (20,))),
+        ("substrings", (("hello", "he"), ("ello", "el"), ("llo", "ll"))),
+        ("words inside strings stay", (("shortestPath((a)-[*]-(b)) [x IN l | x][0] labels(n)",),)),
+        ("a list of lists", ((2,),)),
+        ("ends of an empty list", ((None, None, 0),)),
+        ("no relationship twice", ((6,),)),
+        ("exactly two hops", (("noise",),)),
+        ("no hop or one", (("dog",), ("puppy",))),
+        ("halves round up", ((3.0, -2.0, 2.35),)),
+        ("empty parts", ((["a", "b", "", "c"], [""], ["a", "b"]),)),
+        ("a null makes a sum null", ((None, 0.8),)),
+        ("quotes in a label", ((11,),)),
+        ("reduce by a property", (("animal", 8.0), ("dog", 4.0), ("pet", 6.0))),
+    ],
+)
+def test_standard_wording_gives_what_the_standard_says(graph: Path, name: str, rows: tuple[tuple[Any, ...], ...]) -> None:
+    assert run_embedded(graph, EQUAL[name]).rows == rows
+
+
+def test_shortest_path_is_a_shortest_one(graph: Path) -> None:
+    found = run_embedded(graph, TEXTBOOK["shortest path"])
+    assert found.rows == ((2, ["puppy", "dog", "bone"]),)
+    assert run_embedded(graph, TEXTBOOK["shortest path that is not there"]).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("MATCH (n:Unicorn) RETURN n", r"^the graph has no node label or relation Unicorn, where Neo4j would find no rows; "),
+        (
+            "MATCH (n:Concept) RETURN n.colour AS c",
+            r"^no node or relationship of the graph has the property colour, where Neo4j ",
+        ),
+        (
+            "MATCH (a:Concept RETURN a",
+            r"^the query has a syntax error: the bracket \( at line 1, column 7 is not closed before RETURN$",
+        ),
+        ("MATCH (a:Concept)) RETURN a", r"syntax error: the bracket \) at line 1, column 18 has no opening bracket"),
+        (
+            "RETURN [1, 2",
+            r"^the query has a syntax error: .* \[ at line 1, column 8 is not closed before the query ends$",
+        ),
+        ("MATCH (n) RETURN toInteger(n.text) AS x", r"^the function toInteger at line 1, column 18 is refused; write cast\("),
+        ("MATCH (n) RETURN size((n)-->()) AS x", "size of a pattern at line 1, column 18 is no longer Cypher; write COUNT"),
+        ("WITH [1] AS l RETURN reduce(m = 0, x IN l | x * m) AS x", "runs on the embedded engine as a sum only"),
+        ("MATCH p = shortestPath((a)-[*3..4]-(b)) RETURN p", "shortestPath at line 1, column 29 begins at one hop"),
+        ("WITH [1] AS l, 1 AS i RETURN l[i..2] AS x", "a slice at line 1, column 31 needs whole numbers >= 0"),
+    ],
+)
+def test_what_differs_from_neo4j_or_is_no_cypher_is_named(graph: Path, query: str, sentence: str) -> None:
+    with pytest.raises((QueryInvalid, QueryRefused), match=sentence):
+        run_embedded(graph, query)
+
+
+def test_explain_plans_and_does_not_run(graph: Path) -> None:
+    plan = run_embedded(graph, f"EXPLAIN {ENDLESS}", timeout=5)
+    assert plan.columns == ("plan",)
+    assert any("UNWIND" in row[0] for row in plan.rows)
+
+
+@pytest.mark.parametrize(
+    ("items", "columns"),
+    [
+        ("n.text, count(*) AS c", ("n.text", "c")),
+        ("count(DISTINCT n), labels(n)[0] AS `the label`", ("count(DISTINCT n)", "the label")),
+        ("DISTINCT n.text + '!', {a: 1, b: 2} LIMIT 1", ("n.text + '!'", "{a: 1, b: 2}")),
+        ("size([x IN [1, 2] | x])", ("size([x IN [1, 2] | x])",)),
+    ],
+)
+def test_columns_are_named_as_they_are_written(graph: Path, items: str, columns: tuple[str, ...]) -> None:
+    assert run_embedded(graph, f"MATCH (n:Concept) RETURN {items}").columns == columns
+
+
+def test_a_parameter_without_a_value_is_named(graph: Path) -> None:
+    with pytest.raises(QueryInvalid, match=r"the query's parameter x has no value; .* --param x=VALUE"):
+        run_embedded(graph, "RETURN $x AS y")

@@ -1,0 +1,269 @@
+"""Loading: existing content stays, loads add up, both stores give one digest, and garbage collection is rare meanwhile."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tacit.graph import (
+    Assertion,
+    GraphBusy,
+    GraphError,
+    GraphNotFound,
+    InputError,
+    LoadEntry,
+    Manifest,
+    WritableGraph,
+    checksum,
+    open_graph,
+)
+from tacit.graph.embedded import load as embedded_load
+from tacit.graph.embedded.load import Spool
+from tacit.graph.item import Item
+from tacit.graph.loading import rare_cycle_search
+from tacit.graph.names import MAX_URI
+from tacit.reasoning.base import BatchScoring, Evidence, Score, Signature
+
+from tests.graph.example_rows import BONE, DOG, NASTY_ROWS, SMALL, random_rows
+
+NewStore = Callable[[], WritableGraph]
+
+
+def entry(sha256: str, **options: object) -> Callable[[], LoadEntry]:
+    return lambda: LoadEntry("conceptnet", 1, "file.csv", sha256, options, 10, 9, {"language": 1})
+
+
+def test_loads_add_up_and_repeat_harmlessly(new_store: NewStore) -> None:
+    store = new_store()
+    steps: list[int] = []
+    assert store.load(SMALL[:10], entry("a"), steps.append) == (10, 0)
+    assert sum(steps) == 10
+    assert store.load([*SMALL, *SMALL], entry("b", languages=["en"])) == (len(SMALL) - 10, len(SMALL) + 10)
+    manifest = store.manifest()
+    assert (manifest.assertions, manifest.checksum) == (len(SMALL), checksum(SMALL))
+    assert [load.sha256 for load in manifest.loads] == ["a", "b"]
+    assert manifest.loads[0].dropped == {"language": 1}
+    assert store.load(SMALL, entry("a")) == (0, len(SMALL))
+    assert store.manifest() == manifest
+    replaced = lambda: LoadEntry("conceptnet", 2, "other.csv", "a")  # noqa: E731
+    store.load([], replaced)
+    assert [(load.version, load.sha256) for load in store.manifest().loads] == [(2, "a"), (1, "b")]
+    assert store.counts().assertions == len(SMALL)
+    assert sorted(store.assertions()) == sorted(SMALL)
+
+
+def test_the_first_of_equal_assertions_stays(new_store: NewStore) -> None:
+    store = new_store()
+    first, second = Assertion(DOG, "IsA", BONE, 1.0, "x"), Assertion(DOG, "IsA", BONE, 2.0, "x", license="other")
+    assert store.load([first, second]) == (1, 1)
+    assert store.load([second]) == (0, 1)
+    assert list(store.assertions()) == [first]
+    assert store.manifest().checksum == checksum([first])
+
+
+def test_numbers_keep_their_kind(new_store: NewStore) -> None:
+    store = new_store()
+    store.load([Assertion(DOG, "IsA", BONE, 1, rank=True, score=0)])
+    (row,) = store.assertions()
+    assert repr(row.weight) == "1.0"
+    assert repr(row.rank) == "1"
+    assert repr(row.score) == "0.0"
+    assert store.manifest().checksum == checksum([row])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Assertion("/c/en/" + "x" * MAX_URI, "IsA", BONE),
+        Assertion(BONE, "IsA", "/c/en/" + "x" * 70_000),
+        Assertion("/e/" + "ü" * 2100, "xWant", "/e/y"),
+        Assertion(DOG, "IsA", BONE, rank=2**63),
+        Assertion(DOG, "IsA", BONE, score=float("inf")),
+    ],
+    ids=["uri", "long uri", "event", "rank", "score"],
+)
+def test_both_stores_refuse_what_one_of_them_cannot_hold(new_store: NewStore, row: Assertion) -> None:
+    store = new_store()
+    longest = Assertion("/c/en/" + "ü" * ((MAX_URI - 6) // 2), "IsA", BONE, rank=2**63 - 1)
+    store.load([longest])
+    with pytest.raises(InputError, match="cannot be stored"):
+        store.load([Assertion(DOG, "IsA", DOG), row])
+    assert list(store.assertions()) == [longest]
+
+
+def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", 1_000)
+    monkeypatch.setattr("tacit.graph.embedded.load._BATCH", 1_000)
+    store = new_store()
+    rows = random_rows(1_200, 400, 2)
+
+    def broken() -> Iterator[Assertion]:
+        yield from rows[:1_100]
+        raise RuntimeError("the file ends here")
+
+    with pytest.raises(RuntimeError, match="ends here"):
+        store.load(broken(), entry("x"))
+    manifest = store.manifest()
+    assert checksum(store.assertions()) == manifest.checksum
+    assert manifest.loads == ()
+    store.load(rows, entry("x"))
+    unique = {row.fingerprint()[0]: row for row in reversed(rows)}.values()
+    assert store.manifest().assertions == len(unique) == store.counts().assertions
+    assert store.manifest().checksum == checksum(unique) == checksum(store.assertions())
+
+
+@pytest.mark.neo4j
+def test_both_stores_agree_with_the_rows_neo4j(neo4j_url: str, tmp_path: Path) -> None:
+    rows = [*SMALL, *NASTY_ROWS, *{row.fingerprint()[0]: row for row in random_rows(1_500, 750, 3)}.values()]
+    with open_graph(tmp_path / "g", create=True) as embedded, open_graph(neo4j_url) as server:
+        assert embedded.load(rows, entry("a")) == server.load(reversed(rows), entry("a")) == (len(rows), 0)
+        assert embedded.manifest() == server.manifest()
+        assert embedded.manifest().checksum == checksum(embedded.assertions()) == checksum(server.assertions())
+        assert embedded.counts() == server.counts()
+        for name in ("relation", "weight", "source", "contributors", "tail_sense", "rank", "score"):
+            asked = f"MATCH ()-[r]->() RETURN r.id AS id, r.{name} AS held ORDER BY id"
+            assert embedded.run(asked, limit=10_000) == server.run(asked, limit=10_000)
+        asked = "MATCH (n:Concept) RETURN n.uri AS uri, n.text AS text, n.language AS language ORDER BY uri"
+        assert embedded.run(asked, limit=10_000) == server.run(asked, limit=10_000)
+
+
+def test_one_process_loads_at_a_time(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "g", create=True) as one, open_graph(tmp_path / "g") as two:
+
+        def rows() -> Iterator[Assertion]:
+            with pytest.raises(GraphBusy, match=r"another process is loading into .*; try again when it is done"):
+                two.load(SMALL)
+            yield from SMALL
+
+        one.load(rows())
+        assert two.counts().assertions == 0, "a reader keeps what it opened"
+        two.load([])
+        assert two.counts().assertions == len(SMALL)
+
+
+def test_loading_nothing_new_leaves_the_file(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(SMALL, entry("a"))
+        file = tmp_path / "g" / "graph.lbug"
+        before = file.stat()
+        graph.load(SMALL, entry("a"))
+        graph.load([])
+        after = file.stat()
+        assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+        assert sorted(path.name for path in file.parent.iterdir()) == ["graph.lbug", "graph.lbug.sums", "graph.lock"]
+
+
+def test_relations_that_differ_in_case_or_are_called_like_nodes(new_store: NewStore) -> None:
+    store = new_store()
+    names = ["HasSubevent", "hassubevent", "Concept", "manifest", "Event", "dbpedia_genre", "DBpedia_genre", "type"]
+    rows = [Assertion(DOG, name, BONE, float(place)) for place, name in enumerate(names)]
+    store.load(rows[:4])
+    store.load(rows)
+    assert sorted(store.assertions()) == sorted(rows)
+    assert store.counts().relations == dict.fromkeys(sorted(names), 1)
+    assert [n.weight for n in store.neighbours(DOG, relations=["Concept"])] == [2.0]
+    assert [n.weight for n in store.neighbours(DOG, relations=["hassubevent", "Nowhere"])] == [1.0]
+
+
+def test_a_graph_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(GraphNotFound, match="tacit load"):
+        open_graph(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(GraphNotFound, match="is a file"):
+        open_graph(tmp_path / "file", create=True)
+    with pytest.raises(GraphError, match="cannot be created"):
+        open_graph(tmp_path / "file" / "graph", create=True)
+
+
+def test_a_row_that_is_none_is_refused_before_anything_is_kept(new_store: NewStore) -> None:
+    store = new_store()
+    with pytest.raises(InputError, match="two concepts or two events"):
+        store.load([*SMALL, Assertion("", "IsA", BONE)])
+    assert store.counts().assertions == 0
+
+
+def test_a_load_that_needs_more_memory_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_load, "LOAD_MEMORY", 24 << 20)
+    attempts: list[int] = []
+    fill = embedded_load._fill
+
+    def counted(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
+        attempts.append(memory)
+        fill(folder, spool, manifest, memory)
+
+    monkeypatch.setattr(embedded_load, "_fill", counted)
+    rows = [Assertion(f"/c/en/{n}", "IsA", f"/c/en/{n * 7 % 5000}", 1.0, "x", "y" * 20) for n in range(60_000)]
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(rows)
+        assert len(attempts) > 1
+        assert graph.counts().assertions == len(rows)
+        assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
+
+
+@pytest.mark.slow
+def test_the_real_graph(conceptnet_graph: Path) -> None:
+    with open_graph(conceptnet_graph, engine="store") as graph:
+        manifest = graph.manifest()
+        (loaded,) = manifest.loads
+        assert loaded.read == loaded.kept == 289_251
+        assert graph.counts().assertions == manifest.assertions == 289_251
+        assert manifest.checksum == checksum(graph.assertions())
+
+
+# Reference cycles are looked for rarely during a load or a batch, and as before after it, whatever happened.
+
+
+def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:
+    before = gc.get_threshold()
+    within = []
+
+    @rare_cycle_search()
+    def load() -> None:
+        within.append(gc.get_threshold()[0])
+        raise ValueError("a row")
+
+    with pytest.raises(ValueError, match="a row"):
+        load()
+    assert within == [1_000_000]
+    assert gc.get_threshold() == before
+
+
+def test_a_search_that_was_switched_off_stays_off() -> None:
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(0)
+        with rare_cycle_search():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_blocks_of_two_threads_leave_the_threshold_as_it_was() -> None:
+    """The first to enter is the first to leave, as threads may."""
+    before = gc.get_threshold()
+    one, other = rare_cycle_search(), rare_cycle_search()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert gc.get_threshold()[0] == 1_000_000
+    other.__exit__(None, None, None)
+    assert gc.get_threshold() == before
+
+
+def test_scoring_searches_rarely() -> None:
+    before, within = gc.get_threshold(), []
+
+    class Watching(BatchScoring):
+        def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+            within.append((len(items), explain, gc.get_threshold()[0]))
+            return [score] * len(items)
+
+    score = Score(1.0, Evidence(), Signature("watching", (), 1))
+    watching = Watching()
+    watching.signature = score.signature
+    assert watching.score_batch([(["How are you today?"], "I am fine, thank you.")]) == [score]
+    assert within == [(1, False, 1_000_000)]
+    assert gc.get_threshold() == before

@@ -1,0 +1,253 @@
+"""What a COMET generates is kept: asked once, whoever asks, on both engines; several processes write, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tacit.graph import WritableGraph, open_graph, open_index
+from tacit.graph.errors import GraphBusy, GraphError
+from tacit.graph.model import Assertion, LoadCounts
+from tacit.graph.names import event_uri
+from tacit.reasoning.metrics.accent.tails.journal import (
+    JOURNAL,
+    AbsentComet,
+    CachedTails,
+    CometTails,
+    Journal,
+    TailCache,
+    merge_cache,
+)
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
+from tacit.reasoning.metrics.accent.tails.source import Chain, Found, Origin, Query, TailSource
+from tacit.reasoning.metrics.accent.tails.table import open_table
+
+from tests.reasoning.metrics.accent.world import ToldComet, world
+
+SLEEPS = Query("PersonX sleeps", "xReact")
+SINGS = Query("PersonX sings", "xWant")
+KNOWN = Query("PersonX buys a dog", "xReact")
+ANSWERS = {("PersonX sleeps", "xReact"): ["rested", "refreshed"], ("PersonX sings", "xWant"): ["none"]}
+
+
+def learnt(number: int, process: int = 0) -> Assertion:
+    """An assertion that a model might have generated."""
+    head, tail = event_uri(f"PersonX does thing {process}"), event_uri(f"to do {number}")
+    return Assertion(head, "xWant", tail, source="comet:m", rank=number, score=-float(number))
+
+
+def tails(graph: WritableGraph, comet: ToldComet, *, remember: bool = True) -> TailSource:
+    """The graph, then ``comet``, as the metric chains them."""
+    table = open_table(graph)
+    return Chain([GraphTails(table, learnt=False), CometTails(comet, TailCache(graph, table), remember=remember)])  # type: ignore[arg-type]
+
+
+def texts(found: list[Found]) -> list[list[str]]:
+    return [[tail.text for tail in one.tails] for one in found]
+
+
+def test_heads_of_the_graph_and_heads_asked_before_need_no_model(new_store: Callable[[], WritableGraph]) -> None:
+    graph, comet = new_store(), ToldComet(ANSWERS)
+    graph.load(world())
+    first = tails(graph, comet).find([KNOWN, SLEEPS, SINGS, SLEEPS])
+    assert texts(first) == [["happy"], ["rested", "refreshed"], [], ["rested", "refreshed"]]
+    assert first[1].tails[0].origin is Origin.COMET
+    assert comet.calls == 2
+    again = tails(graph, comet).find([SINGS, KNOWN, SLEEPS])
+    assert comet.calls == 2
+    assert [again[1], again[2], again[0], again[2]] == first
+
+
+def test_folded_in_tails_answer_for_their_model_and_are_in_the_graph(tmp_path: Path) -> None:
+    comet, other = ToldComet(ANSWERS), ToldComet({SLEEPS: ["dreamy"]}, name="other")
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        first = tails(graph, comet).find([SLEEPS, SINGS])
+        assert merge_cache(graph).new == 3
+        assert merge_cache(graph).new == 0
+        assert [(row.source, row.rank) for row in graph.tails("PersonX sleeps")] == [(comet.source, 1), (comet.source, 0)]
+        assert tails(graph, comet).find([SLEEPS, SINGS]) == first
+        assert comet.calls == 2
+        assert texts(tails(graph, other).find([SLEEPS])) == [["dreamy"]]
+        (plain,) = GraphTails(open_table(graph)).find([SLEEPS])
+        assert [(tail.text, tail.origin, tail.source, tail.rank) for tail in plain.tails] == [
+            ("rested", Origin.COMET, comet.source, 0), ("refreshed", Origin.COMET, comet.source, 1),
+        ]  # fmt: skip
+
+
+def test_a_bad_record_does_not_keep_the_others_from_being_folded_in(tmp_path: Path) -> None:
+    good = {"head": "/e/a", "relation": "xWant", "tail": "/e/b", "source": "comet:x", "rank": 0, "score": -1.0}
+    bad: list[dict[str, object]] = [
+        good | {"relation": "no relation"},
+        good | {"tail": "/c/en/dog"},
+        good | {"tail": "/e/" + "x" * 70_000},
+        good | {"head": None},
+        good | {"rank": float("inf")},
+        good | {"rank": 10**30},
+        good | {"rank": "0"},
+        good | {"score": float("nan")},
+        good | {"head": "/e/\ud800"},
+    ]
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        lines = ["not JSON", "[" * 100_000, *map(json.dumps, [*bad, good])]
+        (tmp_path / "graph" / JOURNAL).write_text("".join(f"{line}\n" for line in lines))
+        journal = Journal(tmp_path / "graph" / JOURNAL)
+        assert [row.tail for row in journal.new()] == ["/e/b"]
+        assert merge_cache(graph) == (1, 0, len(bad) + 2)
+        assert [row.tail for row in graph.assertions()] == ["/e/b"]
+        assert merge_cache(graph) == (0, 0, 0)
+
+
+def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load([*world(), learnt(1)])
+        table = open_table(graph)
+    assert table.exact("PersonX does thing 0") is not None
+    assert table.exact("PersonX does thing 0") not in table.observed_heads().tolist()
+
+
+def test_without_remembering_nothing_is_written(tmp_path: Path) -> None:
+    comet = ToldComet(ANSWERS)
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        tails(graph, comet, remember=False).find([SLEEPS])
+        assert not (tmp_path / "graph" / JOURNAL).exists()
+        tails(graph, comet, remember=False).find([SLEEPS])
+    assert comet.calls == 2
+
+
+def test_an_index_remembers_for_its_graph(tmp_path: Path) -> None:
+    comet = ToldComet(ANSWERS)
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        with open_index(graph) as index:
+            tails(index, comet).find([SLEEPS])  # type: ignore[arg-type]
+        tails(graph, comet).find([SLEEPS])
+    assert comet.calls == 1
+
+
+def test_a_comet_that_fails_or_is_absent_leaves_the_graph(tmp_path: Path) -> None:
+    comet = ToldComet(ANSWERS)
+    comet.fails = "out of memory\nand more"
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        known, unknown = tails(graph, comet).find([KNOWN, SLEEPS])
+        assert texts([known, unknown]) == [["happy"], []]
+        assert (known.note, unknown.note) == ("", "the COMET told failed (out of memory), so only the graph was used")
+        comet.fails = ""
+        assert texts(tails(graph, comet).find([SLEEPS])) == [["rested", "refreshed"]]
+        absent = Chain([GraphTails(open_table(graph)), AbsentComet("there is none")])
+        assert "there is none" in absent.find([SLEEPS])[0].note
+
+
+def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(tmp_path: Path) -> None:
+    comet = ToldComet(ANSWERS)
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        source = tails(graph, comet)
+        (tmp_path / "graph" / JOURNAL).mkdir()
+        (found,) = source.find([SLEEPS])
+    assert texts([found]) == [["rested", "refreshed"]]
+    assert "could not be stored" in found.note
+
+
+def test_learnt_tails_answer_without_a_comet_as_they_were(tmp_path: Path) -> None:
+    comet = ToldComet(ANSWERS)
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        assert CachedTails(TailCache(graph, open_table(graph))).signature == ""
+        tails(graph, comet).find([SLEEPS])
+        source = CachedTails(TailCache(graph, open_table(graph)))
+    assert texts(source.find([SLEEPS, SINGS])) == [["rested", "refreshed"], []]
+    assert source.signature.startswith("learnt:")
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tacit.graph.model import Assertion
+from tacit.reasoning.metrics.accent.tails.journal import Journal
+
+journal = Journal(Path(sys.argv[1]))
+for number in range(40):
+    journal.append([Assertion(f"/e/head_{sys.argv[2]}", "xWant", f"/e/tail_{number}", source="comet:m", rank=number, score=-1.0)])
+"""
+
+
+def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(world())
+        before = graph.counts().assertions
+        path = tmp_path / "graph" / JOURNAL
+        writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(process)]) for process in range(3)]
+        folded = 0
+        while any(writer.poll() is None for writer in writers):  # the graph takes in what there is, in the midst of it
+            folded += merge_cache(graph).new
+        assert [writer.wait() for writer in writers] == [0, 0, 0]
+        folded += merge_cache(graph).new
+        assert folded == 120
+        assert graph.counts().assertions == before + 120
+
+
+def test_a_busy_graph_leaves_the_journal_alone(tmp_path: Path) -> None:
+    import fcntl
+
+    with open_graph(tmp_path / "graph", create=True) as graph, (tmp_path / "graph" / "graph.lock").open("a") as lock:
+        journal = Journal(tmp_path / "graph" / JOURNAL)
+        journal.append([learnt(1)])
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(GraphBusy):
+            merge_cache(graph)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert journal.new() == [learnt(1)]
+        assert merge_cache(graph).new == 1
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sampled_from(["append", "read", "fold", "tear"]), max_size=12))
+def test_a_reader_sees_every_record_once(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
+    """Whatever is appended, torn or emptied between its looks: each record that was there at a look, in order."""
+    journal, seen, waiting, number = Journal(tmp_path_factory.mktemp("journal") / JOURNAL), [], [], 0
+    reader = Journal(journal.path)
+    held: list[Assertion] = []
+
+    class Graph:
+        def load(self, rows: list[Assertion]) -> LoadCounts:
+            held.extend(rows)
+            return LoadCounts(len(rows), 0)
+
+    for step in steps:
+        if step == "append":
+            journal.append([learnt(number), learnt(number + 1)])
+            waiting += [learnt(number), learnt(number + 1)]
+            number += 2
+        elif step == "tear" and journal.path.exists():
+            with journal.path.open("ab") as file:
+                file.write(b'{"head": "/e/half')
+        elif step == "fold":
+            journal.merge_cache(Graph())  # type: ignore[arg-type]
+            waiting = []
+        elif step == "read":
+            assert reader.new() == waiting
+            seen += waiting
+            waiting = []
+    assert [row.rank for row in held] == sorted({row.rank for row in held if row.rank is not None})
+    rest = reader.new()
+    assert rest == waiting
+
+
+def test_lines_that_are_no_record_are_passed_over(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / JOURNAL)
+    journal.append([learnt(0)])
+    with journal.path.open("ab") as file:
+        file.write(b'null\n{"head": 1}\n[]\n\xff\n' + json.dumps({"head": "/e/a"}).encode() + b"\n")
+    journal.append([learnt(1)])
+    assert journal.new() == [learnt(0), learnt(1)]
+    with pytest.raises(GraphError, match="cannot be written"):
+        Journal(tmp_path / "no" / "folder").append([learnt(0)])

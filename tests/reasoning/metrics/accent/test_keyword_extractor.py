@@ -1,0 +1,89 @@
+"""The extractor ``cskb``: tuples of a small graph by keywords, the same from every backend."""
+
+from __future__ import annotations
+
+import pytest
+from tacit.graph.errors import InputError
+from tacit.graph.item import Item
+from tacit.graph.model import Assertion
+from tacit.graph.names import event_uri
+from tacit.reasoning.metrics.accent.events import Kind, Where
+from tacit.reasoning.metrics.accent.extractors.keywords import make
+from tacit.reasoning.metrics.accent.extractors.registry import extractor_options, open_extractor
+from tacit.reasoning.text.language import SpacyAnalyser
+
+from tests.conftest import GraphOf
+
+EVENTS = (
+    ("PersonX adopts dogs", "xNeed", "to buy food"),
+    ("PersonX adopts dogs", "xWant", "to walk in the park"),
+    ("PersonX walks home", "xIntent", "to see the dog"),
+    ("PersonX walks home", "isBefore", "PersonX sees the dog"),
+    ("PersonX parks the car", "xReact", "tired"),
+)
+
+
+def rows() -> list[Assertion]:
+    return [Assertion(event_uri(head), relation, event_uri(tail), source="atomic2020") for head, relation, tail in EVENTS]
+
+
+def test_pair_and_single(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+    extractor = make(graph_of(rows()), pipeline=analyser)
+    found = extractor.extract_batch([Item(["Hi.", "I have a dog."], "Let us walk to the park.")])[0]
+    assert [(one.head, one.relation, one.tail, one.kind) for one in found] == [
+        ("PersonX adopts dogs", "xWant", "to walk in the park", Kind.PAIR)
+    ]
+    assert found[0].head_at == Where(1, 9, 12)
+    assert found[0].tail_at is not None
+    single = extractor.extract_batch([Item([], "I walk my dogs.")])[0]
+    assert {(one.head, one.tail, one.kind) for one in single} == {
+        ("PersonX walks home", "to see the dog", Kind.SINGLE),
+        ("PersonX adopts dogs", "to walk in the park", Kind.SINGLE),
+    }
+
+
+def test_words_count_and_not_letters(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+    extractor = make(graph_of(rows()), pipeline=analyser)
+    assert extractor.extract_batch([Item(["The arks are old."], "I am tired.")]) == [[]]
+
+
+@pytest.mark.parametrize("response", ["", "😀", "the of and", "ありがとう"])
+def test_no_keyword_no_tuple(graph_of: GraphOf, analyser: SpacyAnalyser, response: str) -> None:
+    extractor = make(graph_of(rows()), pipeline=analyser)
+    assert extractor.extract_batch([Item(["a dog"], response), Item([], response)]) == [[], []]
+
+
+def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+    many = [
+        Assertion(event_uri(f"PersonX sees {what} dog"), "xWant", event_uri("to eat bread"), source="atomic2020")
+        for what in ("the", "a red", "a blue", "an old")
+    ]
+    graph = graph_of(
+        [*many, Assertion(event_uri("PersonX sees a zebra"), "xWant", event_uri("to eat bread"), source="atomic2020")]
+    )
+    item = Item(["a dog and a zebra"], "eat your bread")
+    kept = make(graph, pipeline=analyser, limit=2).extract_batch([item])[0]
+    assert [one.head for one in kept] == ["PersonX sees a zebra", "PersonX sees a blue dog"]
+    assert len(make(graph, pipeline=analyser, limit=0).extract_batch([item])[0]) == 5
+
+
+def test_more_turns_than_it_remembers(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+    items = [Item([f"dog number {number}"], "walk in the park") for number in range(5)]
+    graph = graph_of(rows())
+    assert make(graph, pipeline=analyser, cache_size=1).extract_batch(items) == make(graph, pipeline=analyser).extract_batch(
+        items
+    )
+
+
+def test_options_and_names(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+    graph = graph_of(rows())
+    assert "limit=3" in make(graph, pipeline=analyser, limit=3).signature
+    with pytest.raises(InputError, match="limit is -1"):
+        make(graph, pipeline=analyser, limit=-1)
+    with pytest.raises(InputError, match="unknown extractor 'magic'; choose from rules, t5, cskb"):
+        open_extractor("magic")
+    with pytest.raises(InputError, match="the extractor cskb searches a graph"):
+        open_extractor("cskb")
+    with pytest.raises(InputError, match="the extractor rules has no option 'beams'; it has pipeline, cache_size"):
+        open_extractor("rules", beams=3)
+    assert extractor_options("t5")["beams"] == 10

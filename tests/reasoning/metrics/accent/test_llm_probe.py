@@ -1,0 +1,270 @@
+"""A probe of a language model: what a layer makes of a tuple as it does of texts read at once, and learning from judgements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning.metrics.accent.scorers.language_models import FILE, Probe, open_probe, to_bytes
+from tacit.reasoning.metrics.accent.verbalise import verbalise
+
+from tests.reasoning.metrics.accent.tiny_judges import CHAT, KINDS, save_judge
+from tests.reasoning.models.tiny_causal import save_tiny_causal
+
+pytest.importorskip("transformers")
+
+from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, PlausibilityPrompt, open_llm_probe
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.models.layers import cut_above, watched
+from tacit.reasoning.training.card import probe_card as card
+from tacit.reasoning.training.probe import FOLDS, Labelled, agreement, train_probe
+
+TUPLES = [
+    ("PersonX buys a dog", "xWant", "to feed the dog"),
+    ("PersonX buys a dog", "xReact", "happy"),
+    ("PersonX swims in the sea all day long and forgets the time", "HinderedBy", "PersonY is at the beach"),
+    ("Köpek", "oEffect", "çok güzel 😀"),
+    ("PersonX buys a dog", "xReact", "happy"),
+]
+WIDTH, LAYERS = 32, 3
+
+
+@pytest.fixture(scope="module", params=[*KINDS, "chat"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    options = KINDS.get(request.param, {"template": CHAT})
+    return save_judge(tmp_path_factory.mktemp("probed") / "model", layers=LAYERS, **options)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
+    return open_causal(save_tiny_causal(tmp_path_factory.mktemp("plain") / "model", positions=4096, layers=LAYERS))
+
+
+def probe_of(causal: CausalModel, layer: int = 2) -> Probe:
+    weights = np.random.default_rng(layer).normal(0, 0.02, WIDTH).astype(np.float32)
+    return Probe(layer, weights, -0.3, causal.files.signature, {}, "of-a-test")
+
+
+def read_at_once(causal: CausalModel, probe: Probe, one: tuple[str, str, str]) -> float:
+    """What the probe says of the states of the whole model, when it reads everything in one piece."""
+    import torch
+
+    asking = PlausibilityPrompt(causal)
+    event, inferred = verbalise(*one)
+    before, after, _ = asking.template
+    (told,) = causal.tokens([f"Event: {event}.\nInference: {inferred}."])
+    ids = [*asking.special(before), *told, *asking.special(after)]
+    if ids[0] != causal.begin:
+        ids.insert(0, causal.begin)
+    with torch.inference_mode():
+        states = causal.model(input_ids=torch.tensor([ids]), use_cache=False, output_hidden_states=True).hidden_states
+    last = states[probe.layer][0, -1].double().numpy()
+    return float(1 / (1 + np.exp(-(last @ probe.weights.astype(float) + probe.bias))))
+
+
+def test_a_score_is_what_the_probe_says_of_the_states_of_the_whole_model(folder: Path) -> None:
+    whole = open_causal(folder)
+    probe = probe_of(whole)
+    expected = [read_at_once(whole, probe, one) for one in TUPLES]
+    scorer = LlmProbe(open_causal(folder), probe)
+    scores = [score.value for score in scorer.score(TUPLES)]
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-5)
+    assert scores[1] == scores[4]
+    assert len({round(score, 6) for score in scores}) == 4
+    alone = [LlmProbe(open_causal(folder), probe).score([one])[0].value for one in TUPLES]
+    np.testing.assert_allclose(scores, alone, rtol=0, atol=1e-5)
+    assert scorer.score([]) == []
+    assert scorer.signature == f"llm-probe(of-a-test:{whole.signature})"
+
+
+def test_no_layer_above_the_probe_is_run_and_a_tuple_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = LlmProbe(open_causal(folder), probe_of(open_causal(folder)))
+    model = scorer.asking.causal.model
+    (stack,) = (module for name, module in model.named_modules() if type(module).__name__ == "ModuleList")
+    assert len(stack) == 2
+    read: list[int] = []
+    asked = scorer.asking.causal.body.forward
+
+    def counted(*given: Any, **named: Any) -> Any:
+        read.append(len(named["input_ids"]))
+        return asked(*given, **named)
+
+    monkeypatch.setattr(scorer.asking.causal.body, "forward", counted)
+    scorer.score(TUPLES)
+    beginning, distinct = 1, 4
+    assert sum(read) == beginning + distinct
+    scorer.score(TUPLES[::-1])
+    assert sum(read) == beginning + distinct
+
+
+def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Path) -> None:
+    other = open_causal(save_tiny_causal(tmp_path / "other", positions=4096, layers=LAYERS, seed=1))
+    with pytest.raises(ModelError, match=r"was trained on model@\w+, and .*other' is other@\w+; give that model, or"):
+        LlmProbe(other, probe_of(plain))
+    with pytest.raises(ModelError, match=f"must be from 1 to {LAYERS}, not 9"):
+        LlmProbe(plain, probe_of(plain, 9))
+    with pytest.raises(InputError, match="unknown relation between events 'xLikes'"):
+        LlmProbe(plain, probe_of(plain, LAYERS)).score([("PersonX buys a dog", "xLikes", "bones")])
+
+
+def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
+    probe = replace(probe_of(plain), facts={"tuples": 7})
+    (tmp_path / FILE).write_bytes(to_bytes(probe))
+    for place in (tmp_path, tmp_path / FILE):
+        opened = open_probe(place)
+        assert (opened.layer, opened.bias, opened.model, opened.facts) == (2, -0.3, plain.files.signature, {"tuples": 7})
+        np.testing.assert_array_equal(opened.weights, probe.weights)
+    assert to_bytes(opened) == to_bytes(probe)
+    with pytest.raises(ModelError, match="there is no probe at"):
+        open_probe(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"weights": np.array([np.nan], np.float32)}, "its array weights contains numbers that are not finite"),
+        ({"weights": np.zeros((2, 2), np.float32)}, "its weights, bias or layer are invalid"),
+        ({"layer": 0}, "its weights, bias or layer are invalid"),
+        ({"layer": "2"}, "its weights, bias or layer are invalid"),
+    ],
+)
+def test_a_broken_probe_is_refused(tmp_path: Path, plain: CausalModel, changed: dict[str, Any], reason: str) -> None:
+    (tmp_path / FILE).write_bytes(to_bytes(replace(probe_of(plain), **changed)))
+    with pytest.raises(ModelError, match=reason):
+        open_probe(tmp_path)
+    for damaged in (b"", b"once upon a time", to_bytes(probe_of(plain))[:-5]):
+        (tmp_path / FILE).write_bytes(damaged)
+        with pytest.raises(ModelError, match="is not a probe"):
+            open_probe(tmp_path)
+
+
+def judged(number: int, seed: int = 0) -> list[Labelled]:
+    """Tuples of many heads, each called plausible by the toss of a coin."""
+    random = np.random.default_rng(seed)
+    found: dict[tuple[str, str, str], bool] = {}
+    for _ in range(number):
+        head = f"PersonX has {random.integers(100)} {random.choice(['dogs', 'puppies', 'bones'])}"
+        tail = f"to {random.choice(['give', 'want', 'tell', 'swim at'])} the {random.choice(['beach', 'weekend', 'hungry sea'])}"
+        found[head, str(random.choice(["xWant", "xNeed"])), tail] = bool(random.integers(2))
+    return [(*one, plausible) for one, plausible in found.items()]
+
+
+def states_of(causal: CausalModel, rows: list[Labelled], layer: int) -> Any:
+    asking = PlausibilityPrompt(causal)
+    return asking.continuation.states(asking.rows([verbalise(*one[:3]) for one in rows]), [layer])[:, 0].astype(float)
+
+
+def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: CausalModel, tmp_path: Path) -> None:
+    causal = open_causal(plain.files.folder)
+    rows = judged(400)
+    states = states_of(causal, rows, 2)
+    states -= states.mean(0)
+    along = states @ np.linalg.svd(states, full_matrices=False)[2][0]
+    rows = [(*one[:3], bool(value > 0)) for one, value in zip(rows, along, strict=True)]
+    old = [one for one in rows if "bones" not in one[0]]
+    new = [one for one in rows if "bones" in one[0]]
+    told: list[tuple[str, int, int]] = []
+    probe = train_probe(old, causal, progress=lambda *each: told.append(each))
+    assert probe.facts["auc"] > 0.95
+    assert probe.facts["interval"][0] <= probe.facts["auc"] <= probe.facts["interval"][1]
+    assert ("reading", len(old), len(old)) in told
+    assert told[-1] == ("fitting", 2, 2)
+    (tmp_path / FILE).write_bytes(to_bytes(probe))
+    scores = [score.value for score in open_llm_probe(plain.files.folder, tmp_path).score([one[:3] for one in new])]
+    assert np.mean((np.array(scores) > 0.5) == np.array([one[3] for one in new])) > 0.9
+    told_of = card(probe, path="mine")
+    assert "--scorer llm-probe --model MODEL --probe mine" in told_of
+    assert f"{len(old)} judged tuples" in told_of
+
+
+def test_of_labels_by_chance_nothing_is_learnt(plain: CausalModel) -> None:
+    rows = judged(200)
+    probe = train_probe(rows, open_causal(plain.files.folder))
+    assert 0.3 < probe.facts["auc"] < 0.7
+    scores = LlmProbe(open_causal(plain.files.folder), probe).score([one[:3] for one in rows])
+    assert np.std([score.value for score in scores]) < 0.2
+
+
+def test_order_and_repetition_change_nothing_and_contradictions_are_left_out(plain: CausalModel) -> None:
+    causal = open_causal(plain.files.folder)
+    rows = judged(60)
+    probe = train_probe(rows, causal, seed=3)
+    again = train_probe(rows[::-1], causal, seed=3)
+    assert again.digest == probe.digest
+    both_ways = [("PersonX sings", "xWant", "to stop", True), ("PersonX sings", "xWant", "to stop", False)]
+    more = train_probe([*rows, *both_ways, rows[0]], causal, seed=3)
+    assert more.facts["left_out"] == 3
+    np.testing.assert_array_equal(more.weights, probe.weights)
+
+
+def test_the_direction_is_that_of_ridge_regression_within_relations(plain: CausalModel) -> None:
+    from sklearn.linear_model import Ridge
+    from sklearn.preprocessing import StandardScaler
+
+    causal = open_causal(plain.files.folder)
+    rows = sorted(judged(60))
+    probe = train_probe(rows, causal)
+    states = states_of(causal, rows, probe.layer)
+    scaler = StandardScaler().fit(states)
+    inputs, labels = scaler.transform(states), np.array([float(one[3]) for one in rows])
+    for relation in {one[1] for one in rows}:
+        mine = np.array([one[1] == relation for one in rows])
+        inputs[mine] -= inputs[mine].mean(0)
+        labels[mine] -= labels[mine].mean()
+    ridge = Ridge(alpha=probe.facts["penalty"] * len(rows), fit_intercept=False).fit(inputs, labels)
+    expected = ridge.coef_ / scaler.scale_
+    found = probe.weights / np.linalg.norm(probe.weights)
+    np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-4)
+
+
+def test_agreement_is_the_mean_of_the_relations_areas() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    random = np.random.default_rng(0)
+    labels, relations = random.integers(0, 2, 300).astype(float), random.integers(0, 4, 300)
+    said = np.round(random.normal(size=300) + labels, 1)  # ties among them
+    labels[relations == 3] = 1.0  # of one kind alone: has no area
+    parts = [(roc_auc_score(labels[relations == one], said[relations == one]), (relations == one).sum()) for one in range(3)]
+    expected = sum(area * rows for area, rows in parts) / sum(rows for _, rows in parts)
+    assert agreement(labels, relations, said) == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(agreement(np.ones(3), np.zeros(3, int), np.arange(3.0)))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        judged(4),
+        [(f"PersonX has {number} dogs", "xWant", "to give food", True) for number in range(3 * FOLDS)],
+        [(f"PersonX has {number} dogs", ("xWant", "xNeed")[number % 2], "to swim", number % 2 == 0) for number in range(40)],
+    ],
+    ids=["none", "few heads", "one label", "a label a relation"],
+)
+def test_too_little_to_learn_from_is_said(plain: CausalModel, rows: list[Labelled]) -> None:
+    with pytest.raises(InputError, match="are too few; give 10 heads or more"):
+        train_probe(rows, plain)
+
+
+def test_layers_are_told_apart_or_it_is_said(plain: CausalModel) -> None:
+    model = open_causal(plain.files.folder).model
+    with pytest.raises(InputError, match="must be from 1 to 3, not 4"):
+        cut_above(model, 4)
+    with pytest.raises(InputError, match="must be from 1 to 3, not 0"), watched(model, [0]):
+        pass
+    with watched(model, [1]):
+        pass
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+def test_the_probe_that_ships_says_what_it_is(plain: CausalModel) -> None:
+    probe = open_probe()
+    assert probe.model.startswith("qwen2.5-coder-1.5b-instruct-q4_k_m@")
+    text = (Path(open_probe.__code__.co_filename).parents[1] / "probe" / "README.md").read_text(encoding="utf-8")
+    assert probe.digest in text
+    assert f"AUC {probe.facts['auc']:.3f}" in text
+    with pytest.raises(ModelError, match=r"was trained on qwen2\.5-coder"):
+        LlmProbe(plain, probe)

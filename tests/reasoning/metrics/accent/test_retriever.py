@@ -1,0 +1,223 @@
+"""The compact model of tails: its training and file, what it expects, how close it says a tail is, what its triples support."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tacit.graph import open_graph
+from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning.metrics.accent.events import head_form
+from tacit.reasoning.metrics.accent.scorers import compact
+from tacit.reasoning.metrics.accent.scorers.base import Triple
+from tacit.reasoning.metrics.accent.scorers.compact import Compact, from_bytes, open_compact, quantise, to_bytes
+from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WIDTH, Retriever, Support
+from tacit.reasoning.metrics.accent.tails.source import Origin
+from tacit.reasoning.metrics.accent.verbalise import statement
+
+from tests.reasoning.metrics.accent.world import WordEncoder, world
+
+ANIMALS = ("dog", "cat", "fox", "cow", "hen", "pig", "bee", "ant")
+
+
+def lesson() -> list[Triple]:
+    """Heads about eight animals, each with tails about its own animal alone."""
+    verbs, acts = ("buys", "feeds", "sees", "calls", "finds"), ("to stroke", "to keep", "to name", "to free")
+    return [
+        (f"PersonX {verb} a {animal}", relation, f"{act} the {animal}" if relation == "xWant" else f"{animal} lover")
+        for animal in ANIMALS for verb in verbs for relation in ("xWant", "xAttr") for act in acts
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained() -> Compact:
+    pytest.importorskip("torch")
+    from tacit.reasoning.training.retriever import Recipe, train_retriever
+
+    encoder = WordEncoder()
+    recipe = Recipe(steps=150, batch_size=64, parts=32, seed=1)
+    return train_retriever(lesson(), ("xWant", "xAttr", "oWant"), encoder.encode, recipe, encoder=("words", "words"))
+
+
+def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
+    assert trained.relations == ("xWant", "xAttr")
+    retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=4)
+    for animal in ANIMALS:
+        assert {text.split()[-1] for text in retriever.expected(f"PersonX buys a {animal}", "xWant", 4)} == {animal}
+        right, wrong = retriever.score(
+            [(f"PersonX loses a {animal}", "xWant", f"PersonX wants to keep the {other}") for other in (animal, "horse")]
+        )
+        assert right.value > wrong.value
+        assert right.closest[0].tail.text == f"PersonX keeps the {animal}"
+        assert right.closest[0].tail.origin is Origin.MODEL
+        assert right.value == pytest.approx(1.0, abs=0.01)
+
+
+def test_one_seed_gives_one_model_even_when_its_training_was_killed(
+    trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from tacit.reasoning.training import retriever
+    from tacit.reasoning.training.retriever import Recipe, train_retriever
+
+    monkeypatch.setattr(retriever, "Plan", partial(retriever.Plan, keep_every=40))
+    steps: list[int] = []
+
+    def die(step: int, _: int, __: float) -> None:
+        steps.append(step)
+        if len(steps) == 100:
+            raise KeyboardInterrupt
+
+    def train(seed: int) -> Compact:
+        recipe = Recipe(steps=150, batch_size=64, parts=32, seed=seed)
+        return train_retriever(
+            lesson(), ("xWant", "xAttr"), WordEncoder().encode, recipe, encoder=("words", "words"), checkpoints=tmp_path / "c",
+            progress=die,
+        )  # fmt: skip
+
+    with pytest.raises(KeyboardInterrupt):
+        train(1)
+    assert to_bytes(train(1)) == to_bytes(trained)
+    assert steps[99:102] == [100, 81, 82]
+    assert to_bytes(train(2)) != to_bytes(trained)
+
+
+def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
+    data = to_bytes(trained)
+    (tmp_path / "retriever.safetensors").write_bytes(data)
+    opened = open_compact(tmp_path)
+    assert (opened.relations, opened.texts, opened.encoder, dict(opened.facts)) == (
+        trained.relations, trained.texts, trained.encoder, dict(trained.facts),
+    )  # fmt: skip
+    assert opened.digest == trained.digest
+    assert opened.scales == trained.scales
+    one, other = (Retriever(model, WordEncoder().encode, encoder="words", pool=8) for model in (trained, opened))
+    assert one.evaluate(lesson()[:40]) == other.evaluate(lesson()[:40])
+
+
+@pytest.mark.parametrize(("parts", "width"), [(8, 16), (6, 18)])
+def test_quantised_vectors_are_near_and_their_products_are_theirs(parts: int, width: int) -> None:
+    vectors = np.random.default_rng(0).normal(size=(400, width)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    kept = quantise(vectors, parts, seed=0)
+    rows = np.arange(400)
+    assert kept.codes.nbytes == parts * 400
+    assert (kept.vectors(rows) * vectors).sum(1).mean() > 0.98
+    np.testing.assert_allclose(np.linalg.norm(kept.vectors(rows), axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(kept.products(vectors[3], rows), kept.vectors(rows) @ vectors[3], atol=1e-5)
+    some = rows[7::9]
+    np.testing.assert_array_equal(kept.products(vectors[3], some), kept.products(vectors[3])[some])
+    np.testing.assert_array_equal(kept.part(some).products(vectors[3]), kept.products(vectors[3])[some])
+    few = quantise(vectors[:5], 2, seed=0)  # fewer vectors than centroids: each is its own
+    np.testing.assert_allclose(few.vectors(np.arange(5)), vectors[:5], atol=1e-3)
+
+
+def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -> None:
+    """Against the definition, triple by triple, over the vectors that the model keeps."""
+    support = Support(trained, WordEncoder().encode, encoder="words")
+    number = trained.relations.index("xWant")
+    rows = trained.triples[number]
+    assert {(trained.texts[head], trained.texts[tail]) for head, tail in rows.tolist()} == {
+        (head_form(head), statement(tail, relation)) for head, relation, tail in lesson() if relation == "xWant"
+    }
+    vectors = trained.kept.vectors(np.arange(len(trained.texts)))
+    for head, tail in ((rows[0, 0], rows[0, 1]), (rows[0, 0], rows[-1, 1])):
+        weights = [
+            (exp((vectors[h] @ vectors[head] - 1) / HEAD_WIDTH), exp((vectors[t] @ vectors[tail] - 1) / TAIL_WIDTH))
+            for h, t in rows.tolist()
+        ]
+        both, of_heads, of_tails = sum(a * b for a, b in weights), sum(a for a, _ in weights), sum(b for _, b in weights)
+        value, witnesses = support.measure(vectors[head] @ trained.basis.T, number, vectors[tail] @ trained.basis.T)
+        assert value == pytest.approx(log(both * len(weights) / (of_heads * of_tails)), abs=1e-3)
+        strongest = [(witness.head, witness.tail) for witness in witnesses]
+        assert len(set(strongest)) == 3
+        spoken = dict(zip(map(tuple, rows.tolist()), (a * b for a, b in weights), strict=True))
+        assert [spoken[one] for one in strongest] == pytest.approx(sorted(spoken.values(), reverse=True)[:3], rel=1e-3)
+
+
+def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
+    support = Support(trained, WordEncoder().encode, encoder="words")
+    number = trained.relations.index("xWant")
+    rows = trained.triples[number]
+    head, tail = (trained.kept.vectors(rows[:1, side])[0] @ trained.basis.T for side in (0, 1))
+    whole, witnesses = support.measure(head, number, tail)
+    assert (witnesses[0].head, witnesses[0].tail) == tuple(rows[0])
+    less, others = support.measure(head, number, tail, without=(int(rows[0, 0]), int(rows[0, 1])))
+    assert less < whole
+    assert all(one.head != rows[0, 0] and one.tail != rows[0, 1] for one in others)
+    silent = replace(trained, triples=tuple(one[:1] for one in trained.triples))
+    nobody = Support(silent, WordEncoder().encode, encoder="words")
+    assert nobody.measure(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
+
+
+def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -> None:
+    (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
+    graph = open_graph(tmp_path / "graph", create=True)
+    graph.load(world())
+    scorer = ScorerResources(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
+    assert scorer.signature == f"support({trained.digest})"
+    for animal, other in pairwise(ANIMALS):
+        right, wrong = scorer.score([(f"PersonX loses a {animal}", "xWant", f"to keep the {one}") for one in (animal, other)])
+        assert right.value > 0 > wrong.value
+        assert right.closest[0].tail.text == f"PersonX keeps the {animal}"
+        assert right.closest[0].tail.origin is Origin.NEAREST
+        assert right.closest[0].tail.head.endswith(f"a {animal}")
+        assert 0 < right.closest[0].tail.likeness < 1
+
+
+def test_a_model_is_read_once_for_all_that_ask_it(trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
+    graph = open_graph(tmp_path / "graph", create=True)
+    graph.load(world())
+    opened: list[object] = []
+    monkeypatch.setattr(compact, "open_compact", lambda model: opened.append(model) or open_compact(model))
+    resources = ScorerResources(graph, encoder=WordEncoder())
+    for name in ("blend", "support", "retriever", "compatibility"):
+        resources.scorer(name, model=tmp_path)
+    assert opened == [tmp_path]
+
+
+def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:
+    retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=5)
+    together = retriever.score(lesson()[::7])
+    for one, score in zip(lesson()[::7], together, strict=True):
+        assert retriever.score([one])[0].value == pytest.approx(score.value, abs=1e-6)
+    assert retriever.score([]) == []
+
+
+@pytest.mark.parametrize("cut", [0, 7, 100, -1])
+def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> None:
+    data = to_bytes(trained)
+    with pytest.raises(ModelError, match="is not a tail retriever"):
+        from_bytes(data[:cut], "file")
+    with pytest.raises(ModelError, match="there is no tail retriever"):
+        open_compact(tmp_path / "none")
+    changed = data.replace(b'\\"version\\": 2', b'\\"version\\": 9')
+    assert changed != data
+    with pytest.raises(ModelError, match="its format is version 9, and this tacit reads version 2"):
+        from_bytes(changed, "file")
+
+
+def test_a_retriever_reads_its_own_encoder_alone(trained: Compact) -> None:
+    with pytest.raises(ModelError, match="was trained on vectors of words"):
+        Retriever(trained, WordEncoder("others").encode, encoder="others")
+    with pytest.raises(InputError, match="unknown relation between events 'oWant'"):
+        Retriever(trained, WordEncoder().encode, encoder="words").score([("a", "oWant", "b")])
+
+
+def test_the_shipped_model_is_small_and_says_what_it_is() -> None:
+    model = open_compact()
+    folder = Path(__file__).parents[4] / "reasoning" / "metrics" / "accent" / "model"
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 10_000_000
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert model.digest in card
+    assert model.encoder[1] in card
+    assert json.dumps(model.facts["triples"]) in card.replace(",", "")
+    assert "CC BY 4.0" in (folder / "LICENSE").read_text(encoding="utf-8")

@@ -1,0 +1,282 @@
+"""Terms, overlap, repetition and the graph of associations of ``coherence``, against oracles and by hand."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tacit.graph.errors import ModelError
+from tacit.graph.item import Item
+from tacit.reasoning.metrics.coherence.associations import COUNTS, AssociationGraph, terms_of, words_of, write_graph
+from tacit.reasoning.metrics.coherence.learned import Association
+from tacit.reasoning.metrics.coherence.parts import PartMetric, Repetition, overlap
+from tacit.reasoning.training.coherence import count_associations
+
+TURNS = ["the dog barks", "call the vet", "i lost my keys", "oh no , i am sorry", "the vet is here", "thank you"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("I don't, do n't, Don ’ t and can ' t", ["i", "don't", "don't", "don't", "and", "can't"]),
+        ("it 's he'll  we ' ve", ["it's", "he'll", "we've"]),
+        ("the dogs' bone, o'clock", ["the", "dogs", "bone", "o", "clock"]),
+        ("snake_case 3.5 x", ["snake", "case", "3", "5", "x"]),
+        ("Çok güzel! 我有 😀", ["çok", "güzel", "我有"]),
+        ("?!… 😀", []),
+        ("", []),
+    ],
+)
+def test_words_are_the_same_however_a_corpus_takes_them_apart(text: str, words: list[str]) -> None:
+    assert [word.text for word in words_of(text)] == words
+
+
+@given(st.text(max_size=60))
+def test_words_stand_where_they_say(text: str) -> None:
+    words = words_of(text)
+    assert all(one.end <= two.start for one, two in pairwise(words))
+    for word in words:
+        assert word.text == text[word.start : word.end].replace("’", "'").replace(" ", "").lower()
+
+
+def test_terms_are_words_then_pairs_each_once() -> None:
+    terms = terms_of("the dog, the dog")
+    assert [term.text for term in terms] == ["the", "dog", "the dog", "dog the"]
+    assert [(term.start, term.end) for term in terms] == [(0, 3), (4, 7), (0, 7), (4, 12)]
+
+
+@given(st.lists(st.sampled_from("abcde"), max_size=8), st.lists(st.sampled_from("abcde"), max_size=8))
+def test_overlap_is_dices_coefficient(one: list[str], two: list[str]) -> None:
+    shared = sum(min(one.count(word), two.count(word)) for word in "abcde")
+    expected = 2 * shared / (len(one) + len(two)) if one or two else 0.0
+    assert overlap(Counter(one), " ".join(two)) == pytest.approx(expected)
+
+
+def oracle(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """The weights of all edges, counted in the plainest way."""
+    turns = {text: {term.text for term in terms_of(text)} for pair in pairs for text in pair}
+    often = Counter(term for terms in turns.values() for term in terms)
+    known = {term for term, count in often.items() if count >= 3}
+    first: Counter[str] = Counter(term for one, _ in pairs for term in turns[one] & known)
+    second: Counter[str] = Counter(term for _, two in pairs for term in turns[two] & known)
+    both = Counter((a, b) for one, two in pairs for a in turns[one] & known for b in turns[two] & known)
+    weights = {
+        edge: math.log(count * len(pairs) / (first[edge[0]] * second[edge[1]])) for edge, count in both.items() if count >= 3
+    }
+    return {edge: weight for edge, weight in weights.items() if weight >= 0.5}
+
+
+FIXED = (("dog", "vet"), ("keys", "sorry"), ("zebra", "stripes"))  # the last stand nowhere else, so there is always an edge
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(TURNS), st.sampled_from(TURNS)), min_size=1, max_size=80), st.integers(1, 40))
+def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]], most: int) -> None:
+    pairs = [*pairs, *((f"the {a} {n}", f"{b} {n}") for a, b in FIXED for n in range(4))]
+    expected = oracle(pairs)
+    assert expected
+    found = count_associations(pairs, terms=1_000)
+    sources, targets, weights = found.edges
+    names = [(found.terms[a], found.terms[b]) for a, b in zip(sources.tolist(), targets.tolist(), strict=True)]
+    assert dict(zip(names, weights.tolist(), strict=True)) == pytest.approx(expected, abs=1e-6)
+    fewer = count_associations(pairs, terms=1_000, edges=most)
+    assert len(fewer.edges[0]) == min(most, len(expected))
+
+
+def test_a_graph_gives_back_what_was_written(tmp_path: Path) -> None:
+    terms = ["dog", "vet", "call the", "keys"]
+    edges = (np.array([0, 0, 3]), np.array([1, 2, 0]), np.array([1.5, 0.75, 2.0], np.float32))
+    write_graph(tmp_path, terms, edges)
+    graph = AssociationGraph(tmp_path)
+    assert (len(graph), graph.edges) == (4, 3)
+    ids = graph.ids([*terms, "cat"])
+    assert ids[-1] == -1
+    assert [graph.name(number) for number in ids[:4]] == terms
+    expected = np.zeros((4, 4))
+    expected[edges[0], edges[1]] = edges[2]
+    np.testing.assert_array_equal(graph.between(ids[:4], ids[:4]), expected)
+    assert graph.following("dog") == [("vet", 1.5), ("call the", 0.75)]
+    assert graph.following("dog", 1) == [("vet", 1.5)]
+    assert graph.following("vet") == graph.following("cat") == []
+    assert graph.between(ids[:0], ids[:2]).shape == (0, 2)
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=60),
+    st.lists(st.integers(0, 19), max_size=10),
+    st.lists(st.integers(0, 19), max_size=10),
+)
+def test_edges_are_found_between_any_terms(pairs: set[tuple[int, int]], sources: list[int], targets: list[int]) -> None:
+    import tempfile
+
+    edges = sorted(pairs)
+    weights = np.arange(1, len(edges) + 1, dtype=np.float32)
+    dense = np.zeros((20, 20))
+    for (a, b), weight in zip(edges, weights, strict=True):
+        dense[a, b] = weight
+    columns = np.array([a for a, _ in edges], np.int64), np.array([b for _, b in edges], np.int64), weights
+    with tempfile.TemporaryDirectory() as folder:
+        write_graph(Path(folder), [f"t{number}" for number in range(20)], columns)
+        graph = AssociationGraph(Path(folder))
+        found = graph.between(graph.ids([f"t{n}" for n in sources]), graph.ids([f"t{n}" for n in targets]))
+    np.testing.assert_array_equal(found, dense[np.ix_(sources, targets)].reshape(len(sources), len(targets)))
+
+
+@pytest.mark.parametrize("name", ["terms.marisa", "offsets.npy", "targets.npy", "weights.npy"])
+def test_broken_files_are_named_in_one_sentence(name: str, tmp_path: Path) -> None:
+    write_graph(tmp_path, ["a", "b"], (np.array([0]), np.array([1]), np.array([1.0], np.float32)))
+    whole = (tmp_path / name).read_bytes()
+    for broken in (b"", whole[:20], b"nothing of the kind"):
+        (tmp_path / name).write_bytes(broken)
+        with pytest.raises(ModelError, match="associations in"):
+            AssociationGraph(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(ModelError, match="associations in"):
+        AssociationGraph(tmp_path)
+
+
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+    write_graph(tmp_path, ["a", "b"], (np.array([0]), np.array([1]), np.array([1.0], np.float32)))
+    np.save(tmp_path / "weights.npy", np.ones(2, np.float16))
+    with pytest.raises(ModelError, match="do not fit together"):
+        AssociationGraph(tmp_path)
+
+
+def test_no_pairs_are_no_associations() -> None:
+    found = count_associations([])
+    assert (found.terms, len(found.edges[0])) == ((), 0)
+    assert len(count_associations([("a b", "c d")] * 2).terms) == 0
+
+
+# Associations averaged over all pairs of terms: counts below chance, pairs without an edge, and the evidence of both.
+
+
+AVERAGED_TURNS = (
+    "my dog is sick .",
+    "where are my keys ?",
+    "call the vet !",
+    "i am sorry .",
+    "are they on the table ?",
+    "the vet , please .",
+)
+PAIRS = [
+    pair
+    for n in "abcdef"
+    for pair in (
+        (f"my dog is sick {n} .", f"call the vet {n} !"),
+        (f"where are my keys {n} ?", f"are they on the table {n} ?"),
+        (f"my dog ran {n} .", f"the vet has the dog {n} ."),
+    )
+]
+
+
+def test_marks_are_words_where_they_are_asked_for() -> None:
+    assert [word.text for word in words_of("Well, isn't it?", marks=True)] == ["well", ",", "isn't", "it", "?"]
+    assert [word.text for word in words_of("Well, isn't it?")] == ["well", "isn't", "it"]
+    assert [term.text for term in terms_of("Yes!", marks=True)] == ["yes", "!", "yes !"]
+
+
+def written(folder: Path, pairs: list[tuple[str, str]], edges: int = 1_000) -> AssociationGraph:
+    """A graph with counts of these pairs."""
+    found = count_associations(pairs, terms=1_000, edges=edges, average=True)
+    write_graph(folder, found.terms, found.edges, found.counts)
+    return AssociationGraph(folder, counted=True)
+
+
+def average_by_hand(pairs: list[tuple[str, str]], last: str, response: str) -> float:
+    """The value, worked out in the plainest way from all counts."""
+    terms = {text: {term.text for term in terms_of(text, marks=True)} for pair in pairs for text in pair}
+    often = Counter(term for of in terms.values() for term in of)
+    known = {term for term, count in often.items() if count >= 3}
+    before = Counter(term for one, _ in pairs for term in terms[one])
+    after = Counter(term for _, two in pairs for term in terms[two])
+    both = Counter(edge for one, two in pairs for edge in product(terms[one], terms[two]))
+    callers, called = ([term.text for term in terms_of(text, marks=True) if term.text in known] for text in (last, response))
+    total = weight = 0.0
+    for b in called:
+        rarity = math.log(len(pairs) / max(after[b], 1))
+        weight += rarity
+        for a in callers:
+            chance = before[a] * after[b] / len(pairs)
+            count = both[a, b] if both[a, b] >= 3 else min(chance, 2)
+            total += rarity * math.log((count + 1) / (chance + 1)) / len(callers)
+    return total / max(weight, 1e-9) if called and callers else 0.0
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from(AVERAGED_TURNS), st.sampled_from(AVERAGED_TURNS)), min_size=1, max_size=60),
+    st.sampled_from(AVERAGED_TURNS),
+    st.sampled_from(AVERAGED_TURNS),
+)
+def test_the_value_is_the_mean_over_all_pairs_of_terms(pairs: list[tuple[str, str]], last: str, response: str) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        part = Association(written(Path(folder), [*pairs, *PAIRS]), "d")
+        found, told = (part.measure([Item((last,), response)], explain)[0] for explain in (False, True))
+    assert found.value == pytest.approx(average_by_hand([*pairs, *PAIRS], last, response), abs=2e-3)  # weights are half floats
+    assert told.value == found.value
+    assert sum(piece.share for piece in told.pieces) == pytest.approx(told.value, abs=1e-9)
+
+
+def test_the_evidence_is_edges_and_terms_that_no_edge_leads_to(tmp_path: Path) -> None:
+    part = Association(written(tmp_path, PAIRS), "d")
+    assert part.depends == (("associations", "d"), ("worth", "average"))
+    (measure,) = part.measure([Item(("my dog is sick",), "call the vet , are they ?")], True)
+    by_name = {piece.response.text: piece for piece in measure.pieces if piece.response}
+    for_it, against = by_name["vet"], by_name["they"]
+    assert for_it.share > 0 > against.share
+    assert for_it.path is not None
+    assert for_it.path.assertions[0].weight > 0
+    assert not for_it.asserted
+    assert against.path is None, "that no dog was followed by them is known from counts alone"
+    assert against.turn is None
+
+
+def test_the_edges_that_tell_most_are_kept(tmp_path: Path) -> None:
+    found = count_associations(PAIRS, terms=1_000, edges=5, average=True)
+    everything = count_associations(PAIRS, terms=1_000, average=True)
+    assert len(found.edges[0]) == 5 < len(everything.edges[0])
+    assert found.counts is not None
+    assert found.counts[-1].tolist() == [18, 18]
+    assert written(tmp_path, PAIRS, edges=5).edges == 5
+
+
+def test_counts_that_are_gone_or_broken_are_named(tmp_path: Path) -> None:
+    written(tmp_path, PAIRS)
+    np.save(tmp_path / COUNTS, np.ones((3, 2), np.uint32))
+    with pytest.raises(ModelError, match="do not fit together"):
+        AssociationGraph(tmp_path, counted=True)
+    (tmp_path / COUNTS).unlink()
+    with pytest.raises(ModelError, match="associations in"):
+        AssociationGraph(tmp_path, counted=True)
+    assert not AssociationGraph(tmp_path).counted
+
+
+# How much of a recent turn a response says again, worked out by hand.
+
+
+@pytest.mark.parametrize(
+    ("history", "response", "expected"),
+    [
+        (["a b c d e"], "a b c d e", 1.0),
+        (["A b , c d e !"], "a B c d e", 1.0),
+        (["a b c d e f g h i j"], "a b c d e f g h i k", 1.0),
+        (["a b c d"], "a b c x", 0.5),
+        (["a b c d e"], "a b c x y", 0.0),
+        (["bye now"], "bye now", 0.0),
+        (["a b c d", "x", "y", "z"], "a b c d", 1.0),
+        (["a b c d", "w", "x", "y", "z"], "a b c d", 0.0),
+        (["a b c d", "", "x", "y", "z"], "a b c d", 1.0),
+        (["a a a b"], "a b b b", 0.0),
+    ],
+)
+def test_repetition_by_hand(history: list[str], response: str, expected: float) -> None:
+    assert PartMetric(Repetition()).score(history, response).value == pytest.approx(expected)

@@ -1,0 +1,238 @@
+"""GRADE's keywords and dialogue graphs: values worked out by hand, and the same from every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tacit.graph.errors import InputError, ModelError
+from tacit.graph.index import build_from_rows, open_index_directory
+from tacit.graph.model import Assertion
+from tacit.graph.protocol import KnowledgeGraph
+from tacit.loaders import vectors as loaded
+from tacit.reasoning.metrics.grade import dialogue_graph as room
+from tacit.reasoning.metrics.grade.concepts import EncodedVectors, Neighbourhood, TableVectors
+from tacit.reasoning.metrics.grade.dialogue_graph import IdfTable, Keyword, KeywordFinder
+from tacit.reasoning.metrics.grade.metric import POS
+from tacit.reasoning.text.language import SpacyAnalyser
+from tacit.reasoning.text.linking import Linker, Mention
+
+CONTEXT = ["/c/en/dog", "/c/en/moon"]
+RESPONSE = ["/c/en/bone", "/c/en/dog", "/c/en/home"]
+
+
+class Counted:
+    """Vectors that say which concept they are of, and who was asked for."""
+
+    dimension = 2
+    signature = "counted"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def of(self, concepts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += concepts
+        return np.array([[len(one), one.count("e")] for one in concepts], np.float32)
+
+
+def test_weights_by_hand(graph: KnowledgeGraph) -> None:
+    one = room.build(graph, CONTEXT, RESPONSE)
+    assert one.hops.tolist() == [[1, 0, 2], [-1, -1, -1]]
+    paper = room.batch([one], room.edge_weights("paper"))
+    np.testing.assert_allclose(paper.adjacency[0, :2, 2:], [[1.0, 1.0, 0.5], [0.0, 0.0, 0.0]])
+    np.testing.assert_allclose(paper.adjacency[0], paper.adjacency[0].T)
+    assert not paper.adjacency[0, :2, :2].any()
+    assert not paper.adjacency[0, 2:, 2:].any()
+    released = room.batch([one], room.edge_weights("released"))
+    np.testing.assert_allclose(released.adjacency[0, :2, 2:], [[1 / 2, 1, 1 / 3], [1 / 20] * 3])
+    assert [paper.concepts[place] for place in paper.nodes[0]] == CONTEXT + RESPONSE
+    assert len(paper.concepts) == 4  # the dog is two nodes and one concept
+
+
+def test_profiles_are_told_and_others_refused() -> None:
+    assert room.describe("paper")["no path"] == 0
+    assert room.describe("released")["2 hops"] == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="no profile 'other'"):
+        room.edge_weights("other")
+
+
+def test_a_batch_is_filled_up_and_masked(oracle: KnowledgeGraph) -> None:
+    graphs = [room.build(oracle, CONTEXT, RESPONSE), room.build(oracle, [], []), room.build(oracle, ["/c/en/cat"], [])]
+    together = room.batch(graphs, room.edge_weights("paper"))
+    assert together.mask.sum(1).tolist() == [5, 0, 1]
+    assert together.adjacency.shape == (3, 5, 5)
+    assert not together.adjacency[1:].any()
+    assert room.batch([], room.edge_weights("paper")).nodes.shape == (0, 1)
+
+
+def test_rows_hold_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
+    vectors = Counted()
+    around = Neighbourhood(graph, vectors, limits=(2, 1))
+    row = around.rows(["/c/en/dog", "/c/en/nothing"])
+    assert around.neighbours("/c/en/dog", 1) == ["/c/en/pet", "/c/en/puppy"]
+    near = np.array([[len("/c/en/pet"), 2], [len("/c/en/puppy"), 1]]).mean(0)
+    far = vectors.of(around.neighbours("/c/en/dog", 2))[0]
+    np.testing.assert_allclose(row[0], [[9, 1], near, far])
+    np.testing.assert_allclose(row[1, 1:], 0)
+    asked = len(vectors.asked)
+    np.testing.assert_array_equal(around.rows(["/c/en/dog"])[0], row[0])
+    assert len(vectors.asked) == asked
+    assert around.rows([]).shape == (0, 3, 2)
+    assert Neighbourhood(graph, vectors, limits=()).rows(["/c/en/dog"]).shape == (1, 1, 2)
+
+
+def test_a_hop_has_one_neighbour_or_more(oracle: KnowledgeGraph) -> None:
+    with pytest.raises(InputError, match=r"must be >= 1 for every hop, not \(0,\)"):
+        Neighbourhood(oracle, Counted(), limits=(0,))
+
+
+class TinyEncoder:
+    """Stands in for the sentence encoder: a text's length and its vowels, at length one."""
+
+    signature = "tiny;dtype=float32"
+    dimension = 2
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def pooled(self, texts: Sequence[str], *, keep: bool) -> NDArray[np.float32]:
+        assert not keep
+        self.texts += texts
+        return np.array([[len(text), text.count("e") + 1] for text in texts], np.float32)
+
+    def sentences(self, pooled: NDArray[np.float32]) -> NDArray[np.float32]:
+        unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+
+def test_embeddings_are_kept_beside_the_index(world: list[Assertion], tmp_path: Path) -> None:
+    with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
+        first: Any = TinyEncoder()
+        concepts = ["/c/en/dog", "/c/en/hot_dog", "/c/en/dog", "/c/en/unknown"]
+        found = EncodedVectors(first, index).of(concepts)
+        assert first.texts == ["dog", "hot dog", "unknown"]
+        np.testing.assert_allclose(found[1], np.array([7, 1]) / np.hypot(7, 1), atol=1e-3)
+        np.testing.assert_array_equal(found[0], found[2])
+        again: Any = TinyEncoder()
+        np.testing.assert_array_equal(EncodedVectors(again, index).of(concepts), found)
+        assert again.texts == ["unknown"]  # what the graph does not know has no row on disk
+        assert sorted(path.suffix for path in (tmp_path / "index").glob("concepts-*")) == [".f16", ".there"]
+        elsewhere: Any = TinyEncoder()
+        (tmp_path / "cache").mkdir()
+        EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts)
+        assert len(elsewhere.texts) == 3
+        with open_index_directory(build_from_rows(world[:9], tmp_path / "less")) as less:
+            EncodedVectors(TinyEncoder(), less, tmp_path / "cache").of(["/c/en/dog"])  # type: ignore[arg-type]
+        np.testing.assert_array_equal(EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts), found)
+        assert len(elsewhere.texts) == 4  # the unknown one again
+        nowhere: Any = TinyEncoder()
+        np.testing.assert_array_equal(EncodedVectors(nowhere, index, tmp_path / "no" / "folder").of(concepts), found)
+
+
+def test_without_an_index_embeddings_stay_in_memory(oracle: KnowledgeGraph) -> None:
+    encoder: Any = TinyEncoder()
+    vectors = EncodedVectors(encoder, oracle)
+    vectors.of(["/c/en/dog"])
+    vectors.of(["/c/en/dog", "/c/en/cat"])
+    assert encoder.texts == ["dog", "cat"]
+
+
+def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Path, oracle: KnowledgeGraph) -> None:
+    file = tmp_path / "numberbatch.txt"
+    file.write_text("2 3\n/c/en/dog 1 2 3\n/c/en/bone 4 5 6\n", encoding="utf-8")
+    with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
+        loaded.build_vectors(file, index.uris(), tmp_path / "vectors")
+        table = loaded.open_vectors(tmp_path / "vectors")
+        vectors = TableVectors(table, index)
+        assert vectors.dimension == 3
+        assert vectors.signature == f"table:{table.sha256[:12]}"
+        np.testing.assert_array_equal(vectors.of(["/c/en/bone", "/c/en/cat", "/c/en/none"]), [[4, 5, 6], [0, 0, 0], [0, 0, 0]])
+        other: Any = SimpleNamespace(matrix=table.matrix, sha256="", uris_digest="other")
+        with pytest.raises(InputError, match="another graph"):
+            TableVectors(other, index)
+    with pytest.raises(InputError, match="engine='index'"):
+        TableVectors(table, oracle)
+
+
+# Keywords: the formula by hand, at most so many, only concepts, under one table.
+
+
+@pytest.fixture
+def linker(oracle: KnowledgeGraph, analyser: SpacyAnalyser) -> Linker:
+    return Linker(oracle, analyser, pos=POS, max_words=1)
+
+
+def keyword(concept: str, score: float) -> Keyword:
+    return Keyword(Mention(0, 1, concept, f"/c/en/{concept}", concept, "NOUN"), score)
+
+
+def test_the_score_is_worked_out_by_hand(linker: Linker) -> None:
+    idf = IdfTable(99, {"dog": 9, "bone": 99})
+    found = KeywordFinder(linker, idf).of_texts(["The dog and the dog want a bone", "A dog can fall"])
+    assert [(one.mention.text, one.mention.start) for one in found[0]] == [("dog", 4)]  # bones are everywhere: idf 0
+    assert found[0][0].score == pytest.approx(2 * 2 / 8 * log(100 / 10))
+    scores = {one.mention.lemma: one.score for one in found[1]}
+    assert scores == pytest.approx({"dog": 2 / 4 * log(10), "fall": 1 / 4 * log(100)})
+
+
+def test_a_call_that_fills_the_cache_keeps_what_was_known_before_it(linker: Linker) -> None:
+    idf = IdfTable(99, {"dog": 9})
+    texts = ["a dog", "a bone", "a cat", "a puppy"]
+    expected = [KeywordFinder(linker, idf).of_texts([text])[0] for text in texts]
+    assert all(expected)
+    finder = KeywordFinder(linker, idf, cache_size=2)
+    finder.of_texts(texts[:1])
+    assert finder.of_texts(texts) == expected
+
+
+def test_words_that_are_no_concept_or_too_light_are_no_keywords(linker: Linker) -> None:
+    finder = KeywordFinder(linker, IdfTable(0, {}))
+    assert finder.of_texts(["The dog wants a bone"]) == [()]  # a table of nothing gives every word the idf 0
+    heavy = KeywordFinder(linker, IdfTable(1000, {}), threshold=0.0)
+    assert [one.mention.lemma for one in heavy.of_texts(["The zyzzyva sleeps near a dog"])[0]] == ["dog"]
+    assert heavy.of_texts(["", "...", "the of"]) == [(), (), ()]
+
+
+def test_idf_is_counted_once_for_each_utterance(linker: Linker) -> None:
+    table = IdfTable.count(linker.link_batch(["a dog is a dog", "a cat", "a dog", "no such"]))
+    assert table.utterances == 4
+    assert table.counts == {"cat": 1, "dog": 2}
+    assert table.idf("dog") == pytest.approx(log(5 / 3))
+    assert table.idf("unheard") == pytest.approx(log(5))
+    again = IdfTable.from_dict(table.to_dict())
+    assert again.digest == table.digest != IdfTable(4, {"dog": 2}).digest
+
+
+@pytest.mark.parametrize("broken", [None, {}, {"utterances": 1, "counts": {"a": 2}}, {"utterances": "1", "counts": {}}])
+def test_a_damaged_table_is_named(broken: object) -> None:
+    with pytest.raises(ModelError, match="idf table"):
+        IdfTable.from_dict(broken)
+
+
+@given(before=st.integers(0, 30), after=st.integers(0, 30), most=st.integers(1, 16))
+def test_no_side_goes_below_half_for_the_other(before: int, after: int, most: int) -> None:
+    finder = KeywordFinder(None, IdfTable(1, {}), most=most)  # type: ignore[arg-type]
+    context = [keyword(f"c{n}", 1 + n) for n in range(before)]
+    response = sorted((keyword(f"r{n}", 1 + n) for n in range(after)), key=lambda one: -one.score)
+    found = finder.of_dialogue([context], response)
+    assert len(found.context) + len(found.response) == min(before + after, most)
+    assert len(found.response) >= min(after, most - most // 2)
+    assert len(found.context) >= min(before, most // 2)
+    assert [one.score for one in found.context] == sorted((one.score for one in found.context), reverse=True)
+    assert min((one.score for one in found.context), default=9) >= before - len(found.context) + 1 or not found.context
+
+
+def test_of_a_concept_in_several_turns_the_strongest_counts_and_of_equals_the_last() -> None:
+    finder = KeywordFinder(None, IdfTable(1, {}))  # type: ignore[arg-type]
+    turns = [[keyword("dog", 0.5)], [keyword("dog", 0.9), keyword("cat", 0.3)], [keyword("cat", 0.3), keyword("dog", 0.2)]]
+    found = finder.of_dialogue(turns, [keyword("dog", 0.1)], first=4)
+    assert [(one.mention.lemma, one.score, one.turn) for one in found.context] == [("dog", 0.9, 5), ("cat", 0.3, 6)]
+    assert found.response[0].turn is None

@@ -1,0 +1,95 @@
+"""The check of what can be judged: what people say passes; other languages, typed keys and rows of keywords do not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.reasoning.text.judgeable import BLANK, FOREIGN, KEYS, KEYWORDS, unreadable, why_not
+
+CASES: dict[str, Any] = json.loads((Path(__file__).parent / "unjudgeable.json").read_text(encoding="utf-8"))
+DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[3].parent / "shared" / "data")) / "dialogues"
+
+
+@pytest.mark.parametrize("text", CASES["short"])
+def test_short_turns_pass(text: str) -> None:
+    assert unreadable(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I 'm gonna be soooo late , do n't wait 4 me !!", "i recieved a new phone , it is definately tommorow",
+        "😀 haha that's hilarious",
+        "Hey Bob, this is Anneliese Kowalczyk from Wolfsburg.", "pizza, tacos, sushi, burgers and pasta", "no no no no no no no",
+        "Have you been to the Musée d'Orsay in Paris?", "call me at 555 0123 4567 89", "U r right , my bday is 2moro",
+    ],
+)  # fmt: skip
+def test_what_people_say_passes_with_its_slang_typos_names_and_numbers(text: str) -> None:
+    assert unreadable(text) == ""
+
+
+@pytest.mark.parametrize("language", CASES["foreign"])
+def test_other_languages_are_told(language: str) -> None:
+    for text in CASES["foreign"][language]:
+        assert unreadable(text) in (FOREIGN, KEYS), text
+
+
+def test_other_languages_and_typed_keys_are_told_that_nobody_looked_at_before() -> None:
+    foreign = [text for texts in CASES["foreign, confirming"].values() for text in texts]
+    assert sum(not unreadable(text) for text in foreign) <= 2
+    assert sum(not unreadable(text) for text in CASES["mash, confirming"]) <= 1
+
+
+def test_typed_keys_are_told() -> None:
+    missed = [text for text in CASES["mash"] if unreadable(text) != KEYS]
+    assert len(missed) <= 2, missed
+
+
+@pytest.mark.parametrize("text", [*CASES["stuffed"], "bone " * 20, "movie actor director film award oscar winner"])
+def test_rows_of_keywords_are_told(text: str) -> None:
+    assert unreadable(text) == KEYWORDS
+
+
+@pytest.mark.parametrize("text", [*CASES["silent"], " \n\t", "。、！", "“…”"])
+def test_nothing_said_is_told(text: str) -> None:
+    assert unreadable(text) == BLANK
+
+
+def test_the_turn_before_the_response_has_to_be_read_too() -> None:
+    assert why_not([], "I have a dog.") == ""
+    assert why_not(["Hola, me gusta mucho la playa de mi pueblo.", "Do you speak English?"], "I do.") == ""
+    assert why_not(["How are you?", " ", "..."], "I'm fine.") == ""
+    assert why_not(["dog cat bone park walk leash"], "Is that a list?") == ""  # people type keywords
+    assert why_not(["Ich habe heute leider keine Zeit."], "Okay, see you then!") == (
+        "the turn before the response cannot be read: it is not in English"
+    )
+    assert why_not(["asdf qwer zxcv"], "") == "the response cannot be judged: it has no words"
+
+
+@given(st.text(max_size=60))
+def test_any_text_gets_an_answer(text: str) -> None:
+    assert unreadable(text) in ("", BLANK, FOREIGN, KEYS, KEYWORDS)
+    assert unreadable(text) == unreadable.__wrapped__(text)
+
+
+@pytest.mark.parametrize("corpus", ["empatheticdialogues-test", "mutual-dev", "dailydialog-validation"])
+def test_of_real_turns_fewer_than_one_in_a_hundred_are_refused(corpus: str) -> None:
+    path = DATA / f"{corpus}.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"no {path}; name the folder of real data in TACIT_TEST_DATA")
+    turns: set[str] = set()
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            turns.update(json.loads(line)["turns"])
+            if len(turns) > 1_000:
+                break
+    refused = [turn for turn in turns if unreadable(turn)]
+    assert len(turns) > 1_000
+    assert len(refused) < len(turns) / 100, refused

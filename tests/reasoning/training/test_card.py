@@ -1,0 +1,37 @@
+"""Model cards: those of the models that ship are what the templates give, and a value that is missing is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+import pytest
+from tacit.reasoning.metrics.accent.scorers.compact import open_compact
+from tacit.reasoning.metrics.accent.scorers.language_models import open_probe
+from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint
+from tacit.reasoning.metrics.commonsense.regressor import load_regressor
+from tacit.reasoning.training.card import coherence_card, commonsense_card, licence_text, probe_card, render, retriever_card
+
+REASONING = Path(__file__).parents[3] / "reasoning"
+
+
+def test_shipped_cards_are_what_the_templates_give() -> None:
+    retriever = REASONING / "metrics" / "accent" / "model"
+    size = (retriever / "retriever.safetensors").stat().st_size
+    assert (retriever / "README.md").read_text(encoding="utf-8") == retriever_card(open_compact(), size)
+    assert (retriever / "LICENSE").read_text(encoding="utf-8") == licence_text("retriever")
+    checkpoint = open_checkpoint()
+    made = {
+        "metrics/accent/probe": probe_card(open_probe(), path=None),
+        "metrics/coherence/model": coherence_card(checkpoint.header, checkpoint.digest, path=None),
+        "metrics/commonsense/model": commonsense_card(load_regressor(REASONING / "metrics" / "commonsense" / "model"), path=""),
+    }
+    for place, card in made.items():  # figures of agreement with people were added to these
+        shipped = iter((REASONING / place / "README.md").read_text(encoding="utf-8").split("\n"))
+        lost = [line for line in card.rstrip().split("\n") if line not in shipped]
+        assert not lost, place
+
+
+def test_a_missing_value_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError, match="'base' is undefined"):
+        render("kgbert", name="a model")

@@ -1,0 +1,242 @@
+"""Training coherence: what is learnt from, the loss of the head by hand, the weights, one seed and one checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError
+from tacit.reasoning.metrics.coherence.checkpoint import PARTS, open_checkpoint
+from tacit.reasoning.metrics.coherence.parts import Repetition
+from tacit.reasoning.training.coherence import Measured, areas, contrasts, measure, weigh
+from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold_out
+
+pytest.importorskip("transformers")
+
+from tacit.reasoning.models.encoder import open_encoder
+from tacit.reasoning.training.coherence import Settings, encoded, train_coherence
+from tacit.reasoning.training.selection import HeadSettings, Towers, train_head
+
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
+from tests.reasoning.training.tiny_dialogues import tiny_dialogues
+
+TINY = Settings(head=HeadSettings(width=8, epochs=3, batch=32))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny", modes=("mean",))
+
+
+@pytest.mark.parametrize(
+    ("name", "corpus"),
+    [
+        ("topical-chat-valid-freq", "topical-chat"), ("topical-chat-test-rare", "topical-chat"), ("talk-train", "talk"),
+        ("empatheticdialogues_dev", "empatheticdialogues"), ("chat.train.00012", "chat"), ("part-1", "part"), ("train", "train"),
+        ("testing-stuff", "testing-stuff"), ("7", "7"), ("mutual", "mutual"),
+    ],
+)  # fmt: skip
+def test_files_of_one_corpus_are_known_by_their_names(name: str, corpus: str) -> None:
+    assert corpus_of(name) == corpus
+
+
+def test_dialogues_are_taken_once_and_never_when_they_will_be_measured_on() -> None:
+    long = "I 'd like a table for two , please ."
+    corpora = {
+        "one": [["Hi", "Hello"], ["hi !", "  hello"], ["hi", ""], ["hi"], ["x", long.upper(), "y"], ["x", " ", "z"]],
+        "two": [["hi", "hello", "bye"], ["HI", "hello"], ["i'd like a table for two please", "yes"], ["short one here", "yes"]],
+    }
+    kept, dropped = distinct_dialogues(corpora, [long, "short one here"])
+    assert kept == {"one": [("Hi", "Hello"), ("x", "z")], "two": [("hi", "hello", "bye"), ("short one here", "yes")]}
+    assert dropped == {"too short": 2, "excluded": 2, "repeated": 2}
+
+
+def test_a_tenth_is_held_out_of_each_corpus() -> None:
+    corpora = {"one": tiny_dialogues(100), "two": tiny_dialogues(30, seed=1)}
+    found = hold_out(corpora, np.random.default_rng(0))
+    for name, dialogues in corpora.items():
+        split = found[name]
+        assert len(split.held) == len(dialogues) // 10
+        assert sorted([*split.learnt, *split.held]) == sorted(dialogues)
+    assert found == hold_out(corpora, np.random.default_rng(0))
+    assert found != hold_out(corpora, np.random.default_rng(1))
+    for few in ({"one": tiny_dialogues(19)}, {}):
+        with pytest.raises(InputError, match="train"):
+            hold_out(few, np.random.default_rng(0))
+
+
+def test_contrasts_are_true_random_and_copied() -> None:
+    dialogues = [tuple(f"dialogue {number} turn {turn} of five words or more" for turn in range(4)) for number in range(300)]
+    found = contrasts(dialogues, 0.5, np.random.default_rng(0))
+    true = [item for item, label in zip(found.items, found.labels, strict=True) if label]
+    assert len(true) == 900
+    for item in true:
+        number = int(item.response.split()[1])
+        assert (*item.history, item.response) == dialogues[number][: len(item.history) + 1]
+    elsewhere = {turn: number for number, turns in enumerate(dialogues) for turn in turns}
+    copied = 0
+    for item, label in zip(found.items, found.labels, strict=True):
+        own = elsewhere[item.history[0]]
+        if not label and elsewhere.get(item.response, own) == own:
+            copied += 1
+            assert any(set(item.response.split()) <= set(turn.split()) for turn in item.history[-4:])
+    assert 0.45 < copied / len(true) < 0.55
+
+
+def test_weights_are_those_of_a_logistic_regression() -> None:
+    random = np.random.default_rng(0)
+    truth = np.array([2.0, 0.5, -3.0, 0.0])
+    features = random.normal(size=(20_000, 4)) * [1, 2, 0.5, 1]
+    labels = (random.random(20_000) < 1 / (1 + np.exp(-(features @ truth - 1)))).astype(np.int64)
+    found = weigh([Measured(features[:15_000], labels[:15_000], 3.0), Measured(features[15_000:], labels[15_000:], 1.0)])
+    whole = found["+".join(PARTS)]
+    np.testing.assert_allclose([whole["bias"], *(whole[part] for part in PARTS)], [-1, *truth], atol=0.15)
+    assert set(whole) == {"bias", *PARTS}
+    heavy = weigh([Measured(features, labels, 1e-9), Measured(features, 1 - labels, 1.0)])
+    assert heavy["+".join(PARTS)]["similarity"] < -1.5
+    assert areas([Measured(features, labels, 1.0)])["selection"] < 0.3
+
+
+def test_what_is_said_already_is_not_asked_again() -> None:
+    found = contrasts(
+        [tuple(f"dialogue {number} turn {turn}" for turn in range(3)) for number in range(20)], 0.1, np.random.default_rng(0)
+    )
+    said = np.arange(len(found.items), dtype=float)
+
+    parts: dict[str, Any] = {"repetition": Repetition(), "silent": None}
+    measured = measure(found, parts, 1.0, said={"silent": said})
+    np.testing.assert_array_equal(measured.of("silent"), said)
+    np.testing.assert_array_equal(measured.of("repetition"), measure(found, {"repetition": Repetition()}, 1.0).of("repetition"))
+
+
+def losses(logits: np.ndarray) -> float:
+    """Mean cross entropy of the diagonal, by hand."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return float(np.mean(np.log(np.exp(shifted).sum(axis=1)) - np.diag(shifted)))
+
+
+@pytest.mark.parametrize("hidden", [0, 4])
+@pytest.mark.parametrize("own", [False, True])
+def test_the_heads_loss_by_hand(own: bool, hidden: int) -> None:
+    import torch
+
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(6, 5)).astype(np.float16)
+    rows = np.array([[0, -1, 1], [2, 3, 4], [1, 0, 4], [5, 2, 5]])
+    wanted = HeadSettings(width=3, dropout=0.0, own_turns=own, hidden=hidden)
+    towers = Towers(np.zeros(5, np.float32), np.ones(5, np.float32), wanted)
+    for layer in towers.outer:
+        assert not layer.weight.any()
+        torch.nn.init.normal_(layer.weight)
+    head = towers.head()
+    texts = np.vstack([vectors.astype(np.float64), np.zeros(5)])
+
+    def unit(array: np.ndarray) -> np.ndarray:
+        return np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
+
+    def added(text: int, numbers: np.ndarray) -> np.ndarray:
+        if head.hidden is None:
+            return np.zeros((len(numbers), 3))
+        layer = np.maximum(texts[numbers] @ head.hidden.inner[text] + head.hidden.inner_bias[text], 0) @ head.hidden.outer[text]
+        return np.asarray(layer * (numbers >= 0)[:, None])
+
+    def answered(numbers: np.ndarray) -> np.ndarray:
+        return unit(texts[numbers] @ head.response + head.response_bias + added(2, numbers))
+
+    linear = np.hstack([texts[rows[:, 0]], texts[rows[:, 1]]]) @ head.context + head.context_bias
+    contexts = unit(linear + added(0, rows[:, 0]) + added(1, rows[:, 1]))
+    responses = answered(rows[:, 2])
+    logits = 20 * contexts @ responses.T
+    logits[1, 2] = logits[2, 1] = -np.inf  # the same response twice is no negative of itself
+    choices = logits
+    if own:
+        extra = np.full((4, 2), -np.inf)
+        for row, (last, before, response) in enumerate(rows.tolist()):
+            for column, turn in enumerate((last, before)):
+                if turn not in (-1, response):
+                    extra[row, column] = 20 * contexts[row] @ answered(np.array([turn]))[0]
+        choices = np.hstack([logits, extra])
+    expected = (losses(choices) + losses(logits.T)) / 2
+    standard = [torch.from_numpy(texts[rows[:, column]].astype(np.float32)) for column in range(3)]
+    assert float(towers.loss(standard, rows).detach()) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_head_learns_which_response_is_whose() -> None:
+    random = np.random.default_rng(0)
+    contexts = random.normal(size=(300, 12))
+    turned = contexts @ np.linalg.qr(random.normal(size=(12, 12)))[0]
+    vectors = np.vstack([contexts, turned]).astype(np.float16)
+    rows = np.stack([np.arange(300), np.full(300, -1), np.arange(300, 600)], axis=1)
+    told: list[tuple[int, int]] = []
+    head = train_head(
+        vectors, rows[:250], settings=HeadSettings(width=12, epochs=60, batch=50), progress=lambda *done: told.append(done)
+    )
+    fresh = rows[250:]
+    found = vectors.astype(np.float32)
+    nothing = np.full((50, 12), np.nan, np.float32)
+    right = sum(
+        int(head.fits(np.repeat(found[[row[0]]], 50, 0), nothing, found[fresh[:, 2]])[0].argmax() == place)
+        for place, row in enumerate(fresh)
+    )
+    assert right > 40
+    assert told[-1] == (300, 300)
+
+
+def test_a_hidden_layer_learns_what_no_linear_map_does() -> None:
+    random = np.random.default_rng(0)
+    contexts = random.normal(size=(1_000, 6))
+    vectors = np.vstack([contexts, np.abs(contexts)]).astype(np.float16)
+    rows = np.stack([np.arange(1_000), np.full(1_000, -1), np.arange(1_000, 2_000)], axis=1)
+    found = vectors.astype(np.float32)
+    nothing = np.full((50, 6), np.nan, np.float32)
+    right = []
+    for hidden in (0, 32):
+        settings = HeadSettings(width=12, epochs=30, batch=50, dropout=0.0, hidden=hidden)
+        head = train_head(vectors, rows[:950], settings=settings)
+        fits = [head.fits(np.repeat(found[[row]], 50, 0), nothing, found[1_950:])[0].argmax() for row in range(950, 1_000)]
+        right.append(int((np.array(fits) == np.arange(50)).sum()))
+    assert right[0] < 15
+    assert right[1] > 30
+
+
+def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
+    corpora = {"one": tiny_dialogues(60, only="pets"), "two": tiny_dialogues(60, seed=1, only="talk")}
+    digests = []
+    for number, seed in enumerate((0, 0, 1)):
+        place = tmp_path / str(number)
+        place.mkdir()
+        steps: set[str] = set()
+        train_coherence(
+            corpora, open_encoder(folder), place, seed=seed, settings=TINY, progress=lambda step, *_, steps=steps: steps.add(step)
+        )
+        digests.append(open_checkpoint(place).digest)
+        assert {"encoding", "counting", "training the head", "counting without one", "weighing the parts"} <= steps
+    assert digests[0] == digests[1] != digests[2]
+    header = open_checkpoint(tmp_path / "0").header
+    facts = header["facts"]
+    assert facts["corpora"]["one"] == {
+        "learnt from": {"dialogues": 54, "pairs": 162},
+        "weighed on": {"dialogues": 6, "pairs": 18},
+    }
+    assert facts["areas"]["similarity"] == facts["areas of parts trained without the corpus"]["similarity"]
+    assert facts["areas"]["association"] > facts["areas of parts trained without the corpus"]["association"]
+
+
+def test_weighing_near_asks_nothing_of_strangers(folder: Path, tmp_path: Path) -> None:
+    corpora = {"one": tiny_dialogues(40), "two": tiny_dialogues(40, seed=1)}
+    near = Settings(head=TINY.head, elsewhere=False)
+    header = train_coherence(corpora, open_encoder(folder), tmp_path, settings=near)
+    assert header["facts"]["areas of parts trained without the corpus"] is None
+
+
+def test_many_texts_are_encoded_as_one_by_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tacit.reasoning.training import coherence as room
+
+    monkeypatch.setattr(room, "_CHUNK", 7)
+    texts = [text for dialogue in tiny_dialogues(20) for text in dialogue]
+    told: list[int] = []
+    found = encoded(texts, open_encoder(folder), lambda _, done, __: told.append(done))
+    np.testing.assert_allclose(found, open_encoder(folder).pooled(texts), rtol=2e-3, atol=2e-3)
+    assert max(told) <= len(texts)

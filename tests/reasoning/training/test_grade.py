@@ -1,0 +1,256 @@
+"""Training: what judges saw is left out, negatives are what they are said to be, a killed run goes on with the same curve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+from tacit.graph.protocol import KnowledgeGraph
+
+pytest.importorskip("transformers")
+pytest.importorskip("bm25s")
+
+from tacit.reasoning.metrics.grade.checkpoint import load_checkpoint, save_checkpoint
+from tacit.reasoning.metrics.grade.concepts import EncodedVectors
+from tacit.reasoning.metrics.grade.metric import make
+from tacit.reasoning.metrics.grade.network import GradeConfig, drop_edges
+from tacit.reasoning.models.encoder import TextEncoder, open_encoder
+from tacit.reasoning.text.language import SpacyAnalyser
+from tacit.reasoning.training import grade as training
+from tacit.reasoning.training.card import grade_card as card
+from tacit.reasoning.training.grade import Sources, Trained, train_grade
+from tacit.reasoning.training.grade_data import (
+    Pairs,
+    TurnVectors,
+    delete_checkpoints,
+    embedding_negatives,
+    lexical_negatives,
+    make_pairs,
+    plain,
+    random_negatives,
+    without_judged,
+)
+from tacit.reasoning.training.loop import STATE
+
+from tests.reasoning.metrics.grade.tiny_grade import DIALOGUES
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
+
+MANY = [[f"{turn[:-1]} {number}{turn[-1]}" for turn in dialogue] for number in range(8) for dialogue in DIALOGUES]
+RECIPE = training.Recipe(epochs=2, batch=16, rate=1e-2, looks=3)
+
+
+def quiet(*_: object) -> None:
+    """Tell nobody."""
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> TextEncoder:
+    return open_encoder(save_tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny", modes=("mean",)))
+
+
+@pytest.fixture(scope="module")
+def sources(oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder) -> Sources:
+    return Sources(oracle, analyser, encoder, "", EncodedVectors(encoder, oracle))
+
+
+def run(
+    sources: Sources, folder: Path, told: Callable[..., Any] = quiet, recipe: training.Recipe = RECIPE, **named: Any
+) -> Trained:
+    config = named.pop("config", GradeConfig(limits=(2, 2), hidden=16, pair=8))
+    return train_grade(MANY, sources, config, recipe, folder, told, **named)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Pairs:
+    return make_pairs(MANY, 2, dev_share=0.2)
+
+
+def test_pairs_are_every_turn_with_what_came_before() -> None:
+    made = make_pairs(MANY, 2, dev_share=0.2)
+    assert len(made.response) == 3 * len(MANY)
+    assert made.texts[made.response[2]] == MANY[0][3]
+    assert [made.texts[row] for row in made.context[2]] == [MANY[0][2], MANY[0][1]]
+    assert made.context[0].tolist()[1] == -1
+    for number in range(len(MANY)):
+        assert len(set(made.dev[made.dialogue == number].tolist())) == 1
+    few = make_pairs(MANY, 2, most=60, dev_share=0.2)
+    assert 60 <= len(few.response) <= 63
+    with pytest.raises(InputError, match="more dialogues"):
+        make_pairs(MANY[:2], 2)
+
+
+def test_what_judges_saw_is_left_out() -> None:
+    dialogues = [
+        ["Hello there .", "How are you doing on this fine day ?", "Fine"], ["hello THERE", "Fine, and you"],
+        ["Hi", "Hello there", "Fine"],
+        ["Hello there", "no"], ["one"], ["a b", "c d"], ["A b!", "C d."],
+    ]  # fmt: skip
+    kept = without_judged(dialogues, [["how are you doing on this fine day", "Fine"], ["Hello there!", "Fine, and you?"]])
+    assert [list(one) for one in kept] == [["Hi", "Hello there", "Fine"], ["Hello there", "no"], ["a b", "c d"]]
+
+
+@pytest.mark.parametrize("kind", ["random", "lexical", "embedding"])
+def test_false_responses_are_of_other_dialogues_and_repeatable(pairs: Pairs, kind: str) -> None:
+    def draw(seed: int) -> Any:
+        if kind == "embedding":
+            vectors = np.random.default_rng(0).normal(size=(len(pairs.texts), 4)).astype(np.float32)
+            return embedding_negatives(pairs, vectors, seed)
+        return (random_negatives if kind == "random" else lexical_negatives)(pairs, seed)
+
+    found = draw(1)
+    assert found.tolist() == draw(1).tolist()
+    for place, row in enumerate(found.tolist()):
+        assert int(pairs.dialogue[place]) not in pairs.dialogues_of[row]
+        assert plain(pairs.texts[row]) != plain(pairs.texts[pairs.response[place]])
+        assert row in set(pairs.response.tolist())
+    if kind != "lexical":
+        assert found.tolist() != draw(2).tolist()
+
+
+def test_lexical_ones_share_words_and_near_ones_are_near(pairs: Pairs) -> None:
+    def shared(rows: Any) -> float:
+        words = [set(plain(text).split()) for text in pairs.texts]
+        return float(np.mean([len(words[a] & words[b]) for a, b in zip(pairs.response, rows, strict=True)]))
+
+    assert shared(lexical_negatives(pairs, 0)) > 2 * shared(random_negatives(pairs, 0))
+    vectors = np.random.default_rng(0).normal(size=(len(pairs.texts), 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    near = embedding_negatives(pairs, vectors, 0)
+    assert float((vectors[pairs.response] * vectors[near]).sum(1).mean()) > 0.8
+
+
+def test_turns_are_encoded_once_and_a_cut_file_is_mended(encoder: TextEncoder, tmp_path: Path, monkeypatch: Any) -> None:
+    width = 3 * encoder.width
+    TurnVectors(tmp_path, width).fill(["a dog", "a bone", "a dog"], encoder)
+    with (tmp_path / "vectors.f16").open("ab") as file:
+        file.write(b"half a row")
+    with (tmp_path / "texts.jsonl").open("ab") as file:
+        file.write(b'"a ca')
+    turns = TurnVectors(tmp_path, width)
+    assert turns.missing(["a dog", "a cat", "a bone"]) == 1
+    turns.fill(["a cat", "a dog"], encoder)
+    monkeypatch.setattr(encoder, "pooled", lambda *_, **__: pytest.fail("encoded again"))
+    again = TurnVectors(tmp_path, width)
+    again.fill(["a dog", "a cat"], encoder)
+    monkeypatch.undo()
+    expected = encoder.pooled(["a cat", "a bone", "a dog"])
+    np.testing.assert_allclose(again.matrix()[again.rows(["a cat", "a bone", "a dog"])], expected, atol=2e-3)
+
+
+def test_a_model_learns_scores_and_is_read_back(sources: Sources, tmp_path: Path) -> None:
+    recipe = training.Recipe(epochs=10, batch=16, rate=5e-3, looks=1)
+    trained = run(sources, tmp_path / "work", recipe=recipe, negatives="random", facts={"licence": "none", "data": []})
+    losses = [row["loss"] for row in trained.state.curve]
+    assert losses[-1] < 0.7 * losses[0]
+    assert trained.state.best == min(row["dev_loss"] for row in trained.state.curve)
+    text = card(trained.checkpoint, path="model")
+    digest = save_checkpoint(trained.checkpoint, tmp_path / "model", text)
+    assert f"| digest | `{digest}` |" in (tmp_path / "model" / "README.md").read_text()
+    metric = make(sources.graph, model=load_checkpoint(tmp_path / "model"), encoder=sources.encoder, pipeline=sources.analyser)
+    trues, falses = ([metric.score([d[0]], other[1]).value for d, other in zip(MANY[:8], others, strict=True)]
+                     for others in (MANY[:8], [*MANY[1:8], MANY[0]]))  # fmt: skip
+    assert np.mean(trues) > np.mean(falses)
+
+
+class Killed(Exception):
+    """Stands for a process that ends."""
+
+
+def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_path: Path) -> None:
+    whole = run(sources, tmp_path / "whole")
+
+    def kill(stage: str, done: int, total: int) -> None:
+        if stage == "training" and done == total // 2 + 1:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run(sources, tmp_path / "broken", kill)
+    stages: list[tuple[str, int]] = []
+    resumed = run(sources, tmp_path / "broken", lambda stage, done, _: stages.append((stage, done)))
+    first = next(done for stage, done in stages if stage == "training")
+    assert first > 2
+    assert not any(stage == "encoding turns" for stage, _ in stages)
+    assert json.dumps(resumed.state.curve) == json.dumps(whole.state.curve)
+    for name, tensor in whole.checkpoint.model.state_dict().items():
+        np.testing.assert_array_equal(resumed.checkpoint.model.state_dict()[name].numpy(), tensor.numpy())
+    other = run(sources, tmp_path / "broken", recipe=training.Recipe(seed=1, epochs=1, batch=16, rate=1e-2, looks=1))
+    assert other.state.curve != whole.state.curve
+    for state in (tmp_path / "broken").rglob(STATE):
+        state.write_bytes(state.read_bytes()[:100])
+    with pytest.raises(ModelError, match="to start again"):
+        run(sources, tmp_path / "broken")
+    delete_checkpoints(tmp_path / "broken")
+    assert not (tmp_path / "broken").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"graph": False},
+        {"limits": ()},
+        {"limits": (4,)},
+        {"hop_attention": False},
+        {"profile": "released"},
+    ],
+    ids=str,
+)
+def test_every_ablation_trains(sources: Sources, tmp_path: Path, settings: dict[str, Any]) -> None:
+    config = GradeConfig(**{"limits": (2, 2), "hidden": 16, "pair": 8, **settings})
+    trained = run(sources, tmp_path, config=config, negatives="random", recipe=training.Recipe(epochs=1, batch=32, looks=1))
+    assert np.isfinite(trained.state.best)
+    assert trained.checkpoint.model.config.graph is config.graph
+
+
+def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[bool] = []
+    steps: list[str] = []
+
+    def drop(adjacency: Any, *given: Any) -> Any:
+        modes.append(True)
+        return drop_edges(adjacency, *given)
+
+    monkeypatch.setattr(training, "drop_edges", drop)
+    monkeypatch.setattr(training, "look", lambda *_: {"dev_loss": float(len(steps)), "dev_wins_1": 0.0, "dev_wins_2": 0.0})
+
+    def told(stage: str, *_: int) -> None:
+        if stage == "training":
+            steps.append(stage)
+
+    run(sources, tmp_path, told, recipe=training.Recipe(epochs=1, batch=32, looks=2))
+    assert len(modes) == len(steps) > 0
+
+
+def test_a_tuned_encoder_is_trained_along_and_saved(
+    sources: Sources, oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder, tmp_path: Path
+) -> None:
+    base = save_tiny_encoder(tmp_path / "bert", seed=3)
+    tuned = Sources(oracle, analyser, encoder, "", sources.vectors, str(base))
+    config = GradeConfig(utterance="tuned", limits=(2, 2), hidden=16)
+    trained = run(tuned, tmp_path / "work", config=config, recipe=training.Recipe(epochs=1, batch=16, looks=1, rate=1e-3))
+    save_checkpoint(trained.checkpoint, tmp_path / "model", card(trained.checkpoint, path="m"), trained.tokenizer)
+    assert (tmp_path / "model" / "encoder" / "config.json").is_file()
+    again = load_checkpoint(tmp_path / "model")
+    before = {name: one for name, one in trained.checkpoint.model.state_dict().items() if "encoder" in name}
+    assert before
+    for name, tensor in before.items():
+        np.testing.assert_array_equal(again.model.state_dict()[name].numpy(), tensor.numpy())
+    metric = make(oracle, model=again, encoder=encoder, pipeline=analyser)
+    items: list[Any] = [([turn], answer) for dialogue in DIALOGUES for turn, answer in pairwise(dialogue)]
+    items += [([], ""), (["dog " * 300, "cat " * 300], "bone " * 300)]
+    together = [score.value for score in metric.score_batch(items)]
+    np.testing.assert_allclose([metric.score(*item).value for item in items], together, rtol=0, atol=1e-5)
+
+
+def test_what_makes_no_sense_is_said(sources: Sources, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be > 0"):
+        training.Recipe(epochs=0).check()
+    with pytest.raises(InputError, match="drop_edge"):
+        training.Recipe(drop_edge=1.0).check()
+    with pytest.raises(InputError, match="unknown negatives"):
+        run(sources, tmp_path, negatives="none")
