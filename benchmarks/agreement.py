@@ -32,6 +32,7 @@ from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.describing import choice_table, describe_metrics, scorer_table
+from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import (
     FILE,
     Correlation,
@@ -47,7 +48,6 @@ from tacit.reasoning.evaluation.correlation import (
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
-from tacit.reasoning.training.corpora import conversations
 from tacit.reasoning.training.reference import without_reference
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz", ".csv", ".csv.gz")

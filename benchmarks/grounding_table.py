@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.base import Score
+from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.metrics.grounding import Grounding
 from tacit.reasoning.text.language import load_pipeline
-from tacit.reasoning.training.corpora import conversations
 
 Values = NDArray[np.float64]
 FARTHEST = 6

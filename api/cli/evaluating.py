@@ -240,20 +240,22 @@ def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
 def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None, quiet: bool) -> list[Judged]:
     """Return the judgements that can be scored, with their scores; count the others."""
     from ...reasoning import score_items
-    from ...reasoning.evaluation import Judged
+    from ...reasoning.evaluation.agreement import Judged, conversations
 
     def items() -> Iterator[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
         return ((one.id, one.history, one.response, one.references) for one in collected.judgements)
 
+    groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
     judged = []
     with Meter("scoring", collected.size, unit="judgements", noun="judgements", quiet=quiet) as meter:
-        for judgement, row in zip(collected.judgements, score_items(items(), metrics, batch_size=batch_size), strict=True):
+        rows = score_items(items(), metrics, batch_size=batch_size)
+        for judgement, conversation, row in zip(collected.judgements, groups, rows, strict=True):
             meter.add(1)
             if row.error is not None:
                 collected.fault(judgement.dataset, f"{judgement.dataset}, judgement {judgement.id}: {row.error}")
                 continue
             scores = {name: score.value for name, score in row.scores.items()}
-            judged.append(Judged(judgement.dataset, judgement.system, judgement.rating, scores))
+            judged.append(Judged(judgement.dataset, judgement.system, judgement.rating, scores, conversation))
     return judged
 
 
@@ -279,7 +281,7 @@ def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str],
     if row.system is None:
         plain["left_out"] = {"errors": collected.errors[row.dataset], **plain["left_out"]}
         plain["signature"] = signatures[row.metric]
-        plain["bootstrap"] = {"level": 0.95, "resamples": resamples, "seed": seed}
+        plain["bootstrap"] = {"level": 0.95, "over": "conversations", "resamples": resamples, "seed": seed}
     return plain
 
 
@@ -303,7 +305,6 @@ def _report(plots: Sequence[Path], signatures: dict[str, str]) -> None:
 # Tables of an evaluation: correlations with intervals, rows left out, ranking of systems, comparison of metrics.
 
 _KINDS = ("Pearson", "Spearman", "Kendall")
-_SIGNIFICANT = 0.05
 _WIDEST = 28
 LEAST_SYSTEMS = 3
 
@@ -312,7 +313,7 @@ def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamp
     """Print the tables; ``errors``: by data set, the number of rows that no metric scored."""
     whole = [row for row in rows if row.system is None]
     show(table(("data set", ">n", *_KINDS), _lines(rows)))
-    print(f"\nIn brackets: 95% bootstrap intervals from {count(resamples)} resamples (seed {seed}); *: p < .05")
+    print(f"\nIn brackets: 95% intervals from {count(resamples)} resamples of conversations (seed {seed}); *: it excludes 0")
     for line in _remarks(whole, errors):
         print(line)
     if any(row.ranking and len(row.ranking.systems) > 1 for row in whole):
@@ -341,7 +342,7 @@ def _cell(one: Correlation) -> str:
 
     if one.value is None:
         return "    –"
-    star = "*" if one.p is not None and one.p < _SIGNIFICANT else " "
+    star = "*" if one.low is not None and one.high is not None and (one.low > 0 or one.high < 0) else " "
     bounds = "" if one.low is None or one.high is None else f" [{decimal(one.low, 2):>4}, {decimal(one.high, 2):>4}]"
     return f"{decimal(one.value):>5}{star}{bounds}".rstrip()
 
@@ -402,7 +403,7 @@ def _with_p(one: Correlation) -> str:
 
 
 def _show_comparisons(rows: Sequence[Agreement]) -> None:
-    """Print the differences of the metrics' correlations to the first metric's, with intervals and tests."""
+    """Print the differences of the metrics' correlations to the first metric's, with intervals and p-values."""
     lines: list[tuple[Any, ...]] = []
     dataset = None
     first = ""
@@ -412,14 +413,13 @@ def _show_comparisons(rows: Sequence[Agreement]) -> None:
         first = row.against.metric
         if row.dataset != dataset:
             dataset = row.dataset
-            lines.append((_short(dataset), None, None, None, None, None))
+            lines.append((_short(dataset), None, None, None, None))
         for kind in _KINDS:
             difference = row.against.difference[kind.lower()]
-            test = row.against.williams.get(kind.lower())
             name = _short(f" {row.metric}") if kind == _KINDS[0] else ""
-            t, p = ("", "") if test is None else (f"{test.t:.2f}", _p_text(test.p))
-            lines.append((name, row.against.n if kind == _KINDS[0] else None, kind, _cell(difference), t, p))
-    show(table((f"against {first}", ">n", "correlation", "difference", ">Williams t", ">p"), lines))
+            n = row.against.n if kind == _KINDS[0] else None
+            lines.append((name, n, kind, _cell(difference), _p_text(difference.p)))
+    show(table((f"against {first}", ">n", "correlation", "difference", ">p"), lines))
 
 
 def _p_text(p: float | None) -> str:

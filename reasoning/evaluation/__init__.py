@@ -7,6 +7,6 @@ plots.
 from __future__ import annotations
 
 from .agreement import Agreement, Comparison, Judged, Ranking, SystemMean, evaluate
-from .correlation import Correlation, Williams, williams
+from .correlation import Correlation
 
-__all__ = ["Agreement", "Comparison", "Correlation", "Judged", "Ranking", "SystemMean", "Williams", "evaluate", "williams"]
+__all__ = ["Agreement", "Comparison", "Correlation", "Judged", "Ranking", "SystemMean", "evaluate"]

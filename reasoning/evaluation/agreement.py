@@ -18,11 +18,10 @@ from .correlation import (
     LEAST_ITEMS,
     Correlation,
     Floats,
-    Williams,
     correlate,
     interval,
+    p_of_difference,
     undefined,
-    williams,
     with_intervals,
 )
 
@@ -39,12 +38,42 @@ class Judged:
         dataset: its data set; system: the system that gave it, None when unknown.
         rating: human rating, finite, on one scale within the data set.
         scores: by metric; a missing or non-finite score means that the metric cannot judge it.
+        conversation: number of its conversation within the data set (:func:`conversations`); None for one of its own.
     """
 
     dataset: str
     system: str | None
     rating: float
     scores: Mapping[str, float]
+    conversation: int | None = None
+
+
+def conversations(items: Sequence[tuple[Sequence[str], str]]) -> NDArray[np.int64]:
+    """Return the number of each item's conversation, shape (n,), from 0 in order of first appearance.
+
+    Two ``(history, response)`` belong to one conversation when their histories are equal, or when the history of one begins with
+    all turns of the other, including its response.
+    """
+    owner: dict[tuple[str, ...], int] = {}
+    parent = list(range(len(items)))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = parent[parent[place]]
+            place = parent[place]
+        return place
+
+    for place, (history, _) in enumerate(items):
+        first = owner.setdefault(tuple(history), place)
+        parent[root(place)] = root(first)
+    said = {(*history, response): place for place, (history, response) in enumerate(items)}
+    for history, place in owner.items():
+        for length in range(1, len(history) + 1):
+            before = said.get(history[:length])
+            if before is not None:
+                parent[root(place)] = root(before)
+    names: dict[int, int] = {}
+    return np.array([names.setdefault(root(place), len(names)) for place in range(len(items))], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +116,16 @@ class Comparison:
 
     Attributes:
         metric: the first one; n: responses that both can judge.
-        williams: Williams' test by kind of correlation, ``pearson`` and ``spearman``; None where undefined.
-        difference: of the two correlations, by kind, with its bootstrap interval.
+        difference: of the two correlations, by kind, with its bootstrap interval and p-value over conversations.
     """
 
     metric: str
     n: int
-    williams: Mapping[str, Williams | None]
     difference: Mapping[str, Correlation]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        tests = {kind: test.to_dict() if test else {"t": None, "p": None} for kind, test in self.williams.items()}
-        differences = {kind: {"value": d.value, "low": d.low, "high": d.high} for kind, d in self.difference.items()}
-        return {"metric": self.metric, "n": self.n, "williams": tests, "difference": differences}
+        return {"metric": self.metric, "n": self.n, "difference": {kind: one.to_dict() for kind, one in self.difference.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +134,7 @@ class Agreement:
 
     Attributes:
         system: None for the whole data set.
-        n: responses with a rating and a score; unscored: those that the metric cannot judge.
+        n: responses with a rating and a score; conversations: that they belong to; unscored: those that the metric cannot judge.
         note: why a correlation is undefined, or for how many resamples it was; else empty.
         ranking: only for a whole data set with named systems; against: only for a whole data set, from the second metric on.
     """
@@ -121,6 +146,7 @@ class Agreement:
     pearson: Correlation = NONE
     spearman: Correlation = NONE
     kendall: Correlation = NONE
+    conversations: int = 0
     unscored: int = 0
     note: str = ""
     ranking: Ranking | None = None
@@ -134,6 +160,7 @@ class Agreement:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; ``ranking`` and ``against`` only where there is one."""
         row: dict[str, Any] = {"metric": self.metric, "dataset": self.dataset, "system": self.system, "n": self.n}
+        row["conversations"] = self.conversations
         row |= {kind: one.to_dict() for kind, one in zip(KINDS, self.correlations, strict=True)}
         row |= {"left_out": {"unscored": self.unscored}, "note": self.note}
         if self.ranking is not None:
@@ -157,6 +184,7 @@ class _Group:
     ratings: Floats
     systems: list[str | None]
     scores: dict[str, Floats]
+    clusters: NDArray[np.int64]
     names: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,8 +212,8 @@ def evaluate(
     """Return the agreement of each metric with human ratings: a row for each data set and metric, and for each of its systems.
 
     Data sets come in the order of ``items``, metrics in that of ``metrics``, systems by name. Intervals are 95% percentile
-    bootstrap intervals (Efron 1979) over resamples of the responses, the same ones for every metric that judges the same
-    responses. Every metric but the first is compared with the first.
+    bootstrap intervals (Efron 1979) over conversations: responses of one conversation are resampled together, the same ones for
+    every metric that judges the same responses. Every metric but the first is compared with the first.
 
     Args:
         resamples: >= 1; with 10,000 an interval's bounds are accurate to about two decimals.
@@ -237,7 +265,14 @@ class _Bootstrap:
         if key in self._known:
             return self._known[key]
         scores, ratings = group.scores[metric][mask], group.ratings[mask]
-        drawn = correlations(scores, ratings, resamples=self.resamples, seed=self.seed, progress=self.advance)
+        drawn = correlations(
+            scores,
+            ratings,
+            groups=numbered(group.clusters[mask]),
+            resamples=self.resamples,
+            seed=self.seed,
+            progress=self.advance,
+        )
         if keep:
             self._known[key] = drawn
         return drawn
@@ -261,9 +296,22 @@ def _groups(items: Sequence[Judged], metrics: Sequence[str]) -> list[_Group]:
             np.array([item.rating for item in of], np.float64),
             [item.system for item in of],
             {metric: np.array([item.scores.get(metric, np.nan) for item in of], np.float64) for metric in metrics},
+            clusters_of(of),
         )
         for dataset, of in members.items()
     ]
+
+
+def clusters_of(items: Sequence[Judged]) -> NDArray[np.int64]:
+    """Return the number of each item's conversation, from 0 without gaps, where items without one have one of their own."""
+    named = [("alone", place) if one.conversation is None else ("in", one.conversation) for place, one in enumerate(items)]
+    known: dict[tuple[str, int], int] = {}
+    return np.array([known.setdefault(name, len(known)) for name in named], np.int64)
+
+
+def numbered(clusters: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ``clusters`` with numbers from 0 without gaps."""
+    return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 
 def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) -> Agreement:
@@ -271,7 +319,7 @@ def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) 
     mask = group.chosen(metric, system)
     n = int(mask.sum())
     members = len(mask) if system is None else int(group.of(system).sum())
-    row = Agreement(metric, group.dataset, system, n, unscored=members - n)
+    row = Agreement(metric, group.dataset, system, n, conversations=len(np.unique(group.clusters[mask])), unscored=members - n)
     reason = undefined(group.scores[metric][mask], group.ratings[mask])
     if reason:
         bootstrap.advance(bootstrap.resamples)
@@ -312,14 +360,12 @@ def _compare(group: _Group, metric: str, first: str, bootstrap: _Bootstrap) -> C
     n = int(mask.sum())
     ours, theirs, ratings = group.scores[metric][mask], group.scores[first][mask], group.ratings[mask]
     if undefined(ours, ratings) or undefined(theirs, ratings):
-        return Comparison(first, n, dict.fromkeys(KINDS[:2]), dict.fromkeys(KINDS, NONE))
-    one, other, between = correlate(ours, ratings), correlate(theirs, ratings), correlate(ours, theirs)
-    tests: dict[str, Williams | None] = {}
+        return Comparison(first, n, dict.fromkeys(KINDS, NONE))
     differences = {}
     drawn = bootstrap(group, metric, mask) - bootstrap(group, first, mask)
-    for place, kind in enumerate(KINDS):
-        a, b, c = one[place].value, other[place].value, between[place].value
-        if kind != "kendall":
-            tests[kind] = None if a is None or b is None or c is None else williams(a, b, c, n)
-        differences[kind] = NONE if a is None or b is None else Correlation(a - b, *interval(drawn[:, place]))
-    return Comparison(first, n, tests, differences)
+    for place, (one, other) in enumerate(zip(correlate(ours, ratings), correlate(theirs, ratings), strict=True)):
+        between = NONE
+        if one.value is not None and other.value is not None:
+            between = Correlation(one.value - other.value, *interval(drawn[:, place]), p_of_difference(drawn[:, place]))
+        differences[KINDS[place]] = between
+    return Comparison(first, n, differences)

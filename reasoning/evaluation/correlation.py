@@ -1,4 +1,4 @@
-"""Correlations of scores with human ratings, Williams' test between two metrics, and the shipped figures of agreement."""
+"""Correlations of scores with human ratings, their intervals and tests, and the shipped figures of agreement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,17 +38,6 @@ class Correlation:
     def to_dict(self) -> dict[str, float | None]:
         """Plain values for JSON."""
         return {"value": self.value, "low": self.low, "high": self.high, "p": self.p}
-
-
-class Williams(NamedTuple):
-    """Williams' test: ``t`` with n - 3 degrees of freedom, and its two-sided p-value."""
-
-    t: float
-    p: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return self._asdict()
 
 
 def undefined(scores: Floats, ratings: Floats) -> str:
@@ -99,30 +88,17 @@ def interval(drawn: Floats) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def williams(first: float, second: float, between: float, items: int) -> Williams | None:
-    """Test whether two correlations with the same human ratings differ, given the metrics' correlation with each other.
+def p_of_difference(drawn: Floats) -> float | None:
+    """Return the two-sided bootstrap p-value of a difference: twice the share of resamples on the other side of 0, at most 1.
 
-    Williams' T2 (Steiger, "Tests for comparing elements of a correlation matrix", 1980, equation 7). ``t`` is positive when
-    ``first`` is greater.
-
-    Args:
-        first, second: correlation of each metric with the ratings; between: of the two metrics; all over the same ``items``.
-
-    Returns:
-        None when it is undefined: fewer than 4 items, or perfect collinearity.
+    One is added to count and total (Davison & Hinkley, 1997, section 4.2), so that it is never 0. NaN is ignored; None when
+    nothing is left.
     """
-    if items <= LEAST_ITEMS:
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
         return None
-    determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
-    freedom = items - 3
-    mean = (first + second) / 2
-    below = 2 * (items - 1) / freedom * max(determinant, 0.0) + mean**2 * (1 - between) ** 3
-    if below <= 1e-12:
-        return None
-    from scipy.stats import t as student
-
-    t = (first - second) * math.sqrt((items - 1) * (1 + between) / below)
-    return Williams(t, float(2 * student.sf(abs(t), freedom)))
+    beyond = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    return min(2 * (beyond + 1) / (len(defined) + 1), 1.0)
 
 
 def spelt(correlation: Correlation, digits: int = 3) -> str:

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..models.hub import need
-from .agreement import Agreement, Judged
+from .agreement import Agreement, Judged, clusters_of, numbered
 from .correlation import Correlation, Floats, spelt
 
 _POINTS, _LINE, _INK = "#0072B2", "#D55E00", "#333333"
@@ -93,22 +94,25 @@ def _columns(panels: int) -> int:
     return min((_COLUMNS, _COLUMNS - 1), key=lambda columns: -panels % columns)
 
 
-def _pairs_of(items: Sequence[Judged], row: Agreement) -> tuple[Floats, Floats]:
-    """Return ratings and scores of a row's responses."""
-    pairs = [(item.rating, item.scores.get(row.metric, np.nan)) for item in items if item.dataset == row.dataset]
-    both = np.array(pairs, np.float64).reshape(-1, 2)
-    both = both[np.isfinite(both[:, 1])]
-    return both[:, 0], both[:, 1]
+def _pairs_of(items: Sequence[Judged], row: Agreement) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Return ratings, scores and conversations of a row's responses."""
+    of = [item for item in items if item.dataset == row.dataset]
+    ratings = np.array([item.rating for item in of], np.float64)
+    scores = np.array([item.scores.get(row.metric, np.nan) for item in of], np.float64)
+    known = np.isfinite(scores)
+    return ratings[known], scores[known], numbered(clusters_of(of)[known])
 
 
-def _panel(axes: Any, row: Agreement, ratings: Floats, scores: Floats, *, resamples: int, seed: int) -> None:
+def _panel(
+    axes: Any, row: Agreement, ratings: Floats, scores: Floats, groups: NDArray[np.int64], *, resamples: int, seed: int
+) -> None:
     """Draw one data set under one metric."""
     axes.scatter(
         ratings, scores, s=11, color=_POINTS, alpha=float(np.clip(110 / max(len(scores), 1), 0.03, 0.6)), linewidths=0,
         rasterized=len(scores) > _RASTERIZED,
     )  # fmt: skip
     if row.pearson.value is not None:
-        _fit(axes, ratings, scores, resamples, seed)
+        _fit(axes, ratings, scores, groups, resamples, seed)
     axes.set_title(_name(row.dataset), loc="left", fontsize=9.5, fontweight="bold", pad=17, parse_math=False)
     axes.text(0, 1.03, _facts(row), transform=axes.transAxes, fontsize=6.8, parse_math=False)
     axes.set_xlabel("human rating")
@@ -118,14 +122,14 @@ def _panel(axes: Any, row: Agreement, ratings: Floats, scores: Floats, *, resamp
     axes.set_axisbelow(True)
 
 
-def _fit(axes: Any, ratings: Floats, scores: Floats, resamples: int, seed: int) -> None:
+def _fit(axes: Any, ratings: Floats, scores: Floats, groups: NDArray[np.int64], resamples: int, seed: int) -> None:
     """Draw the least-squares line and the band of the lines of the resamples."""
     from .resampling import lines
 
     where = np.linspace(ratings.min(), ratings.max(), _GRID)
     around = ratings - ratings.mean()
     slope = float(around @ (scores - scores.mean()) / (around @ around))
-    fits = lines(ratings, scores, resamples=resamples, seed=seed)
+    fits = lines(ratings, scores, groups=groups, resamples=resamples, seed=seed)
     fits = fits[~np.isnan(fits[:, 1])]
     if len(fits):
         low, high = np.quantile(fits[:, :1] + fits[:, 1:] * where, [0.025, 0.975], axis=0)

@@ -60,14 +60,16 @@ def correlations(
     return found
 
 
-def lines(x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
+def lines(x: Floats, y: Floats, *, groups: NDArray[np.int64] | None = None, resamples: int = 10_000, seed: int = 0) -> Floats:
     """Return intercept and slope of the least-squares line of ``y`` over ``x`` within every resample, shape ``(resamples, 2)``.
 
-    The row of a resample with all ``x`` equal is NaN.
+    ``groups``, ``resamples`` and ``seed`` are those of :func:`correlations`, and so are the resamples. The row of a resample with
+    all ``x`` equal is NaN.
     """
     found = np.empty((resamples, 2))
     middle, centre = x.mean(), y.mean()
-    _fit(x - middle, y - centre, np.uint64(seed), found)
+    clusters = np.arange(len(x)) if groups is None else np.asarray(groups, np.int64)
+    _fit(x - middle, y - centre, clusters, np.uint64(seed), found)
     found[:, 0] += centre - found[:, 1] * middle
     return found
 
@@ -225,22 +227,24 @@ def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type:
 
 
 @njit(nogil=True, cache=True)
-def _fit(x, y, seed, found):  # type: ignore[no-untyped-def]
+def _fit(x, y, clusters, seed, found):  # type: ignore[no-untyped-def]
     """Fill ``found`` with intercept and slope in every resample."""
-    items = len(x)
-    drawn = np.empty(items, np.int64)
+    drawn = np.empty(clusters.max() + 1, np.int64)
     for row in range(len(found)):
         _draw(drawn, seed, np.uint64(row))
         sum_x, sum_y, xx, xy = 0.0, 0.0, 0.0, 0.0
-        for item in range(items):
-            weight = drawn[item]
+        size = 0
+        for item in range(len(x)):
+            weight = drawn[clusters[item]]
+            size += weight
             sum_x += weight * x[item]
             sum_y += weight * y[item]
-        mean_x, mean_y = sum_x / items, sum_y / items
-        for item in range(items):
+        mean_x, mean_y = sum_x / size, sum_y / size
+        for item in range(len(x)):
+            weight = drawn[clusters[item]]
             a = x[item] - mean_x
-            xx += drawn[item] * a * a
-            xy += drawn[item] * a * (y[item] - mean_y)
+            xx += weight * a * a
+            xy += weight * a * (y[item] - mean_y)
         slope = xy / xx if xx > 0 else np.nan
         found[row, 0] = mean_y - slope * mean_x
         found[row, 1] = slope

@@ -23,10 +23,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from ...graph.errors import InputError
 from ...graph.item import Item
-from ..evaluation import Agreement, Judged, evaluate
+from ..evaluation.agreement import Agreement, Judged, conversations, evaluate
 from ..metrics.commonsense.features import FeatureExtractor
 from ..metrics.commonsense.regressor import Matrix, Regressor, transform
-from .corpora import Places, Round, conversations, k_folds, random_splits
+from .corpora import Places, Round, k_folds, random_splits
 
 FEWEST = 30
 RESAMPLES = 10_000
@@ -150,8 +150,8 @@ def train_commonsense(
     values = _values([Item(tuple(one.history), one.response) for one in rated], features, tell)
     predictions = out_of_fold(values, ratings, rounds, features.features, plan.recipe(recipe), seed, tell)
     judged = [
-        Judged(one.dataset, None, one.rating, {"commonsense": prediction})
-        for one, prediction in zip(rated, predictions.tolist(), strict=True)
+        Judged(one.dataset, None, one.rating, {"commonsense": prediction}, group)
+        for one, prediction, group in zip(rated, predictions.tolist(), groups.tolist(), strict=True)
     ]
     rows = evaluate(
         judged, ["commonsense"], resamples=resamples, seed=seed, by_system=False,

@@ -111,34 +111,6 @@ class Round(NamedTuple):
     test: Places
 
 
-def conversations(items: Sequence[tuple[Sequence[str], str]]) -> Places:
-    """Return the number of each item's conversation, shape (n,), from 0 in order of first appearance.
-
-    Two ``(history, response)`` belong to one conversation when their histories are equal, or when the history of one begins with
-    all turns of the other, including its response.
-    """
-    owner: dict[tuple[str, ...], int] = {}
-    parent = list(range(len(items)))
-
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = parent[parent[place]]
-            place = parent[place]
-        return place
-
-    for place, (history, _) in enumerate(items):
-        first = owner.setdefault(tuple(history), place)
-        parent[root(place)] = root(first)
-    said = {(*history, response): place for place, (history, response) in enumerate(items)}
-    for history, place in owner.items():
-        for length in range(1, len(history) + 1):
-            before = said.get(history[:length])
-            if before is not None:
-                parent[root(place)] = root(before)
-    names: dict[int, int] = {}
-    return np.array([names.setdefault(root(place), len(names)) for place in range(len(items))], dtype=np.int64)
-
-
 def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
     """Return ``folds`` rounds in which every item is tested once; items of one group are tested together.
 

@@ -94,8 +94,8 @@ def fit(
     each = -(-len(train) // recipe.batch)
     every = max(each // recipe.looks, 1)
     plan = Plan(
-        each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay, clip=recipe.clip,
-        look_every=every,
+        each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay,
+        clip=recipe.clip, look_every=every,
     )  # fmt: skip
     model.to(device)
 

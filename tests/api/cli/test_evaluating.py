@@ -90,7 +90,7 @@ def test_the_numbers_are_those_of_the_metric_and_of_scipy(tacit: Tacit, rated: P
         assert row[kind]["low"] <= row[kind]["value"] <= row[kind]["high"]
     assert row["signature"] == str(metric.signature)
     assert row["left_out"] == {"errors": 0, "unscored": 2}
-    assert row["bootstrap"] == {"level": 0.95, "resamples": 500, "seed": 0}
+    assert row["bootstrap"] == {"level": 0.95, "over": "conversations", "resamples": 500, "seed": 0}
 
 
 def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp
             assert row["ranking"]["spearman"]["value"] is not None
         assert ("against" in row) == (row["system"] is None and row["metric"] == "length")
     assert rows[1]["against"]["metric"] == tiny
-    assert set(rows[1]["against"]["williams"]) == {"pearson", "spearman"}
+    assert set(rows[1]["against"]["difference"]["pearson"]) == {"value", "low", "high", "p"}
     fewer = tacit(*base, "--no-by-system").json
     assert fewer == [row for row in rows if row["system"] is None]
     assert tacit(*base, "--batch-size", 1).out == outcome.out
@@ -141,7 +141,7 @@ def test_the_tables_fit_and_say_what_the_rows_say(tacit: Tacit, tiny: str, tmp_p
         name = f" {row['metric']}" if row["system"] is None else f"  {row['system']}"
         values = [f"{row[kind]['value']:.3f}".replace("0.", ".") for kind in ("pearson", "spearman", "kendall")]
         assert any(line.startswith(name) and all(value in line for value in values) for line in lines), (name, values)
-    assert "200 resamples (seed 0)" in outcome.out
+    assert "200 resamples of conversations (seed 0)" in outcome.out
     [best] = [line for line in lines if line.startswith(" a human being")]
     assert lines.index(best) < next(n for n, line in enumerate(lines) if line.startswith(" transformer_ranker"))
     assert "over the systems' means" in outcome.out

@@ -193,7 +193,7 @@ def test_the_head_has_the_widths_of_the_configuration() -> None:
 class Doubling(torch.nn.Module):
     """An encoder whose state for a token is twice its id."""
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor]:
+    def forward(self, input_ids: Tensor, **_: Tensor) -> tuple[Tensor]:
         return (2.0 * input_ids[..., None].float().expand(-1, -1, 3),)
 
 
