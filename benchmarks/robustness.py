@@ -1,0 +1,239 @@
+"""How often a metric scores a real response above a copy of it that a rule made worse.
+
+    python benchmarks/robustness.py DIALOGUES... [--graph GRAPH] [--metrics NAME,...] [--responses N] [--seed N]
+        [-O METRIC.NAME=VALUE]...
+
+DIALOGUES are files that ``tacit score`` reads; one reply is drawn from each of N dialogues, with the four turns before it. Each
+rule below changes the replies that it applies to. The table has the share of pairs in which the real reply scores higher (ties
+count half, .500 is chance), with a 95% interval; pairs are of different dialogues, so they are resampled one by one. A pair in
+which a metric cannot judge one of the two is left out for this metric. A metric of which lower is better is reversed.
+
+| rule | the changed response |
+|---|---|
+| negated | "not" is put after the first auxiliary, or "do not" before the first verb, or a negation is taken out |
+| speakers turned | I and you, my and your, am and are change places |
+| repeated turn | the last turn of the history again |
+| dull reply | one of six replies that fit anywhere, such as "I don't know." |
+| shuffled words | the words in random order |
+| swapped names | names that the history mentions too become names of another dialogue |
+| question for a question | after a question, a question of another dialogue |
+| random | a reply of another dialogue |
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tacit.api.cli.options import Engine, metric_options, open_reasoner
+from tacit.api.opening import Address
+from tacit.api.terminal.progress import Meter
+from tacit.graph.item import ItemError
+from tacit.loaders import read_items
+from tacit.reasoning.describing import describe_metrics
+from tacit.reasoning.evaluation.correlation import decimal
+from tacit.reasoning.registry import KINDS
+from tacit.reasoning.text.language import load_pipeline
+
+Pair = tuple[tuple[str, ...], str]
+
+TURNS = 4
+DULL = ("I don't know.", "Okay.", "That is nice.", "I see.", "Oh, really?", "Me too.")
+_TURNED = {
+    "i": "you", "me": "you", "you": "I", "my": "your", "your": "my", "mine": "yours", "yours": "mine", "myself": "yourself",
+    "yourself": "myself", "am": "are", "i'm": "you're", "you're": "I'm", "i've": "you've", "you've": "I've", "i'll": "you'll",
+    "you'll": "I'll", "i'd": "you'd", "you'd": "I'd",
+}  # fmt: skip
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NEGATION = re.compile(r"\s+not\b|n['’]t\b|\bnever\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A real reply, and what rules take from another dialogue: a reply, a question, and names."""
+
+    history: tuple[str, ...]
+    response: str
+    other: str
+    question: str
+    names: tuple[str, ...]
+
+
+Rule = Callable[[Drawn, Any, np.random.Generator], str | None]
+
+
+def negated(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
+    """Return the response with its first clause negated, or without its negation; None when it has no verb."""
+    if _NEGATION.search(one.response):
+        return _NEGATION.sub(lambda found: " " if found.group().isspace() else "", one.response, count=1)
+    for token in nlp(one.response):
+        end = token.idx + len(token.text)
+        if "Fin" not in token.morph.get("VerbForm"):
+            continue
+        if token.pos_ == "AUX":
+            return f"{one.response[:end]} not{one.response[end:]}"
+        if token.pos_ == "VERB":
+            third = token.morph.get("Person") == ["3"] and token.morph.get("Number") == ["Sing"]
+            helper = "did" if "Past" in token.morph.get("Tense") else "does" if third else "do"
+            return f"{one.response[: token.idx]}{helper} not {token.lemma_.lower()}{one.response[end:]}"
+    return None
+
+
+def speakers_turned(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+    """Return the response with first and second person exchanged; None when it has neither."""
+    found = _WORD.sub(lambda word: _TURNED.get(word.group().lower().replace("’", "'"), word.group()), one.response)
+    found = re.sub(r"\bI are\b", "I am", re.sub(r"\byou am\b", "you are", found))
+    return found[:1].upper() + found[1:]
+
+
+def repeated_turn(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+    """Return the last turn of the history."""
+    return one.history[-1]
+
+
+def dull_reply(_: Drawn, __: Any, random: np.random.Generator) -> str | None:
+    """Return a reply that fits anywhere."""
+    return DULL[int(random.integers(len(DULL)))]
+
+
+def shuffled_words(one: Drawn, _: Any, random: np.random.Generator) -> str | None:
+    """Return the words of the response in random order; None below four words."""
+    words = one.response.split()
+    return " ".join(words[place] for place in random.permutation(len(words)).tolist()) if len(words) > 3 else None
+
+
+def swapped_names(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
+    """Return the response with the names that the history has too replaced by names of another dialogue; None without any."""
+    names = [name for name in names_in(nlp, one.response) if any(name in turn for turn in one.history)]
+    if not names or not one.names:
+        return None
+    found = one.response
+    for place, name in enumerate(dict.fromkeys(names)):
+        found = re.sub(rf"\b{re.escape(name)}\b", one.names[place % len(one.names)], found)
+    return found
+
+
+def question_for_a_question(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+    """Return a question of another dialogue; None unless the last turn asks one."""
+    return one.question if one.history[-1].rstrip().endswith("?") and one.question else None
+
+
+def random_reply(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+    """Return a reply of another dialogue."""
+    return one.other
+
+
+RULES: dict[str, Rule] = {
+    "negated": negated, "speakers turned": speakers_turned, "repeated turn": repeated_turn, "dull reply": dull_reply,
+    "shuffled words": shuffled_words, "swapped names": swapped_names, "question for a question": question_for_a_question,
+    "random": random_reply,
+}  # fmt: skip
+
+
+def names_in(nlp: Any, text: str) -> list[str]:
+    """Return the proper nouns of a text in its order."""
+    return [token.text for token in nlp(text) if token.pos_ == "PROPN" and token.text[:1].isupper()]
+
+
+def dialogues_of(files: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the distinct dialogues of three turns or more; of items with growing histories the longest."""
+    found: dict[tuple[str, ...], None] = {}
+    for file in files:
+        last: tuple[str, ...] = ()
+        for item in read_items(file):
+            if isinstance(item, ItemError):
+                continue
+            if last and item.history != last:
+                found[last] = None
+            last = (*item.history, item.response)
+        found[last] = None
+    return [turns for turns in found if len(turns) > 2]
+
+
+def draw(dialogues: Sequence[tuple[str, ...]], number: int, seed: int, nlp: Any) -> Iterator[Drawn]:
+    """Yield a reply of each of ``number`` random dialogues; what is taken from another is of the next one drawn."""
+    random = np.random.default_rng(seed)
+    chosen = [dialogues[place] for place in random.permutation(len(dialogues))[: number + 1].tolist()]
+    for turns, other in itertools.pairwise(chosen):
+        place = int(random.integers(1, len(turns)))
+        questions = [turn for turn in other if turn.rstrip().endswith("?")]
+        names = [name for turn in other for name in names_in(nlp, turn)]
+        yield Drawn(
+            turns[max(place - TURNS, 0) : place], turns[place], other[int(random.integers(1, len(other)))],
+            questions[0] if questions else "", tuple(dict.fromkeys(names)),
+        )  # fmt: skip
+
+
+def pairs_of(drawn: Sequence[Drawn], nlp: Any, seed: int) -> dict[str, list[tuple[Pair, Pair]]]:
+    """Return for each rule the real replies that it changes, and the changed ones."""
+    found: dict[str, list[tuple[Pair, Pair]]] = {}
+    for number, (name, rule) in enumerate(RULES.items()):
+        random = np.random.default_rng([seed, number])
+        for one in drawn:
+            changed = rule(one, nlp, random)
+            if changed is not None and changed.split() and changed.split() != one.response.split():
+                found.setdefault(name, []).append(((one.history, one.response), (one.history, changed)))
+    return found
+
+
+def cell(wins: Sequence[float], seed: int) -> str:
+    """Return the mean of ``wins`` with its bootstrap interval."""
+    if not wins:
+        return ""
+    values = np.asarray(wins)
+    drawn = np.random.default_rng(seed).integers(len(values), size=(10_000, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
+    return f"{decimal(float(values.mean()))} [{decimal(float(low), 2)}, {decimal(float(high), 2)}]"
+
+
+def main() -> None:
+    """Score all pairs and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dialogues", nargs="*")
+    parser.add_argument("--graph", default="")
+    parser.add_argument("--metrics", default="")
+    parser.add_argument("--responses", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-O", "--option", action="append", default=[])
+    arguments = parser.parse_args()
+    if not arguments.dialogues:
+        print("not measured: name files of dialogues")
+        return
+    nlp = load_pipeline().nlp
+    drawn = list(draw(dialogues_of(arguments.dialogues), arguments.responses, arguments.seed, nlp))
+    pairs = pairs_of(drawn, nlp, arguments.seed)
+    texts = list(dict.fromkeys(one for rows in pairs.values() for pair in rows for one in pair))
+    named = [name for name in arguments.metrics.split(",") if name]
+    ready = [one.name for one in describe_metrics() if "references" not in one.needs and (one.ready or one.missing == "a graph")]
+    names = named or [name for name in ready if arguments.graph or not KINDS[name].graph]
+    print(f"| metric | {' | '.join(f'{rule} ({len(rows)})' for rule, rows in pairs.items())} |")
+    print("|---" * (len(pairs) + 1) + "|")
+    for name in names:
+        options = metric_options([one for one in arguments.option if one.startswith(f"{name}.")], [name], None)
+        address = Address(arguments.graph, None, None, None)
+        with (
+            open_reasoner([name], options, address, Engine.AUTO, quiet=True) as reasoner,
+            Meter(name, len(texts), unit="responses", noun="responses", quiet=not sys.stderr.isatty()) as meter,
+        ):
+            values: dict[Pair, float] = {}
+            for start in range(0, len(texts), 128):
+                part = texts[start : start + 128]
+                values |= zip(part, (score.value for score in reasoner.metrics[0].score_batch(part)), strict=True)
+                meter.add(len(part))
+        sign = -1 if KINDS[name].better == "lower" else 1
+        cells = []
+        for rows in pairs.values():
+            differences = [sign * (values[real] - values[changed]) for real, changed in rows]
+            wins = [(np.sign(one) + 1) / 2 for one in differences if np.isfinite(one)]
+            cells.append(cell(wins, arguments.seed))
+        print(f"| `{name}` | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
