@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,10 @@ def render(name: str, /, **values: Any) -> str:
     return text
 
 
+def _versions(*packages: str) -> dict[str, str]:
+    return {name: version(name) for name in packages}
+
+
 def licence_text(name: str) -> str:
     """Return the licence file for a model."""
     return (_TEMPLATES / f"{name}.LICENSE").read_text(encoding="utf-8")
@@ -83,8 +88,6 @@ def licence_text(name: str) -> str:
 
 def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, files: Sequence[Path]) -> None:
     """Write ``README.md``, ``LICENSE`` and ``scores.json`` into the pipeline's ``folder``."""
-    from spacy.about import __version__
-
     from .pipeline import Scores
 
     rows = []
@@ -94,7 +97,8 @@ def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, f
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
     sums = [f"- `{path.name}`, sha256 `{hashlib.sha256(path.read_bytes()).hexdigest()}`" for path in files]
     card = render(
-        "pipeline", seed=seed, max_steps=max_steps, spacy=__version__, size=size, sentences=result.sentences, words=result.words,
+        "pipeline", seed=seed, max_steps=max_steps, versions=_versions("spacy", "thinc", "numpy"), size=size,
+        sentences=result.sentences, words=result.words,
         rows="\n".join(rows), files="\n".join(sums),
     )  # fmt: skip
     (folder / "README.md").write_text(card, encoding="utf-8")

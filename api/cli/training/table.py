@@ -39,20 +39,17 @@ def pipeline(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Train the small English pipeline (tags, lemmas, dependencies) on a UD treebank."""
+    """Train the small English spaCy pipeline (tags, lemmas, dependencies) on a UD treebank."""
     from ...terminal.screen import facts, print_json, show
 
     train_file, dev_file, test_file = (split(treebank, name) for name in ("train", "dev", "test"))
     from ....reasoning.training.pipeline import train_pipeline
 
-    best: dict[str, float] = {}
     with Meter("training", max_steps, unit="steps", noun="steps", quiet=quiet) as meter:
-
-        def progress(step: int, steps: int, scores: dict[str, float]) -> None:
-            best.update(scores)
-            meter.add(step - meter.number, total=steps)
-
-        evaluation = train_pipeline(train_file, dev_file, test_file, output, seed=seed, max_steps=max_steps, progress=progress)
+        evaluation = train_pipeline(
+            train_file, dev_file, test_file, output, seed=seed, max_steps=max_steps,
+            progress=lambda step, steps, _: meter.reach(step, steps),
+        )  # fmt: skip
     if json:
         print_json({"output": str(output), "test": evaluation.to_dict()})
         return
