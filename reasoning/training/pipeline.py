@@ -92,7 +92,7 @@ def read_treebank(path: Path | str) -> list[Doc]:
     Raises:
         LoadError: the file cannot be opened, is not UTF-8, is a damaged gzip file, or a line is not CoNLL-U.
     """
-    from spacy.training.converters import conllu_to_docs
+    from spacy.training.converters.conllu_to_docs import conllu_to_docs
 
     path = Path(path)
     try:
@@ -102,7 +102,7 @@ def read_treebank(path: Path | str) -> list[Doc]:
         raise LoadError(f"{path} cannot be read as CoNLL-U text: {error}; give a Universal Dependencies file") from error
     sentences = "\n\n".join(_sentences(text, path))
     try:
-        docs = list(conllu_to_docs(sentences, n_sents=1, no_print=True)) if sentences else []
+        docs = list(conllu_to_docs(sentences, n_sents=1, no_print=True)) if sentences else []  # type: ignore[no-untyped-call]
     except ValueError as error:
         raise LoadError(f"{path} is not CoNLL-U: {reason_of(error)}; give a Universal Dependencies file") from error
     for token in (token for doc in docs for token in doc if token.lemma_ == "_"):
@@ -185,7 +185,7 @@ def _trained(
     }  # fmt: skip
     if len(train) < _SMALL_TREEBANK:
         overrides |= {"components.parser.min_action_freq": 1, "components.trainable_lemmatizer.min_tree_freq": 1}
-    spacy.registry.loggers.register(_LOGGER, func=_logger(max_steps, progress))
+    spacy.util.registry.loggers.register(_LOGGER, func=_logger(max_steps, progress))
     nlp = init_nlp(spacy.util.load_config(CONFIG, overrides=overrides))
     (scratch / "output").mkdir()
     run(nlp, scratch / "output", stdout=io.StringIO(), stderr=io.StringIO())
