@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -41,6 +41,20 @@ class LruCache(Generic[K, V]):
             self._entries.move_to_end(key)
             while len(self._entries) > self.size:
                 self._entries.popitem(last=False)
+
+    def get_all(self, keys: Iterable[K], compute: Callable[[list[K]], Iterable[V]]) -> dict[K, V]:
+        """Return the value of each distinct key.
+
+        ``compute`` is called once with the keys that are missing, if there are any, in order, and returns their values.
+        """
+        distinct = dict.fromkeys(keys)
+        found = {key: value for key in distinct if (value := self.get(key)) is not None}
+        missing = [key for key in distinct if key not in found]
+        if missing:
+            for key, value in zip(missing, compute(missing), strict=True):
+                found[key] = value
+                self.put(key, value)
+        return found
 
     def clear(self) -> None:
         """Remove all entries."""

@@ -347,22 +347,16 @@ class Background:
 
         Pairs that are not cached are computed together.
         """
-        known: dict[Near, float] = {}
-        fresh: list[Near] = []
-        for near in dict.fromkeys(pairs):
-            found = self._reach.get(near)
-            if found is None:
-                fresh.append(near)
-            else:
-                known[near] = found
-        for hops, group in groupby(sorted(fresh, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
+        return self._reach.get_all(pairs, self._compute)
+
+    def _compute(self, pairs: Sequence[Near]) -> list[float]:
+        found: dict[Near, float] = {}
+        for hops, group in groupby(sorted(pairs, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
             concepts = [concept for concept, _ in group]
             for start in range(0, len(concepts), _BATCH):
                 some = concepts[start : start + _BATCH]
-                for concept, part in zip(some, self._parts(some, hops), strict=True):
-                    known[concept, hops] = part
-                    self._reach.put((concept, hops), part)
-        return known
+                found |= {(concept, hops): part for concept, part in zip(some, self._parts(some, hops), strict=True)}
+        return [found[near] for near in pairs]
 
     def _parts(self, concepts: Sequence[str], hops: int) -> list[float]:
         """Return the reach of each concept."""

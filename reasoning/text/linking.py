@@ -141,21 +141,12 @@ class Linker:
 
     def link_batch(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """Return the mentions in each text; distinct new texts are analysed together, and their names resolved in one call."""
-        found: dict[str, tuple[Mention, ...]] = {}
-        fresh: list[str] = []
-        for text in dict.fromkeys(texts):
-            known = self._mentions.get(text)
-            if known is None:
-                fresh.append(text)
-            else:
-                found[text] = known
-        if fresh:
-            analysed = self.analyser.analyse(fresh)
-            linked = self._single_words(fresh, analysed) if self.max_words == 1 else self._runs(fresh, analysed)
-            for text, mentions in zip(fresh, linked, strict=True):
-                found[text] = mentions
-                self._mentions.put(text, mentions)
+        found = self._mentions.get_all(texts, self._link)
         return [found[text] for text in texts]
+
+    def _link(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
+        analysed = self.analyser.analyse(texts)
+        return self._single_words(texts, analysed) if self.max_words == 1 else self._runs(texts, analysed)
 
     def _runs(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
         """Return the mentions in each text, of runs of several words."""
@@ -166,33 +157,19 @@ class Linker:
     def _single_words(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
         """Return the mentions of single words; a word's concept does not depend on its neighbours then, and is cached."""
         rows = [[token for token in tokens if self._can_stand_alone(token)] for tokens in analysed]
-        concepts: dict[tuple[str, str], str] = {}
-        unknown: dict[tuple[str, str], _Span] = {}
-        for text, tokens in zip(texts, rows, strict=True):
-            for token in tokens:
-                key = token.text, token.lemma
-                if key not in concepts and key not in unknown:
-                    seen = self._single.get(key)
-                    if seen is None:
-                        unknown[key] = self._spans([token], text)[0][0]
-                    else:
-                        concepts[key] = seen
-        known = self._resolve(name for span in unknown.values() for name in span.names)
-        for key, span in unknown.items():
-            concepts[key] = next((known[name] for name in span.names if name in known), "")
-            self._single.put(key, concepts[key])
+        spans = {(token.text, token.lemma): (token, text) for text, tokens in zip(texts, rows, strict=True) for token in tokens}
+
+        def look_up(keys: Sequence[tuple[str, str]]) -> list[str]:
+            names = [self._spans([spans[key][0]], spans[key][1])[0][0].names for key in keys]
+            known = self._resolve(name for some in names for name in some)
+            return [next((known[name] for name in some if name in known), "") for some in names]
+
+        concepts = self._single.get_all(spans, look_up)
         return [
             tuple(
-                Mention(
-                    token.start,
-                    token.end,
-                    text[token.start : token.end],
-                    uri,
-                    token.lemma.lower() or token.text.lower(),
-                    token.pos,
-                )
-                for token in tokens
-                if (uri := concepts[token.text, token.lemma])
+                Mention(start, end, text[start:end], uri, lemma.lower() or word.lower(), pos)
+                for word, start, end, lemma, pos, _ in tokens
+                if (uri := concepts[word, lemma])
             )
             for text, tokens in zip(texts, rows, strict=True)
         ]
@@ -204,20 +181,12 @@ class Linker:
 
     def _resolve(self, names: Iterable[_Name]) -> dict[_Name, str]:
         """Return the concept of each name that has one."""
-        concepts: dict[_Name, str] = {}
-        unknown: list[_Name] = []
-        for name in dict.fromkeys(names):
-            uri = self._names.get(name)
-            if uri is None:
-                unknown.append(name)
-            elif uri:
-                concepts[name] = uri
-        lookups = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
-        for name, found in zip(unknown, self.graph.resolve(lookups, self.language) if lookups else [], strict=True):
-            self._names.put(name, found or "")
-            if found:
-                concepts[name] = found
-        return concepts
+
+        def look_up(unknown: Sequence[_Name]) -> list[str]:
+            lookups = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
+            return [uri or "" for uri in self.graph.resolve(lookups, self.language)]
+
+        return {name: uri for name, uri in self._names.get_all(names, look_up).items() if uri}
 
     def _spans(self, tokens: Sequence[Token], text: str) -> list[list[_Span]]:
         """Return, for each word of an utterance, the runs that begin with it, longest first."""

@@ -8,7 +8,7 @@ a turn that occurs in many histories is parsed once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -86,16 +86,15 @@ class Parser:
 
     def parse_batch(self, texts: Sequence[str]) -> list[Parse]:
         """Return the parse of each text, without white space, words in order; cached texts are not parsed again."""
-        found = {text: self._parses.get(text) for text in dict.fromkeys(texts)}
-        fresh = [text for text, parse in found.items() if parse is None]
-        prepared = [prepare(text) for text in fresh]
         with self._lock:
-            self._zone.renew()
-            docs = self.nlp.pipe((text for text, _ in prepared), batch_size=_BATCH)
-            for text, doc, (_, offsets) in zip(fresh, docs, prepared, strict=True):
-                found[text] = words = self._words(doc, offsets)
-                self._parses.put(text, words)
-        return [parse for text in texts if (parse := found[text]) is not None]
+            found = self._parses.get_all(texts, self._parse)
+        return [found[text] for text in texts]
+
+    def _parse(self, texts: Sequence[str]) -> Iterator[Parse]:
+        prepared = [prepare(text) for text in texts]
+        self._zone.renew()
+        docs = self.nlp.pipe((text for text, _ in prepared), batch_size=_BATCH)
+        return (self._words(doc, offsets) for doc, (_, offsets) in zip(docs, prepared, strict=True))
 
     def _words(self, doc: Any, offsets: list[int] | None) -> Parse:
         """Copy the words of a spaCy document; head indices do not count white space."""

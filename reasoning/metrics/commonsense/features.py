@@ -94,18 +94,7 @@ class FeatureExtractor:
 
     def _cached_losses(self, dialogues: Sequence[tuple[str, ...]], model: CausalModel) -> Matrix:
         """Return the loss of each dialogue; those that are not cached are computed together, each once."""
-        known: dict[tuple[str, ...], float] = {}
-        fresh = []
-        for dialogue in dict.fromkeys(dialogues):
-            found = self._losses.get(dialogue)
-            if found is None:
-                fresh.append(dialogue)
-            else:
-                known[dialogue] = found
-        if fresh:
-            for dialogue, loss in zip(fresh, model.losses(fresh).tolist(), strict=True):
-                known[dialogue] = loss
-                self._losses.put(dialogue, loss)
+        known = self._losses.get_all(dialogues, lambda fresh: model.losses(fresh).tolist())
         return np.array([known[dialogue] for dialogue in dialogues], dtype=np.float64)
 
 
@@ -226,21 +215,12 @@ class TripleFeatures:
         All distinct turns are linked together, and each distinct pair of concept sets is counted once.
         """
         wanted = self._concept_sets(items)
-        known: dict[_ConceptSets, tuple[float, float]] = {}
-        fresh: list[_ConceptSets] = []
-        for sets in dict.fromkeys(wanted):
-            found = self._counts.get(sets)
-            if found is None:
-                fresh.append(sets)
-            else:
-                known[sets] = found
-        if fresh:
-            column = COUNTS.index(self.count)
-            one, two = (count_triples_many(self.graph, fresh, hops)[:, column].tolist() for hops in (1, 2))
-            for sets, *pair in zip(fresh, one, two, strict=True):
-                known[sets] = (float(pair[0]), float(pair[1]))
-                self._counts.put(sets, known[sets])
+        known = self._counts.get_all(wanted, self._count_triples)
         return np.array([known[sets] for sets in wanted], dtype=np.float64).reshape(len(items), 2)
+
+    def _count_triples(self, wanted: Sequence[_ConceptSets]) -> Iterable[tuple[float, float]]:
+        column = COUNTS.index(self.count)
+        return zip(*(count_triples_many(self.graph, wanted, hops)[:, column].tolist() for hops in (1, 2)), strict=True)
 
     def _concept_sets(self, items: Sequence[Item]) -> list[_ConceptSets]:
         """Return the concepts of each item's history and of its response, sorted."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -241,46 +241,31 @@ class Neighbourhood:
 
     def rows(self, concepts: Sequence[str]) -> Floats:
         """Return own vectors and neighbours' means, shape (concepts, 1 + hops, dimension); zeros where there is no neighbour."""
-        found = np.zeros((len(concepts), 1 + len(self.limits), self.vectors.dimension), np.float32)
         with self._lock:
-            fresh = [concept for concept in dict.fromkeys(concepts) if self._rows.get(concept) is None]
-            known = self._compute(fresh)
-            for place, concept in enumerate(concepts):
-                row = known.get(concept)
-                if row is None:
-                    row = self._rows.get(concept)
-                assert row is not None
-                found[place] = row
-            for concept, row in known.items():
-                self._rows.put(concept, row)
+            known = self._rows.get_all(concepts, self._compute)
+        found = np.zeros((len(concepts), 1 + len(self.limits), self.vectors.dimension), np.float32)
+        for place, concept in enumerate(concepts):
+            found[place] = known[concept]
         return found
 
     def neighbours(self, concept: str, hop: int) -> list[str]:
         """Return the neighbours at exactly ``hop`` (1, 2, …) whose vectors are averaged, best first."""
         return [one.uri for one in self.graph.neighbours(concept, hop, self.limits[hop - 1])]
 
-    def _compute(self, concepts: Sequence[str]) -> dict[str, Floats]:
-        """Return the rows of concepts that are not cached; their vectors are looked up together."""
-        index = index_of(self.graph) if concepts else None
+    def _compute(self, concepts: Sequence[str]) -> Iterable[Floats]:
+        """Return the rows of at least one concept; the vectors of all are looked up together."""
+        index = index_of(self.graph)
         if index is not None and isinstance(self.vectors, NodeVectors):
             nodes = index.ids(concepts)
             if (nodes >= 0).all():
-                return dict(zip(concepts, self._of_nodes(index, nodes, self.vectors), strict=True))
-        around = {concept: [self.neighbours(concept, hop + 1) for hop in range(len(self.limits))] for concept in concepts}
-        wanted = list(
-            dict.fromkeys(uri for concept, hops in around.items() for uri in (concept, *(one for hop in hops for one in hop)))
+                return self._of_nodes(index, nodes, self.vectors)
+        groups = [[[one], *(self.neighbours(one, hop) for hop in range(1, 1 + len(self.limits)))] for one in concepts]
+        wanted = list(dict.fromkeys(uri for hops in groups for uris in hops for uri in uris))
+        vectors = dict(zip(wanted, self.vectors.of(wanted), strict=True))
+        zeros = np.zeros(self.vectors.dimension, np.float32)
+        return (
+            np.stack([np.mean([vectors[uri] for uri in uris], axis=0) if uris else zeros for uris in hops]) for hops in groups
         )
-        vectors = self.vectors.of(wanted) if wanted else np.zeros((0, self.vectors.dimension), np.float32)
-        place = {uri: number for number, uri in enumerate(wanted)}
-        rows = {}
-        for concept, hops in around.items():
-            row = np.zeros((1 + len(self.limits), self.vectors.dimension), np.float32)
-            row[0] = vectors[place[concept]]
-            for hop, uris in enumerate(hops):
-                if uris:
-                    row[1 + hop] = vectors[[place[uri] for uri in uris]].mean(axis=0)
-            rows[concept] = row
-        return rows
 
     def _of_nodes(self, index: ConceptIndex, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
         """Return the rows of an index's nodes, without creating URIs of neighbours."""

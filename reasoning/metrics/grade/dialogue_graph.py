@@ -211,12 +211,8 @@ class KeywordFinder:
         """Return the keywords of each utterance, one for each concept, strongest first, then by position; at most
         ``most`` each.
         """
-        found = {text: self._known.get(text) for text in texts}
-        fresh = [text for text, keywords in found.items() if keywords is None]
-        for text, mentions in zip(fresh, self.linker.link_batch(fresh), strict=True):
-            found[text] = self.strongest(text, mentions)
-            self._known.put(text, found[text] or ())
-        return [found[text] or () for text in texts]
+        found = self._known.get_all(texts, lambda fresh: map(self.strongest, fresh, self.linker.link_batch(fresh)))
+        return [found[text] for text in texts]
 
     def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
         """Return the keywords of a dialogue, at most ``most``, from those of its utterances.

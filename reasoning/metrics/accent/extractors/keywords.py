@@ -25,7 +25,7 @@ from .....graph.item import Item
 from .....graph.names import lemmas, text_of
 from .....graph.protocol import KnowledgeGraph
 from ....cache import LruCache
-from ....text.language import Analyser, open_analyser
+from ....text.language import Analyser, Token, open_analyser
 from ..events import RELATIONS, EventTuple, Kind, Where, in_order
 
 VERSION = 1
@@ -74,25 +74,17 @@ class KeywordExtractor:
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item; the distinct responses and last turns of all items are analysed in one batch."""
-        texts = dict.fromkeys(text for item in items for text in (*item.history[-1:], item.response))
-        keywords = {text: self._keywords.get(text) for text in texts}
-        fresh = [text for text, known in keywords.items() if known is None]
-        for text, tokens in zip(fresh, self.analyser.analyse(fresh), strict=True):
-            found: Keywords = {}
-            for token in tokens:
-                if token.pos in _POS and not token.stop and _WORD.fullmatch(token.lemma.lower()):
-                    found.setdefault(token.lemma.lower(), Where(None, token.start, token.end))
-            keywords[text] = found
-            self._keywords.put(text, found)
+        texts = (text for item in items for text in (*item.history[-1:], item.response))
+        keywords = self._keywords.get_all(texts, lambda fresh: map(_keywords_of, self.analyser.analyse(fresh)))
         return [in_order(self._tuples(item, keywords)) for item in items]
 
-    def _tuples(self, item: Item, keywords: Mapping[str, Keywords | None]) -> Iterator[EventTuple]:
-        said = keywords[item.response] or {}
+    def _tuples(self, item: Item, keywords: Mapping[str, Keywords]) -> Iterator[EventTuple]:
+        said = keywords[item.response]
         yield from self._between(said, said, Kind.SINGLE)
         if item.history:
             turn = len(item.history) - 1
-            before = keywords[item.history[-1]] or {}
-            yield from self._between({word: at._replace(turn=turn) for word, at in before.items()}, said, Kind.PAIR)
+            before = {word: at._replace(turn=turn) for word, at in keywords[item.history[-1]].items()}
+            yield from self._between(before, said, Kind.PAIR)
 
     def _between(self, heads: Keywords, tails: Keywords, kind: Kind) -> Iterator[EventTuple]:
         """Tuples with a word of ``heads`` in their head and a different one of ``tails`` in their tail, rarest words first."""
@@ -145,6 +137,14 @@ def make(
         ModelError: the pipeline cannot be opened.
     """
     return KeywordExtractor(graph, open_analyser(pipeline), limit=limit, cache_size=cache_size)
+
+
+def _keywords_of(tokens: Sequence[Token]) -> Keywords:
+    found: Keywords = {}
+    for token in tokens:
+        if token.pos in _POS and not token.stop and _WORD.fullmatch(token.lemma.lower()):
+            found.setdefault(token.lemma.lower(), Where(None, token.start, token.end))
+    return found
 
 
 def _by_word(texts: Sequence[str]) -> dict[str, Numbers]:

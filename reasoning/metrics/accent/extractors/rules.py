@@ -23,6 +23,7 @@ VERSION = 3
 
 _OTHER: Speaker = 0
 _OWN: Speaker = 1
+_Turn = tuple[str, Speaker]
 
 # Rules left out: with eight or more candidates on the tuning half, they were right no more often than chance.
 _IDLE = frozenset(
@@ -43,7 +44,7 @@ class RuleExtractor:
             cache_size: distinct turns whose clauses are cached.
         """
         self.parser = parser
-        self._clauses: LruCache[tuple[str, Speaker], list[Clause]] = LruCache(cache_size)
+        self._clauses: LruCache[_Turn, list[Clause]] = LruCache(cache_size)
 
     @property
     def signature(self) -> str:
@@ -52,16 +53,14 @@ class RuleExtractor:
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item; the distinct responses and last turns of all items are parsed in one batch."""
-        turns = dict.fromkeys((text, speaker) for item in items for text, speaker in _turns(item))
-        fresh = [turn for turn in turns if self._clauses.get(turn) is None]
-        for (text, speaker), parse in zip(fresh, self.parser.parse_batch([text for text, _ in fresh]), strict=True):
-            self._clauses.put((text, speaker), clauses_of(parse, speaker))
+        self._clauses.get_all((turn for item in items for turn in _turns(item)), self._read)
         return [in_order(self._tuples(item)) for item in items]
 
     def candidates(self, item: Item) -> Iterator[tuple[Kind, Candidate]]:
         """Yield the candidates of every discourse rule, including those left out; for measuring single rules."""
-        before = self._turn(item.history[-1], _OTHER) if item.history else []
-        before, reply = resolved(before, self._turn(item.response, _OWN))
+        turns = _turns(item)
+        known = self._clauses.get_all(turns, self._read)
+        before, reply = resolved(known[turns[0]] if item.history else [], known[turns[-1]])
         for candidate in single(reply, _OWN):
             yield Kind.SINGLE, candidate
         for candidate in pair(before, reply, _OWN):
@@ -75,13 +74,9 @@ class RuleExtractor:
             if found is not None:
                 yield found
 
-    def _turn(self, text: str, speaker: Speaker) -> list[Clause]:
-        """The clauses of a turn, cached."""
-        found = self._clauses.get((text, speaker))
-        if found is None:
-            found = clauses_of(self.parser.parse_batch([text])[0], speaker)
-            self._clauses.put((text, speaker), found)
-        return found
+    def _read(self, turns: Sequence[_Turn]) -> Iterator[list[Clause]]:
+        parses = self.parser.parse_batch([text for text, _ in turns])
+        return (clauses_of(parse, speaker) for parse, (_, speaker) in zip(parses, turns, strict=True))
 
 
 def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple | None:
@@ -113,11 +108,9 @@ def make(*, pipeline: Parser | str | Path | None = None, cache_size: int = 20_00
     return RuleExtractor(open_parser(pipeline), cache_size=cache_size)
 
 
-def _turns(item: Item) -> Iterator[tuple[str, Speaker]]:
-    """The turns that the rules read, with their speakers."""
-    if item.history:
-        yield item.history[-1], _OTHER
-    yield item.response, _OWN
+def _turns(item: Item) -> list[_Turn]:
+    """The turns that the rules read, with their speakers: the last one before the response, if any, and the response."""
+    return [*((turn, _OTHER) for turn in item.history[-1:]), (item.response, _OWN)]
 
 
 def _subject(words: Words) -> str:

@@ -82,7 +82,7 @@ class T5Extractor:
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item, at most one per relation; an item with a blank response has none."""
         prompts = [self._prompts(item) if item.response.strip() else {} for item in items]
-        answers = self._ask([text for asked in prompts for text in asked.values()])
+        answers = self._answers.get_all((text for asked in prompts for text in asked.values()), self._ask)
         return [in_order(self._tuples(item, asked, answers)) for item, asked in zip(items, prompts, strict=True)]
 
     def _prompts(self, item: Item) -> dict[str, str]:
@@ -99,17 +99,14 @@ class T5Extractor:
     def _size(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    def _ask(self, texts: Sequence[str]) -> dict[str, str]:
-        """The answer to each distinct prompt."""
-        known = {text: self._answers.get(text) for text in dict.fromkeys(texts)}
-        fresh = [text for text, found in known.items() if found is None]
-        for batch in self._batches(fresh):
-            for text, found in zip(batch, self._answer(batch), strict=True):
-                known[text] = found
-                self._answers.put(text, found)
-        return {text: found for text, found in known.items() if found is not None}
+    def _ask(self, prompts: Sequence[str]) -> list[str]:
+        """The model's output for each distinct prompt."""
+        found: dict[str, str] = {}
+        for batch in self._batches(prompts):
+            found.update(zip(batch, self._answer(batch), strict=True))
+        return [found[prompt] for prompt in prompts]
 
-    def _batches(self, texts: list[str]) -> Iterator[list[str]]:
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
         """Prompts of similar length, longest first, as many as fit the tokens of a batch (at least one)."""
         sizes = {text: self._size(text) for text in texts}
         texts = sorted(texts, key=lambda text: (-sizes[text], text))

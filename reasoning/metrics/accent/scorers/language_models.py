@@ -54,14 +54,7 @@ class VerbalisedScorer(ABC):
         """
         check_relations(tuples, self.relations)
         texts = [verbalise(*one) for one in tuples]
-        cached = ((one, self._known.get(one)) for one in dict.fromkeys(texts))
-        known = {one: score for one, score in cached if score is not None}
-        fresh = [one for one in dict.fromkeys(texts) if one not in known]
-        if fresh:
-            judged = dict(zip(fresh, self.judge(fresh), strict=True))
-            for one, score in judged.items():
-                self._known.put(one, score)
-            known |= judged
+        known = self._known.get_all(texts, self.judge)
         return [known[one] for one in texts]
 
     @abstractmethod

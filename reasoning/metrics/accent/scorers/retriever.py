@@ -69,16 +69,13 @@ class CompactScorer(ABC, Generic[Result]):
         """
         check_relations(tuples, self.relations)
         written = [(head_form(head), relation, statement(tail, relation)) for head, relation, tail in tuples]
-        known = {one: self._known.get(one) for one in dict.fromkeys(written)}
-        fresh = [one for one, judgement in known.items() if judgement is None]
-        if fresh:
-            texts = dict.fromkeys(text for head, _, tail in fresh for text in (head, tail))
-            vectors = dict(zip(texts, self._embed(list(texts)), strict=True))
-            for one in fresh:
-                head, relation, tail = one
-                known[one] = found = self._evaluate(vectors[head], self._number[relation], vectors[tail], head)
-                self._known.put(one, found)
-        return [judgement for one in written if (judgement := known[one]) is not None]
+        known = self._known.get_all(written, self._evaluate_all)
+        return [known[one] for one in written]
+
+    def _evaluate_all(self, tuples: Sequence[Triple]) -> list[Result]:
+        texts = dict.fromkeys(text for head, _, tail in tuples for text in (head, tail))
+        vectors = dict(zip(texts, self._embed(list(texts)), strict=True))
+        return [self._evaluate(vectors[head], self._number[relation], vectors[tail], head) for head, relation, tail in tuples]
 
     @abstractmethod
     def _evaluate(self, head: Vectors, relation: int, tail: Vectors, text: str, /) -> Result:
