@@ -299,7 +299,7 @@ METRIC_REGISTRY = Registry(
             home="metrics.accent.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER,
             summary="How plausible the events in the response are, by what the graph knows of events (ACCENT).",
             chosen_on=("deco-train",),
-            ranges={"nearest": AT_LEAST_0, "threshold": (-1, 1), "cache_size": AT_LEAST_0},
+            ranges={"cache_size": AT_LEAST_0},
         ),
         "coherence": MetricKind(
             home="metrics.coherence.metric:make",
@@ -397,10 +397,6 @@ SCORER_REGISTRY = Registry(
         "support": ScorerKind(
             home="metrics.accent.scorers.retriever:make_support",
             summary="How much known triples speak for head and tail together, in nats.",
-        ),
-        "cosine": ScorerKind(
-            home="metrics.accent.scorers.compatibility:make_cosine",
-            summary="The cosine of head and tail, to compare the others with.",
         ),
         "comet-loss": ScorerKind(
             home="metrics.accent.scorers.language_models:make_comet_loss", together=64,

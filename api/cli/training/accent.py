@@ -122,9 +122,9 @@ def retriever(
         stages.end()
 
         def vectors(texts: Any) -> Any:
-            resources.vectors.add(texts, lambda number: stages.count("embedding", number))
+            found = resources.embed_many(texts, lambda number: stages.count("embedding", number))
             stages.end()
-            return resources.vectors.known(texts)
+            return found
 
         name = (name_of(encoder) if encoder else DEFAULT_ENCODER, resources.encoder.signature)
         facts = {"graph": resources.table.digest, "sources": resources.table.sources}

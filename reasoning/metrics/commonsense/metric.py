@@ -18,11 +18,11 @@ import numpy as np
 
 from ....graph.errors import InputError, ModelError
 from ....graph.item import Item
-from ....graph.protocol import KnowledgeGraph
+from ....graph.protocol import COUNTS, KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ...text.language import Analyser, count_words, is_english
 from .features import LOSSES, FeatureExtractor, open_features
-from .regressor import Matrix, Regressor, load_regressor, shapley_values, variant_features
+from .regressor import Matrix, Regressor, load_regressor, shapley_values
 
 if TYPE_CHECKING:
     from ...models.causal_lm import CausalModel
@@ -129,9 +129,7 @@ def make(
     graph: KnowledgeGraph,
     *,
     model: Regressor | str | Path | None = None,
-    variant: str | None = None,
     language_model: CausalModel | str | Path | None = None,
-    count: str | None = None,
     pipeline: Analyser | str | Path | None = None,
     device: str | None = None,
     evidence: int = 10,
@@ -144,34 +142,21 @@ def make(
     Args:
         model: a regressor, its file, or the folder that ``tacit train commonsense`` wrote; the shipped one, which reads
             symbolic features, by default.
-        variant: ``symbolic``, ``neural`` or ``all``, to make sure that the model is of this kind.
         language_model: for models that read losses: an open causal model, its folder, or an id of the hub; by default the id
             that the model was trained with.
-        count: ``pairs`` or ``triples``, to make sure that the model was trained on these.
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         device: device of the language model, when it is not open yet.
         evidence: most triples listed in an explanation for each of the two counts.
         cache_size: utterances, counts and losses kept in memory.
 
     Raises:
-        InputError: an option is out of range, or the model is of another variant or count.
+        InputError: an option is out of range.
         ModelError: the model, the pipeline or the language model cannot be opened, or none is known.
         MissingExtra: the model reads losses, and torch or transformers is not installed.
     """
-    if variant is not None:
-        variant_features(variant)
-    if model is None and variant not in (None, load_regressor(SHIPPED).variant):
-        raise ModelError(
-            f"no model of the variant {variant} ships with tacit; make one with: tacit train commonsense --variant {variant}"
-        )
     regressor = model if isinstance(model, Regressor) else load_regressor(SHIPPED if model is None else model)
-    if variant not in (None, regressor.variant):
-        raise InputError(f"the model reads the features of the variant {regressor.variant}, not {variant}; give another model")
-    trained = regressor.facts.get("count")
-    if count is not None and trained is not None and count != trained:
-        raise InputError(f"the model was trained on counts of {trained}, not {count}; leave count out, or train another model")
     features = open_features(
-        regressor.features, graph, pipeline=pipeline, count=trained or count or "pairs",
+        regressor.features, graph, pipeline=pipeline, count=regressor.facts.get("count") or COUNTS[0],
         language_model=_language_model(regressor, language_model), device=device, cache_size=cache_size,
     )  # fmt: skip
     return Commonsense(regressor, features, evidence=evidence)

@@ -92,7 +92,7 @@ def test_the_default_scorer_is_that_of_accent(tacit: Tacit, place: Path) -> None
     assert f"signature {scorer}\n" in tacit(*words(place)).err
 
 
-@pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend", "cosine"])
+@pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend"])
 def test_scorers_batches_and_files_agree(tacit: Tacit, place: Path, tmp_path: Path, scorer: str) -> None:
     expected = tacit(*words(place, "--scorer", scorer, "--quiet")).rows
     assert all(0 <= row["score"] <= 1 for row in expected if "score" in row)
@@ -122,7 +122,7 @@ def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None
     )
     done = tacit(
         "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
-        place / "model", "--quiet", "--nearest", 1, "--threshold", -1,
+        place / "model", "--quiet", "--scorer", "support",
     )  # fmt: skip
     closest = done.rows[0]["closest"][0]
     assert closest["origin"] == "nearest"

@@ -3,8 +3,7 @@
 ``compatibility`` is ACCENT's equation 1 (Ghazarian et al., ACL 2023): ``f(h, r, t) = max over known tails t' of h and r of
 cos(embed(t), embed(t'))``, floored at 0. Both tails are verbalised before they are embedded (:func:`..verbalise.statement`),
 where the original compares ``PersonX buys a brush`` with ``to buy a brush`` as worded. Where no tail of the head is known another
-scorer may be used; without one the value is 0. ``cosine`` compares head and tail, a baseline without knowledge of the relation.
-``blend`` is the mean of several scorers on a common scale.
+scorer may be used; without one the value is 0. ``blend`` is the mean of several scorers on a common scale.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....graph.errors import InputError
-from ..events import head_form
 from ..tails.source import Found, Query, TailSource
 from ..verbalise import statement
 from .base import SHOWN, CloseTail, Triple, TupleScore, TupleScorer
@@ -143,37 +141,6 @@ def make_compatibility(
     return Compatibility(
         tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, fallback=fallback
     )
-
-
-# The baseline ``cosine``: head against tail, whatever the relation.
-
-
-class PlainCosine:
-    """Cosine of the embeddings of head and tail, floored at 0."""
-
-    relations = None
-
-    def __init__(self, embed: Embed, *, encoder: str) -> None:
-        """Compare by ``embed``; ``encoder`` identifies it in the signature."""
-        self._embed = embed
-        self.signature = f"cosine({encoder})"
-
-    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the cosine of each tuple's head and tail, in 0..1."""
-        heads = [head_form(head) for head, _, _ in tuples]
-        tails = [statement(tail, relation) for _, relation, tail in tuples]
-        texts = list(dict.fromkeys([*heads, *tails]))
-        if not texts:
-            return []
-        rows = {text: row for row, text in enumerate(texts)}
-        vectors = self._embed(texts).astype(np.float64)
-        cosines = [float(vectors[rows[head]] @ vectors[rows[tail]]) for head, tail in zip(heads, tails, strict=True)]
-        return [TupleScore(min(max(cosine, 0.0), 1.0)) for cosine in cosines]
-
-
-def make_cosine(resources: ScorerResources) -> PlainCosine:
-    """Return the scorer ``cosine``."""
-    return PlainCosine(resources.embed, encoder=resources.encoder.signature)
 
 
 # The scorer ``blend``: several scorers on a common scale, combined without labels.

@@ -17,7 +17,6 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
     Blend,
     Compatibility,
     Part,
-    PlainCosine,
     exchanged,
     scales_of,
 )
@@ -105,13 +104,6 @@ def test_an_unknown_relation_is_refused_with_the_known_ones(graph: KnowledgeGrap
         compatibility(graph, WordEncoder()).score([("PersonX buys a dog", "xLikes", "bones")])
 
 
-def test_the_plain_cosine() -> None:
-    encoder = WordEncoder()
-    (score,) = PlainCosine(encoder.encode, encoder="words").score([("PersonX buy a dog", "xWant", "PersonX wants to buy a bone")])
-    one, other = WordEncoder().encode(["PersonX buys a dog", "PersonX buys a bone"]).astype(float)
-    assert score.value == pytest.approx(one @ other, abs=1e-6)
-
-
 class Fixed:
     """Gives the number that the tail spells."""
 
@@ -153,7 +145,7 @@ def test_tails_are_exchanged_within_their_relation() -> None:
 
 def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
     resources = ScorerResources(graph, encoder=WordEncoder())
-    assert resources.scorer("cosine").signature == "cosine(words)"
+    assert resources.tails().signature == "graph"
     with pytest.raises(InputError, match="kg-bert needs a model"):
         resources.scorer("kg-bert")
     with pytest.raises(InputError, match=f"unknown tuple scorer 'best'; choose from {', '.join(SCORER_REGISTRY.own)}"):

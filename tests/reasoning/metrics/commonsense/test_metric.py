@@ -229,22 +229,11 @@ def test_load_metric_takes_the_count_from_the_file(oracle: OracleGraph, analyser
     metric = load_metric("commonsense", oracle, model=str(path), pipeline=analyser)
     assert "|count:triples|" in str(metric.signature)
     assert f"graph:{oracle.manifest().digest}|" in str(metric.signature)
-    assert load_metric("commonsense", oracle, model=path, count="triples", variant="symbolic", pipeline=analyser).signature == (
-        metric.signature
-    )
-    with pytest.raises(InputError, match="trained on counts of triples, not pairs"):
-        load_metric("commonsense", oracle, model=path, count="pairs")
-    with pytest.raises(InputError, match="variant symbolic, not all"):
-        load_metric("commonsense", oracle, model=path, variant="all")
 
 
 def test_what_cannot_be_opened_is_said_in_one_sentence(
     oracle: OracleGraph, tmp_path: Path, language_model: CausalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ModelError, match=r"no model of the variant all ships with tacit; make one with: tacit train commonsense"):
-        load_metric("commonsense", oracle, variant="all")
-    with pytest.raises(InputError, match="unknown variant 'x'"):
-        load_metric("commonsense", oracle, variant="x")
     with pytest.raises(ModelError, match="there is no commonsense regressor at"):
         load_metric("commonsense", oracle, model=tmp_path)
     with pytest.raises(InputError, match="needs a graph"):
