@@ -11,19 +11,21 @@ import atexit
 import contextlib
 import json
 import os
-import re
 import selectors
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
+from ...cypher import query
+from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryTimeout
 from ..model import QueryResult
+from .case import check_names, shared_relations
+from .failures import failure
 from .rewrite import rewrite
 from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out, uniform
 
@@ -52,9 +54,12 @@ class _Pool:
         self.free = threading.Condition()
         self.idle: list[Worker] = []
         self.busy = 0
+        self.relations: tuple[Any, dict[str, list[str]]] = ((), {})
+        """The database's version, and the names of relations found in it so far, by the name of their table in lower case."""
 
-    def take(self, file: Path, deadline: float, most: int) -> Worker:
-        """Return a worker that has the current ``file`` open; wait until ``deadline`` at most while ``most`` are busy.
+    @contextlib.contextmanager
+    def lend(self, file: Path, deadline: float, most: int) -> Iterator[Worker]:
+        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``most`` are busy.
 
         Raises:
             GraphBusy: ``most`` queries were still running at the deadline.
@@ -69,18 +74,31 @@ class _Pool:
             if worker is not None and not worker.usable():
                 worker.kill()
                 worker = None
-            return worker or Worker(file)
-        except BaseException:
-            self.give(None)
-            raise
+            worker = worker or Worker(file)
+            yield worker
+        finally:
+            with self.free:
+                self.busy -= 1
+                if worker is not None and not worker.killed:
+                    self.idle.append(worker)
+                self.free.notify()
 
-    def give(self, worker: Worker | None) -> None:
-        """Return ``worker`` to the pool; None when it has ended."""
-        with self.free:
-            self.busy -= 1
-            if worker is not None:
-                self.idle.append(worker)
-            self.free.notify()
+    def stored(self, worker: Worker, deadline: float) -> Callable[[str], list[str]]:
+        """Return a function that returns the exact names of the relations in the table of a relation; they are read once."""
+        if self.relations[0] != worker.version:
+            self.relations = worker.version, {}
+        known = self.relations[1]
+
+        def names(relation: str) -> list[str]:
+            if relation.lower() not in known:
+                found: list[str] = []
+                with contextlib.suppress(ValueError, QueryInvalid):  # not a well-formed name, or no such table
+                    text = query("relation_names", "embedded").naming(RELATION=relation).text
+                    found = [str(row[0]) for row in worker.rows(text, {}, 1000, deadline - time.monotonic())["rows"]]
+                known[relation.lower()] = found
+            return known[relation.lower()]
+
+        return names
 
 
 _pools: dict[Path, _Pool] = {}
@@ -108,7 +126,7 @@ def run_embedded(
 
     Raises:
         QueryRefused: the query does something other than read.
-        QueryInvalid: the engine cannot parse or evaluate it.
+        QueryInvalid: the engine cannot parse or evaluate it, or would confuse names in it.
         QueryTimeout: it exceeded its time limit.
         GraphNotFound: there is no graph at ``path``.
         GraphBusy: other queries kept all workers busy until the time limit.
@@ -119,95 +137,24 @@ def run_embedded(
     values = check_parameters(parameters)
     original = Checker(cypher, "embedded", values)
     original.run()
-    checker = Checker(rewrite(cypher), "embedded", values)
-    checker.run()
+    check_names(original, values)
+    rewrite(cypher)  # raises before a worker is started
     file = Path(path).resolve() / DATABASE
     if not file.exists():
         raise GraphNotFound(f"there is no graph at {path}; make one with: tacit load conceptnet FILE --into {path}")
-    request = {
-        "cypher": checker.limited(limit + 1),
-        "parameters": uniform(values),
-        "limit": limit,
-        "timeout": timeout,
-        "bytes": MAX_BYTES,
-    }
     with _pools_lock:
         pool = _pools.setdefault(file, _Pool())
-    worker = pool.take(file, time.monotonic() + timeout, AT_ONCE if at_once is None else at_once)
-    kept: Worker | None = None
-    try:
-        try:
-            answer = worker.ask(request)
-        except QueryTimeout:
-            raise timed_out(timeout) from None
-        if answer is None:
-            late = worker.died_by_alarm()
-            worker.kill()
-            if late:
-                raise timed_out(timeout)
-            raise GraphError("the engine crashed while it ran the query, and the graph is intact; write the query in another way")
-        if answer.get("failed") == "memory":
-            worker.kill()
-        else:
-            kept = worker
-    finally:
-        pool.give(kept)
-    if "failed" in answer:
-        raise _failure(answer["failed"], answer["message"], timeout)
+    deadline = time.monotonic() + timeout
+    with pool.lend(file, deadline, AT_ONCE if at_once is None else at_once) as worker:
+        shared = shared_relations(original, pool.stored(worker, deadline + GRACE)) if original.relations else set[str]()
+        checker = Checker(rewrite(cypher, shared), "embedded", values)
+        checker.run()
+        answer = worker.rows(checker.limited(limit + 1), uniform(values), limit, timeout, original)
     if checker.explains:
         return QueryResult(("plan",), tuple((line,) for row in answer["rows"] for line in str(row[0]).splitlines()))
     names = original.columns()
     columns = answer["columns"] if names is None or len(names) != len(answer["columns"]) else names
     return QueryResult(tuple(columns), tuple(map(tuple, answer["rows"])), answer["truncated"])
-
-
-_DIFFERENCES = (
-    (
-        re.compile(r"Table (\S+) does not exist"),
-        "the graph has no node label or relation {}, where Neo4j would find no rows; tacit info GRAPH lists what it holds",
-    ),
-    (
-        re.compile(r"Lambda paramName (\S+) cannot"),
-        "a list comprehension inside another cannot use the outer one's variable {} on the embedded engine; use UNWIND for one",
-    ),
-    (
-        re.compile(r"In WITH clause, (ORDER BY) must be followed"),
-        "{} in a WITH needs a LIMIT on the embedded engine, and collect after it keeps no order; use list_sort(collect(x))",
-    ),
-    (
-        re.compile(r"index=(-?\d+) is out of range"),
-        "a list has no item at position {} (counted from 1), where Neo4j would give null; test size(list) first",
-    ),
-    (
-        re.compile(r"Parameter (\S+) not found"),
-        "the query's parameter {0} has no value; give it with the query, on the command line with --param {0}=VALUE",
-    ),
-    (
-        re.compile(r"Cannot find property (\S+) for"),
-        "no node or relationship of the graph has the property {}, where Neo4j would give null; "
-        "nodes have uri, text and language, relationships weight, source, dataset and license",
-    ),
-)
-"""Engine messages for queries that Neo4j answers without an error, and the message to show instead."""
-
-
-def _failure(kind: str, message: str, timeout: float) -> Exception:
-    """Return the error for a failure reported by a worker."""
-    line = " ".join(message.split("\n", 1)[0].partition(" expecting {")[0].split())[:500]
-    for pattern, sentence in _DIFFERENCES:
-        if found := pattern.search(line):
-            return QueryInvalid(sentence.format(found[1].strip(".,")))
-    if kind == "timeout":
-        return timed_out(timeout)
-    if kind == "memory":
-        return GraphError("the query exceeded its memory limit; narrow it down, or return fewer rows at once")
-    if kind == "size":
-        return GraphError(f"one row of the result is larger than {MAX_BYTES >> 20} MiB; return less of it")
-    if kind == "write":
-        return QueryRefused(f"the engine refused to do more than read ({line})")
-    if kind == "engine":
-        return GraphError(f"the engine failed ({line}); load the graph again if this happens with every query")
-    return QueryInvalid(f"the query cannot be run ({line})")
 
 
 def close_workers(path: str | os.PathLike[str] | None = None) -> None:
@@ -294,11 +241,46 @@ class Worker:
             self.kill()
             raise
 
+    def rows(
+        self, cypher: str, parameters: dict[str, Any], limit: int, timeout: float, original: Checker | None = None
+    ) -> dict[str, Any]:
+        """Return the answer to a query: ``columns``, ``rows`` and ``truncated``.
+
+        Args:
+            cypher, parameters, limit, timeout: the query in the engine's dialect, its parameters, and its limits.
+            original: the query as the user wrote it, for error messages.
+
+        Raises:
+            QueryInvalid, QueryRefused, QueryTimeout, GraphError: as :func:`run_embedded`.
+        """
+        request = {"cypher": cypher, "parameters": parameters, "limit": limit, "timeout": timeout, "bytes": MAX_BYTES}
+        try:
+            answer = self.ask(request)
+        except QueryTimeout:
+            raise timed_out(timeout) from None
+        if answer is None:
+            late = self.died_by_alarm()
+            self.kill()
+            if late:
+                raise timed_out(timeout)
+            raise GraphError("the engine crashed while it ran the query, and the graph is intact; write the query in another way")
+        if "failed" not in answer:
+            return answer
+        if answer["failed"] == "memory":
+            self.kill()
+        query, tokens = (original.query, original.tokens) if original else (cypher, [])
+        raise failure(answer["failed"], answer["message"], timeout, query, tokens, cypher)
+
     def died_by_alarm(self) -> bool:
         """Return whether the worker's alarm ended the process, because a query exceeded its time limit."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self.process.wait(GRACE) == -signal.SIGALRM
         return False
+
+    @property
+    def killed(self) -> bool:
+        """Whether :meth:`kill` has ended the process."""
+        return self.process.returncode is not None
 
     def kill(self) -> None:
         """End the process at once and wait for its end."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import queue
+import re
 import threading
 import time
 import uuid
@@ -315,7 +316,7 @@ def _plan(result: neo4j.Result) -> QueryResult:
 def _server_error(error: neo4j.exceptions.Neo4jError, timeout: float) -> GraphError | QueryInvalid | QueryRefused:
     """Return the ``TacitError`` for an error of the server."""
     code = error.code or ""
-    message = _line(error.message or error)
+    message = re.sub(r" \(offset: \d+\)\)", ")", _line(error.message or error))
     if "TimedOut" in code or code.endswith("Transaction.Terminated"):
         return timed_out(timeout)
     if "Memory" in code or "StackOverFlow" in code:

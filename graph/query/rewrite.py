@@ -9,6 +9,7 @@ are not listed here are passed on unchanged.
 - ``[x IN l WHERE p | e]``: ``list_transform(list_filter(l, x -> p), x -> e)``
 - ``l[0]``, ``l[-1]``, ``l[i]``, ``l[1..3]``: positions that count from 1
 - ``[:IsA*1..3]``: ``[:IsA* TRAIL 1..3]``, which uses no relationship twice
+- ``[:HasSubEvent]``: ``[:HasSubEvent {relation: 'HasSubEvent'}]`` where its table also holds ``HasSubevent``
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
   ``labels``, ``startNode``, ``endNode``: the engine's functions
 - ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces are refused
@@ -18,10 +19,10 @@ are not listed here are passed on unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..errors import QueryInvalid
-from .tokens import CLAUSES, OPERATORS, PATHS, PREFIXES, Token, invalid, matching, tokenize
+from .tokens import CLAUSES, PATHS, PREFIXES, Token, invalid, matching, subscripts, tokenize
 
 LONGEST_PATH = 30
 """Most hops of a path without an upper bound; the embedded engine's default."""
@@ -33,23 +34,29 @@ _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels"
 """Functions that return a list, for ``reverse``."""
 
 
-def rewrite(query: str) -> str:
+def rewrite(query: str, shared: Collection[str] = ()) -> str:
     """Return ``query``, which passed the validator, in the embedded engine's dialect.
+
+    Args:
+        query: the query.
+        shared: relations whose table also holds relations of other names (:func:`.case.shared_relations`).
 
     Raises:
         QueryInvalid: it contains a form that the embedded engine would answer wrongly without an error.
     """
-    return _Rewriter(query).whole()
+    rewriter = _Rewriter(query, shared)
+    return rewriter.render(0, len(rewriter.tokens) - 1)
 
 
 class _Rewriter:
     """Renders ranges of tokens: listed forms are replaced, everything else is copied unchanged."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, shared: Collection[str]) -> None:
         self.query = query
         self.tokens = tokenize(query)
         self.closing = matching(self.tokens)
         self.shortest: set[int] = set()  # indices of the stars of shortest paths
+        self.exact = self._exact(shared)
         self.functions: dict[str, Callable[[list[str], int], str]] = {
             "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
             "last": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, -1) END",
@@ -66,11 +73,30 @@ class _Rewriter:
             "reverse": self._reverse,
         }
 
-    def whole(self) -> str:
-        """Return the whole query, rewritten."""
-        return self._render(0, len(self.tokens) - 1)
+    def _exact(self, shared: Collection[str]) -> dict[int, str]:
+        """Return the texts, by index of the token to replace, that restrict relationships to one of the ``shared`` relations."""
+        texts = {}
+        for opening, end in self.closing.items():
+            if not shared or self.tokens[opening].text != "[" or self.tokens[opening - 1].text != "-":
+                continue
+            stop = next((i for i in range(opening, end) if self.tokens[i].text in ("*", "{")), end)
+            named = [token.name for token in self.tokens[opening + 1 : stop] if token.kind in ("word", "quoted")]
+            relations = named if self.tokens[opening + 1].text == ":" else named[1:]
+            if not set(relations).intersection(shared):
+                continue
+            if len(relations) > 1:
+                raise invalid(
+                    self.query, self.tokens[opening].start, "a choice of relations",
+                    "has one that differs from another relation of the graph only in case, which the embedded engine cannot "
+                    "distinguish here; write one relation in a pattern, or WHERE type(r) IN [...]",
+                )  # fmt: skip
+            brace = next((i for i in range(stop, end) if self.tokens[i].text == "{"), end)
+            restriction = f"relation: '{relations[0]}'"
+            more = ", " if self.tokens[brace + 1].text != "}" else ""
+            texts[brace] = f" {{{restriction}}}]" if brace == end else f"{{{restriction}{more}"
+        return texts
 
-    def _render(self, start: int, end: int) -> str:
+    def render(self, start: int, end: int) -> str:
         """Return the text of the tokens from ``start`` to before ``end``."""
         parts: list[str] = []
         index = start
@@ -85,6 +111,8 @@ class _Rewriter:
 
     def _replaced(self, index: int) -> tuple[str, int] | None:
         """Return the replacement of the form at ``index`` and the index after it; None when no listed form begins there."""
+        if index in self.exact:
+            return self.exact[index], index + 1
         token, after = self.tokens[index], self.tokens[index + 1]
         before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
         name = token.text.lower() if token.kind == "word" and before.text not in (".", ":", "|") else ""
@@ -100,7 +128,7 @@ class _Rewriter:
                 return self._reduce(index, end), end + 1
         if token.upper in ("EXISTS", "COUNT") and after.text == "{" and self.tokens[index + 2].upper not in CLAUSES:
             end = self.closing[index + 1]
-            return f"{token.text} {{ MATCH {self._render(index + 2, end)} }}", end + 1
+            return f"{token.text} {{ MATCH {self.render(index + 2, end)} }}", end + 1
         if (
             token.upper == "OFFSET"
             and after.kind in ("number", "parameter")
@@ -123,10 +151,10 @@ class _Rewriter:
         parts, start, index = [], opening + 1, opening + 1
         while index < end:
             if self.tokens[index].text == "," and self.tokens[index].kind == "symbol":
-                parts.append(self._render(start, index))
+                parts.append(self.render(start, index))
                 start = index + 1
             index = self.closing.get(index, index) + 1
-        return [*parts, self._render(start, end)] if end > opening + 1 else []
+        return [*parts, self.render(start, end)] if end > opening + 1 else []
 
     def _shortest(self, start: int, end: int, kind: str) -> str:
         """Return the pattern of a ``shortestPath(…)`` in the engine's form."""
@@ -139,7 +167,7 @@ class _Rewriter:
         if low != "1":
             raise invalid(self.query, self.tokens[stars[0]].start, "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
         self.shortest.add(stars[0])
-        return f"{self._render(start, stars[0])}* {kind} 1..{high or LONGEST_PATH}{self._render(last, end)}"
+        return f"{self.render(start, stars[0])}* {kind} 1..{high or LONGEST_PATH}{self.render(last, end)}"
 
     def _bounds(self, star: int) -> tuple[str, str, int]:
         """Return the least and most hops (empty when unbounded) after the ``*`` at index ``star``, and the index after them."""
@@ -155,7 +183,7 @@ class _Rewriter:
         if star is None or star in self.shortest or self.tokens[star + 1].upper in PATHS:
             return None
         low, high, last = self._bounds(star)
-        return f"[{self._render(index + 1, star)}* TRAIL {low}..{high or LONGEST_PATH}{self._render(last, end)}]"
+        return f"[{self.render(index + 1, star)}* TRAIL {low}..{high or LONGEST_PATH}{self.render(last, end + 1)}"
 
     def _reduce(self, index: int, end: int) -> str:
         """Return a ``reduce`` that adds numbers as a sum over a list."""
@@ -176,7 +204,7 @@ class _Rewriter:
                 self.query, self.tokens[index].start, "reduce",
                 "runs on the embedded engine as a sum only, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
             )  # fmt: skip
-        values = f"list_transform({self._render(item + 2, bar)}, {self.tokens[item].text} -> ({self._render(bar + 3, end)}))"
+        values = f"list_transform({self.render(item + 2, bar)}, {self.tokens[item].text} -> ({self.render(bar + 3, end)}))"
         known = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
         return f"CASE WHEN {known} THEN {first.text} + coalesce(list_sum({values}), 0) END"
 
@@ -185,18 +213,11 @@ class _Rewriter:
         end = self.closing[index]
         if before.text == "-" and (trail := self._trail(index, end)):
             return trail, end + 1
-        if self._continues(before, index):
+        if subscripts(self.tokens, index):
             return self._position(index, end)
         if after.kind in ("word", "quoted") and self.tokens[index + 2].upper == "IN":
             return self._comprehension(index, end), end + 1
         return None
-
-    def _continues(self, before: Token, index: int) -> bool:
-        """Return whether the bracket at ``index`` subscripts the value before it, rather than begin a relationship or a list."""
-        if before.kind in ("word", "quoted"):
-            keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
-            return not keyword or (index > 1 and self.tokens[index - 2].text == ".")
-        return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
 
     def _position(self, index: int, end: int) -> tuple[str, int] | None:
         """Return the subscript ``[…]`` with positions that count from 1."""
@@ -217,7 +238,7 @@ class _Rewriter:
         number = self._number(inner)
         if number is not None:
             return f"[{number + 1 if number >= 0 else number}]", end + 1
-        text = self._render(index + 1, end)
+        text = self.render(index + 1, end)
         return f"[CASE WHEN ({text}) < 0 THEN ({text}) ELSE ({text}) + 1 END]", end + 1
 
     @staticmethod
@@ -235,10 +256,10 @@ class _Rewriter:
             elif self.tokens[place].text == "|" and bar == end:
                 bar = place
             place = self.closing.get(place, place) + 1
-        found = self._render(index + 3, min(where, bar))
+        found = self.render(index + 3, min(where, bar))
         if where < end:
-            found = f"list_filter({found}, {name} -> ({self._render(where + 1, bar)}))"
-        return f"list_transform({found}, {name} -> ({self._render(bar + 1, end)}))" if bar < end else found
+            found = f"list_filter({found}, {name} -> ({self.render(where + 1, bar)}))"
+        return f"list_transform({found}, {name} -> ({self.render(bar + 1, end)}))" if bar < end else found
 
     def _projection(self, index: int) -> tuple[str, int] | None:
         """Return ``n {.a, b: 1}`` as a map; None when it contains anything but properties and key-value pairs."""
@@ -250,7 +271,7 @@ class _Rewriter:
                 if len(item) == 2 and item[0].text == "." and item[1].text != "*":
                     parts.append(f"{item[1].text}: {name}.{item[1].text}")
                 elif len(item) > 2 and item[1].text == ":":
-                    parts.append(self._render(start, place))
+                    parts.append(self.render(start, place))
                 else:
                     return None
                 start = place + 1

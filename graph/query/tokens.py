@@ -64,15 +64,15 @@ class Token(NamedTuple):
 
 def refused(query: str, position: int, what: str, allowed: str) -> QueryRefused:
     """Return the error that refuses ``what`` at character ``position`` (from 0) of ``query``; ``allowed`` says what to write."""
-    return QueryRefused(f"{what} at {_place(query, position)} is refused; {allowed}")
+    return QueryRefused(f"{what} at {place(query, position)} is refused; {allowed}")
 
 
 def invalid(query: str, position: int, what: str, fault: str) -> QueryInvalid:
     """Return the error for a syntax error in ``what`` at character ``position`` (from 0) of ``query``."""
-    return QueryInvalid(f"the query has a syntax error: {what} at {_place(query, position)} {fault}")
+    return QueryInvalid(f"the query has a syntax error: {what} at {place(query, position)} {fault}")
 
 
-def _place(query: str, position: int) -> str:
+def place(query: str, position: int) -> str:
     """Return the line and column, both from 1, of character ``position`` (from 0)."""
     line = query.count("\n", 0, position) + 1
     return f"line {line}, column {position - query.rfind(chr(10), 0, position)}"
@@ -88,6 +88,15 @@ def matching(tokens: Sequence[Token]) -> dict[int, int]:
         elif token.kind == "symbol" and token.text in ")]}":
             found[opened.pop()] = index
     return found
+
+
+def subscripts(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether the bracket ``[`` at ``index`` subscripts the value before it; else it begins a relationship or a list."""
+    before = tokens[index - 1] if index else Token("symbol", "", 0, 0)
+    if before.kind in ("word", "quoted"):
+        keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
+        return not keyword or (index > 1 and tokens[index - 2].text == ".")
+    return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
 
 
 def tokenize(query: str) -> list[Token]:

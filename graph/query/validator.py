@@ -60,6 +60,7 @@ class Frame:
     Attributes:
         opener: the opening bracket; empty for the statement.
         query: whether clauses are allowed in it.
+        call: whether it holds the arguments of a function.
         procedure: whether it is the subquery of a ``CALL``.
         state: what the engine expects next.
         clause: the current clause.
@@ -68,6 +69,7 @@ class Frame:
 
     opener: str = ""
     query: bool = False
+    call: bool = False
     procedure: bool = False
     state: Literal["clause", "operand", "operator"] = "operand"
     clause: str = ""
@@ -94,7 +96,9 @@ class Checker:
 
     Attributes:
         tokens: the query's tokens.
-        top: clause words of the statement itself, each with its token's index; complete after :meth:`run`.
+        top: clause words of the statement itself, each with its token's index; complete after :meth:`run`, as what follows.
+        variables, labels, relations, properties, keys: the tokens of variables and aliases, of node labels and of relations in
+            patterns, of properties that are read or compared, and of keys of maps.
     """
 
     def __init__(self, query: str, dialect: Dialect, parameters: Mapping[str, Any] | None = None) -> None:
@@ -103,6 +107,11 @@ class Checker:
         self.position = 0
         self.frames = [Frame(query=True, state="clause")]
         self.top: list[tuple[str, int]] = []
+        self.variables: list[Token] = []
+        self.labels: list[Token] = []
+        self.relations: list[Token] = []
+        self.properties: list[Token] = []
+        self.keys: list[Token] = []
 
     @property
     def explains(self) -> bool:
@@ -222,6 +231,7 @@ class Checker:
         if frame.state == "operand" and frame.opener != "{":
             raise self.refuse(token, "a dot without a name before it", "write variable.property")
         if (name.text == "*" and frame.opener == "{") or (name.kind in ("word", "quoted") and after.text != "("):
+            self.properties += [name] if name.text != "*" else []
             self.take(2, "operator")
         else:
             raise self.refuse(name, self.describe(name), "a dot is followed by the name of a property")
@@ -229,8 +239,9 @@ class Checker:
     def _keyword(self, token: Token, frame: Frame) -> bool:
         """Accept ``token`` as a keyword; return False when it is a name in this position."""
         word = token.upper
-        if frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":":
-            self.take(2, "operand")  # the key of a map
+        if self._is_key(frame):
+            self._key(token)
+            self.take(2, "operand")
             return True
         if frame.state == "operand":
             ends = frame.query and self.before in _ENDERS and word in CLAUSES
@@ -277,6 +288,7 @@ class Checker:
         elif word == "AS" and following.kind in ("word", "quoted"):
             self.position += 1
             self._plain(following)
+            self.variables += [] if frame.call else [following]
             self.take(1, "operator")
         elif word in ("STARTS", "ENDS") and following.upper == "WITH":
             self.take(2, "operand")
@@ -349,12 +361,35 @@ class Checker:
                 return
             if name.lower() == "range" and self.dialect == "neo4j":
                 check_range(self.query, self.tokens, self.position, count, self.parameters)
-            self.enter(Frame("("), 1)
+            self.enter(Frame("(", call=True), 1)
             return
         label = self.before in (":", "|", "&", "!") and frame.opener in ("(", "[")
         if not label and count == 1:
             self._plain(token)
+        self._note(token, frame)
+        self.properties += self.tokens[self.position + 2 : self.position + count : 2]
         self.take(count, "operator")
+
+    def _note(self, token: Token, frame: Frame) -> None:
+        """Keep the name ``token`` by its use."""
+        pattern = self._is_pattern(frame)
+        if pattern and self.before in (":", "|", "&", "!") and ":" in [part.text for part in self.tokens[frame.start + 1 :][:2]]:
+            (self.labels if frame.opener == "(" else self.relations).append(token)
+        elif self._is_key(frame):
+            self._key(token)
+        elif token.upper not in ("TRUE", "FALSE", "NULL") and (self.before != ":" or frame.opener == "{"):
+            self.variables.append(token)
+
+    def _is_pattern(self, frame: Frame) -> bool:
+        """Return whether ``frame`` is a node or a relationship of a pattern (or an expression in parentheses)."""
+        return (frame.opener == "(" and not frame.call) or (frame.opener == "[" and self.tokens[frame.start - 1].text == "-")
+
+    def _is_key(self, frame: Frame) -> bool:
+        """Return whether the current name is the key of a map."""
+        return frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":"
+
+    def _key(self, token: Token) -> None:
+        (self.properties if self._is_pattern(self.frames[-2]) else self.keys).append(token)
 
     def _plain(self, token: Token) -> None:
         """Refuse a bare name such as CREATE unless the next token shows that only a name can occur here."""

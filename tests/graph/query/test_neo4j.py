@@ -172,7 +172,7 @@ def test_memory_hog_fails_alone(driver: Any) -> None:
 
 def test_errors_are_one_sentence(driver: Any) -> None:
     for query in ("RETURN 1 +", "RETURN nothing AS x", "RETURN 1 / 0 AS x", "MATCH (n) RETURN n.text + {a: 1} AS x"):
-        with pytest.raises(QueryInvalid, match=r"^the query cannot be run \([^\n]+\)$"):
+        with pytest.raises(QueryInvalid, match=r"^the query cannot be run \((?!.*offset)[^\n]+\)$"):
             run_neo4j(driver, None, query)
     with pytest.raises(GraphUnavailable, match="does not have the database"):
         run_neo4j(driver, "nowhere", "RETURN 1 AS x")

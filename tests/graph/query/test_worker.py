@@ -91,13 +91,12 @@ def test_no_more_queries_run_at_once_than_allowed(graph: Path) -> None:
     with open_graph(graph) as opened:
         assert opened.run("RETURN 1 AS x").rows == ((1,),)
         pool, file = embedded._pools[(graph / embedded.DATABASE).resolve()], graph / embedded.DATABASE
-        worker = pool.take(file, time.monotonic() + 5, 1)
-        opened.limit_queries(1)
-        with pytest.raises(GraphBusy, match="too many queries run on this graph at once"):
-            opened.run("RETURN 2 AS x", timeout=0.05)
-        opened.limit_queries(2)
-        assert opened.run("RETURN 2 AS x").rows == ((2,),)
-        pool.give(worker)
+        with pool.lend(file, time.monotonic() + 5, 1):
+            opened.limit_queries(1)
+            with pytest.raises(GraphBusy, match="too many queries run on this graph at once"):
+                opened.run("RETURN 2 AS x", timeout=0.05)
+            opened.limit_queries(2)
+            assert opened.run("RETURN 2 AS x").rows == ((2,),)
         with pytest.raises(InputError, match="at_once must be >= 1, not 0"):
             opened.limit_queries(0)
 
