@@ -115,6 +115,15 @@ def mean_of(sets: list[SetFigures], drawn: list[Floats]) -> Figures:
     return Figures(means[0], means[1], tuple(sets))
 
 
+def rounded(figures: Figures) -> dict[str, Any]:
+    """Return figures as plain values for JSON: correlations and intervals with four decimals, without p-values."""
+    row = figures.to_dict()
+    for one in (row, *row["sets"]):
+        for kind in ("pearson", "spearman"):
+            one[kind] = {name: None if value is None else round(value, 4) for name, value in one[kind].items()}
+    return row
+
+
 def table(found: dict[str, Figures], kind: str) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each metric, a column for each set, and the mean."""
     names = [one.name for one in next(iter(found.values())).sets]
@@ -129,7 +138,7 @@ def write(found: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]
     """Put the figures beside those of other metrics that were measured before."""
     before = json.loads(FILE.read_text(encoding="utf-8"))["metrics"] if FILE.is_file() else {}
     files = {one.file.name: hashlib.sha256(one.file.read_bytes()).hexdigest() for one in sets}
-    rows = {name: found[name].to_dict() if name in found else before[name] for name in KINDS if name in found or name in before}
+    rows = {name: rounded(found[name]) if name in found else before[name] for name in KINDS if name in found or name in before}
     head = {"command": "python benchmarks/agreement.py GRAPH DATA_DIR --write", "resamples": resamples, "seed": seed}
     text = json.dumps({**head, "files": files, "graph": graph, "metrics": rows}, indent=1)
     FILE.write_text(text + "\n", encoding="utf-8")

@@ -7,15 +7,23 @@ because millions of them are streamed during a load.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .names import text_of
+from .schema import Json, Nullable, shape
 
 _CACHED_RESTS = 100_000
 
 
+_PROVENANCE = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")  # left out of JSON where they are empty
+
+
+@shape(
+    "head", "relation", "tail", "head_text", "tail_text", "weight", "source", "dataset", *_PROVENANCE,
+    optional=("source", "dataset", *_PROVENANCE),
+)  # fmt: skip
 class Assertion(NamedTuple):
     """One edge of the graph, ``head --relation--> tail``, with its provenance.
 
@@ -45,6 +53,16 @@ class Assertion(NamedTuple):
     score: float | None = None
 
     @property
+    def head_text(self) -> str:
+        """The text of the head."""
+        return text_of(self.head)
+
+    @property
+    def tail_text(self) -> str:
+        """The text of the tail."""
+        return text_of(self.tail)
+
+    @property
     def order(self) -> tuple[Any, ...]:
         """Sort key of the protocol's fixed order: weight descending, then names."""
         return (-self.weight, self.head, self.relation, self.tail, self.source, self.dataset, self.head_sense, self.tail_sense)
@@ -62,6 +80,7 @@ class Assertion(NamedTuple):
         return identity, int.from_bytes(hasher.digest(), "little")
 
 
+@shape("text", "uri", "hop", "weight")
 class Neighbour(NamedTuple):
     """A node at a given distance.
 
@@ -81,8 +100,28 @@ class Neighbour(NamedTuple):
         return text_of(self.uri)
 
 
+@shape(optional=_PROVENANCE)
+class Step(NamedTuple):
+    """An assertion of a path in JSON; ``direction`` is forward if the path goes from its head to its tail."""
+
+    head: str
+    relation: str
+    tail: str
+    direction: Literal["forward", "backward"]
+    weight: float = 1.0
+    source: str = ""
+    dataset: str = ""
+    license: str = ""
+    contributors: str = ""
+    head_sense: str = ""
+    tail_sense: str = ""
+    rank: int | None = None
+    score: float | None = None
+
+
+@shape("nodes", "text", "steps")
 @dataclass(frozen=True, slots=True)
-class Path:
+class Path(Json):
     """A chain of assertions between two nodes, whatever their directions.
 
     Attributes:
@@ -93,13 +132,18 @@ class Path:
     nodes: tuple[str, ...]
     assertions: tuple[Assertion, ...]
 
+    @classmethod
+    def json_fields(cls, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a path in JSON."""
+        return {"nodes": row["nodes"], "assertions": row["steps"]}
+
     @property
     def hops(self) -> int:
         """Number of assertions."""
         return len(self.assertions)
 
     @property
-    def strength(self) -> float:
+    def strength(self) -> Nullable:
         """Weight of the weakest assertion; infinity for a path of no hops."""
         return min((a.weight for a in self.assertions), default=float("inf"))
 
@@ -115,6 +159,22 @@ class Path:
             arrow = f"-{assertion.relation}->" if assertion.head == start else f"<-{assertion.relation}-"
             parts += [arrow, text_of(end)]
         return " ".join(parts)
+
+    def node_texts(self) -> tuple[str, ...]:
+        """Return the texts of the nodes."""
+        return tuple(map(text_of, self.nodes))
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return the assertions with the direction in which the path uses each."""
+        return tuple(
+            Step(*one[:3], "forward" if one.head == start else "backward", *one[3:])
+            for start, one in zip(self.nodes, self.assertions, strict=False)
+        )
+
+
+@shape("hops", "strength", "node_texts", "nodes", "text", "steps")
+class FoundPath(Path):
+    """The JSON of a path in the answer to a query: with its length, strength and the texts of its nodes."""
 
 
 class TripleCounts(NamedTuple):
@@ -199,6 +259,7 @@ class LoadCounts(NamedTuple):
     duplicate: int
 
 
+@shape()
 class GraphCounts(NamedTuple):
     """Sizes of a graph; ``relations`` maps each relation name to its number of assertions, in descending order."""
 

@@ -2,14 +2,14 @@
 
 Evidence has one schema for all metrics: pieces, each with its share of the score and what it was computed from (a mention in
 the response, one in the history, a path of assertions between them). ``to_dict`` gives plain values for JSON, and ``from_dict``
-reads them back without loss; for anything else it raises ``KeyError``, ``TypeError`` or ``ValueError``.
+reads them back without loss.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from ..graph.errors import PluginError
 from ..graph.item import Item
 from ..graph.loading import rare_cycle_search
-from ..graph.model import Assertion, Path
+from ..graph.model import Path
+from ..graph.schema import Json, Nullable, shape
 from .text.judgeable import why_not
 from .text.linking import Mention
 
@@ -28,7 +29,6 @@ ItemLike = Item | tuple[Sequence[str], str] | tuple[Sequence[str], str, Sequence
 """An item, or a tuple of its history, its response and, optionally, its references."""
 
 _SPECIAL = "|\\"  # escaped in the parts of a signature
-_OPTIONAL = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")  # fields of a step that are often empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,16 @@ class Signature:
         pairs = tuple((_unescaped(name), _unescaped(":".join(value))) for name, *value in named)
         return cls(_unescaped(metric), pairs, int(last[1]))
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """In JSON a signature is its text."""
+        from pydantic_core import core_schema as make
+
+        parse = make.no_info_after_validator_function(cls.from_text, make.str_schema())
+        return make.json_or_python_schema(
+            parse, make.union_schema([make.is_instance_schema(cls), parse]), serialization=make.to_string_ser_schema()
+        )
+
 
 def _escaped(text: str, special: str) -> str:
     """Return ``text`` with a backslash before each ``special`` character; the backslash must be one of them."""
@@ -94,8 +104,9 @@ def _split(text: str, separator: str) -> list[str]:
     return [*parts, text[start:]]
 
 
+@shape("kind", "name", "value", "share", "response", "turn", "history", "hops", "path", "asserted", "rests_on")
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Json):
     """One piece of the evidence for a score.
 
     Attributes:
@@ -114,8 +125,8 @@ class Piece:
     """
 
     kind: str
-    value: float
-    share: float
+    value: Nullable
+    share: Nullable
     response: Mention | None = None
     turn: int | None = None
     history: Mention | None = None
@@ -125,59 +136,18 @@ class Piece:
     rests_on: tuple[Piece, ...] = ()
     asserted: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "value": self.value,
-            "share": self.share,
-            "response": self.response.to_dict() if self.response else None,
-            "turn": self.turn,
-            "history": self.history.to_dict() if self.history else None,
-            "hops": self.hops,
-            "path": path_to_dict(self.path) if self.path else None,
-            "asserted": self.asserted,
-            "rests_on": [piece.to_dict() for piece in self.rests_on],
-        }
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` gave."""
-        return cls(
-            row["kind"],
-            _number(row["value"]),
-            _number(row["share"]),
-            Mention(**row["response"]) if row["response"] is not None else None,
-            row["turn"],
-            Mention(**row["history"]) if row["history"] is not None else None,
-            row["hops"],
-            path_from_dict(row["path"]) if row["path"] is not None else None,
-            row["name"],
-            tuple(cls.from_dict(piece) for piece in row["rests_on"]),
-            bool(row["asserted"]),
-        )
-
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Json):
     """The pieces that a score is computed from, and a note, e.g. why the metric cannot judge; the note is empty otherwise."""
 
     pieces: tuple[Piece, ...] = ()
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"pieces": [piece.to_dict() for piece in self.pieces], "note": self.note}
 
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` gave."""
-        return cls(tuple(Piece.from_dict(piece) for piece in row["pieces"]), row["note"])
-
-
+@shape("value", "percentile", "evidence", "signature")
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Json):
     """A metric's score of one response: ``value`` in the metric's range, its ``evidence`` and its ``signature``.
 
     A value of NaN means that the metric cannot judge this response; the evidence's note says why.
@@ -188,27 +158,10 @@ class Score:
             :mod:`tacit.reasoning.reference`.
     """
 
-    value: float
+    value: Nullable
     evidence: Evidence
     signature: Signature
     percentile: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; null where the metric cannot judge."""
-        return {
-            "value": None if isnan(self.value) else self.value,
-            "percentile": self.percentile,
-            "evidence": self.evidence.to_dict(),
-            "signature": str(self.signature),
-        }
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` gave. A value of null becomes NaN; a row without evidence gets empty evidence."""
-        evidence = Evidence.from_dict(row["evidence"]) if "evidence" in row else Evidence()
-        percentile = row.get("percentile")
-        signature = Signature.from_text(row["signature"])
-        return cls(_number(row["value"]), evidence, signature, None if percentile is None else float(percentile))
 
 
 @runtime_checkable
@@ -327,35 +280,3 @@ class BatchScoring(ABC):
 def no_score(reason: str, signature: Signature) -> Score:
     """Return the score of a response that a metric cannot judge: NaN, with ``reason`` as the note."""
     return Score(nan, Evidence(note=reason), signature)
-
-
-def path_to_dict(path: Path) -> dict[str, Any]:
-    """Return a path as plain values: its nodes, one line of text, and its steps with direction and provenance.
-
-    Each step has its source and dataset; licence, contributors, senses, rank and score only where they are known.
-    """
-    steps = [
-        {
-            "head": assertion.head,
-            "relation": assertion.relation,
-            "tail": assertion.tail,
-            "direction": "forward" if assertion.head == start else "backward",
-            "weight": assertion.weight,
-            "source": assertion.source,
-            "dataset": assertion.dataset,
-            **{name: value for name in _OPTIONAL if (value := getattr(assertion, name)) not in ("", None)},
-        }
-        for start, assertion in zip(path.nodes, path.assertions, strict=False)
-    ]
-    return {"nodes": list(path.nodes), "text": path.text(), "steps": steps}
-
-
-def path_from_dict(row: Mapping[str, Any]) -> Path:
-    """Read back what :func:`path_to_dict` gave."""
-    steps = [{name: value for name, value in step.items() if name != "direction"} for step in row["steps"]]
-    return Path(tuple(row["nodes"]), tuple(Assertion(**step) for step in steps))
-
-
-def _number(value: float | None) -> float:
-    """Return a number from JSON; null becomes NaN."""
-    return nan if value is None else float(value)

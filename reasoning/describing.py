@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError, MissingExtra
+from ..graph.schema import Json
 from .evaluation.correlation import Figures, shipped_figures, spelt
 from .reference import SHIPPED, Reference, references_of
 from .registry import FOR_PROGRAMS, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, annotation, metric_kind
@@ -26,7 +27,7 @@ _TYPES = {"bool": "true or false", "int": "whole number", "float": "number", "st
 
 
 @dataclass(frozen=True, slots=True)
-class MetricOption:
+class MetricOption(Json):
     """An option of a metric: its name, type, default and help text.
 
     ``least`` and ``greatest`` are the bounds of a number, None for a bound that does not exist or depends on the model.
@@ -39,10 +40,6 @@ class MetricOption:
     least: float | None = None
     greatest: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
     @property
     def range(self) -> str:
         """The bounds as text, e.g. ``0 to 6`` or ``>= 1``; empty when there are none."""
@@ -52,7 +49,7 @@ class MetricOption:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricDescription:
+class MetricDescription(Json):
     """What is known about a metric without opening it.
 
     Attributes:
@@ -84,26 +81,6 @@ class MetricDescription:
     plugin: str = ""
     recommended: bool = False
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        reference = self.percentiles
-        plain = {
-            name: getattr(self, name) for name in ("name", "summary", "range", "better", "needs", "ready", "missing", "get")
-        }  # fmt: skip
-        return {
-            **plain,
-            "needs": list(self.needs),
-            "agreement": None if self.agreement is None else self.agreement.to_dict(),
-            "in_sample": list(self.in_sample),
-            "learnt_from": list(self.learnt_from),
-            "percentiles": None if reference is None else {
-                "reference": reference.label, "random_median": reference.random_median, "above": reference.above,
-            },
-            "plugin": self.plugin,
-            "recommended": self.recommended,
-            "reason": self.reason,
-        }  # fmt: skip
 
 
 def describe_metrics(graph: KnowledgeGraph | None = None) -> list[MetricDescription]:

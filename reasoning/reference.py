@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..graph.errors import ModelError
+from ..graph.schema import shape
 from .models.modelfile import write_file
 
 QUANTILES = 201
@@ -33,6 +34,7 @@ _FORMAT = 1
 _STEP = 100 / (QUANTILES - 1)
 
 
+@shape("reference=label", "random_median", "above")
 @dataclass(frozen=True)
 class Reference:
     """The distribution of one metric's values on true and on random responses.
@@ -76,26 +78,14 @@ class Reference:
         """The percentile of the median random response, 0..100."""
         return max(bisect_right(self.true, self.random[QUANTILES // 2]) - 1, 0) * _STEP
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "format": _FORMAT,
-            "name": self.name,
-            "signature": self.signature,
-            "above": self.above,
-            **self.facts,
-            "true": list(self.true),
-            "random": list(self.random),
-        }
-
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` gave.
+    def from_text(cls, text: str) -> Self:
+        """Read back the content of a file, which ``str`` gives.
 
         Raises:
-            KeyError, TypeError, ValueError: the row is not a reference.
+            KeyError, TypeError, ValueError: the text is not a reference.
         """
-        rest = dict(row)
+        rest = dict(json.loads(text))
         if rest.pop("format") != _FORMAT:
             raise ValueError(f"its format is not version {_FORMAT}")
         true, random = (tuple(float(value) for value in rest.pop(side)) for side in ("true", "random"))
@@ -104,6 +94,12 @@ class Reference:
                 raise ValueError(f"it does not hold {QUANTILES} ascending quantiles")
         name, signature, above = str(rest.pop("name")), str(rest.pop("signature")), float(rest.pop("above"))
         return cls(name, signature, true, random, above, rest)
+
+    def __str__(self) -> str:
+        """Return the content of its file: JSON with one line for each fact and for each list of quantiles."""
+        head = {"format": _FORMAT, "name": self.name, "signature": self.signature, "above": self.above}
+        row = {**head, **self.facts, "true": self.true, "random": self.random}
+        return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in row.items()) + "\n}\n"
 
 
 def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
@@ -172,15 +168,10 @@ def write_reference(folder: Path, metric: str, reference: Reference) -> Path:
     path = folder / file_name(metric, reference.signature)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(path, _text(reference).encode())
+        write_file(path, str(reference).encode())
     except OSError as error:
         raise ModelError(f"the reference cannot be written to {folder}: {error.strerror}; name another folder") from error
     return path
-
-
-def _text(reference: Reference) -> str:
-    """Return the JSON text, with one line for each fact and for each list of quantiles."""
-    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in reference.to_dict().items()) + "\n}\n"
 
 
 def _stamp(folder: Path, metric: str) -> tuple[tuple[str, int, int], ...]:
@@ -199,7 +190,7 @@ def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]
     for name, *_ in stamp:
         path = folder / name
         try:
-            one = Reference.from_dict(json.loads(path.read_text(encoding="utf-8")))
+            one = Reference.from_text(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"the reference {path} cannot be read ({error}); delete it, or make it again") from error
         found[one.signature] = one

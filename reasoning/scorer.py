@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 from typing import Any, Self
 
 from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
 from ..graph.item import Item, ItemError
 from ..graph.open import GraphLike, open_graph
 from ..graph.protocol import KnowledgeGraph
-from .base import Metric, Score
+from ..graph.schema import dump, load, shape
+from .base import Evidence, Metric, Score, Signature
 from .explanation import Explanation
 from .registry import load_metric, metric_options
 
@@ -58,40 +59,62 @@ class ItemScores:
         return cls(error.id, error=error.reason, line=error.line, damage=error.damage)
 
     def to_dict(self, explain: bool = False) -> dict[str, Any]:
-        """Plain values for JSON: ``id``, and by metric ``scores``, ``percentiles`` and ``signature``; or ``error``.
-
-        ``explain`` adds ``evidence``. A score is null where the metric cannot judge; ``notes`` then gives the reason by metric.
-        ``line`` is the line number of a record that is not an item.
-        """
+        """Return the row as plain values for JSON, in the shape of :class:`ScoreRow`; ``explain`` adds ``evidence``."""
         if self.error is not None:
-            return {"id": self.id, **({} if self.line is None else {"line": self.line}), "error": self.error}
-        row: dict[str, Any] = {
-            "id": self.id,
-            "scores": {name: None if isnan(score.value) else score.value for name, score in self.scores.items()},
-            "percentiles": {name: score.percentile for name, score in self.scores.items()},
-            "signature": {name: str(score.signature) for name, score in self.scores.items()},
-        }
-        notes = {name: score.evidence.note for name, score in self.scores.items() if isnan(score.value)}
-        if notes:
-            row["notes"] = notes
-        if explain:
-            row["evidence"] = {name: score.evidence.to_dict() for name, score in self.scores.items()}
-        return row
+            return dump(ScoreRow(self.id, line=self.line, error=self.error))
+        scores = self.scores.items()
+        return dump(
+            ScoreRow(
+                self.id,
+                scores={name: None if isnan(score.value) else score.value for name, score in scores},
+                percentiles={name: score.percentile for name, score in scores},
+                signature={name: str(score.signature) for name, score in scores},
+                notes={name: score.evidence.note for name, score in scores if isnan(score.value)} or None,
+                evidence={name: score.evidence for name, score in scores} if explain else None,
+            )
+        )
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
         """Read back what :meth:`to_dict` gave; without ``evidence`` in the row, the evidence holds only the note of a null
         score.
+
+        Raises:
+            KeyError, TypeError, ValueError: ``row`` is something else.
         """
-        if "error" in row:
-            return cls(row.get("id"), error=row["error"], line=row.get("line"))
+        found = load(ScoreRow, row)
+        if found.error is not None:
+            return cls(found.id, error=found.error, line=found.line)
         scores = {}
-        for name, value in row["scores"].items():
-            note = row.get("notes", {}).get(name, "")
-            rest = {"evidence": row["evidence"][name] if "evidence" in row else {"pieces": [], "note": note}}
-            rest["percentile"] = row.get("percentiles", {}).get(name)
-            scores[name] = Score.from_dict({"value": value, "signature": row["signature"][name], **rest})
-        return cls(row["id"], scores)
+        for name, value in (found.scores or {}).items():
+            evidence = Evidence(note=(found.notes or {}).get(name, "")) if found.evidence is None else found.evidence[name]
+            signature = Signature.from_text((found.signature or {})[name])
+            scores[name] = Score(nan if value is None else value, evidence, signature, (found.percentiles or {}).get(name))
+        return cls(found.id, scores)
+
+
+@shape(optional=("line", "scores", "percentiles", "signature", "notes", "evidence", "error"))
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """The scores of one item in JSON, by metric, or why it has none.
+
+    Attributes:
+        id: the item's ID, or its position from 1; line: line number of a record that is not an item.
+        scores: null if the metric cannot judge the item; notes: the reason for each null.
+        percentiles: percentage of the reference distribution at or below the score; null without one.
+        signature: the same signature gives the same score.
+        evidence: with ``explain``: pieces with their shares, and a note.
+        error: why this item could not be scored.
+    """
+
+    id: Any
+    line: int | None = None
+    scores: dict[str, float | None] | None = None
+    percentiles: dict[str, float | None] | None = None
+    signature: dict[str, str] | None = None
+    notes: dict[str, str] | None = None
+    evidence: dict[str, Evidence] | None = None
+    error: str | None = None
 
 
 def score_items(

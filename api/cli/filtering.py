@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import DamagedInput, InputError
+from ...graph.schema import dump
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
@@ -176,10 +177,8 @@ def _kept(batch: list[Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator
 
 def match_row(match: Match) -> dict[str, Any]:
     """Return a triple as JSON: the two turns, the assertion, and the texts that mention its ends."""
-    from ..schema import assertion_row
-
     texts = {"source_text": match.earlier.text, "target_text": match.later.text}
-    row = assertion_row(match.assertion)
+    row = dump(match.assertion)
     head, tail = row.pop("head"), row.pop("tail")  # in this format "head" and "tail" are texts
     ends = {"head": row.pop("head_text"), "relation": row.pop("relation"), "tail": row.pop("tail_text")}
     uris = {"weight": row.pop("weight"), "head_uri": head, "tail_uri": tail}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ...graph.errors import InputError
+from ...graph.schema import dump
 from ..opening import open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 def info(graph: GraphOrDefault, json: Json = False) -> None:
     """Show the contents of a graph: counts, relations, loaded files, digest, index."""
     from ...graph.index import index_homes
-    from ..schema import counts_row, load_row
     from ..terminal.screen import note, print_json
 
     with open_store(address_at(graph)) as store:
@@ -30,8 +30,8 @@ def info(graph: GraphOrDefault, json: Json = False) -> None:
         url, folders = store.url, [home / manifest.digest for home in index_homes(store)]
     index = next(({"path": str(folder), "bytes": _bytes(folder)} for folder in folders if folder.is_dir()), None)
     if json:
-        loads = [load_row(entry) for entry in manifest.loads]
-        told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **counts_row(counts), "loads": loads, "index": index}
+        loads = [dump(entry) for entry in manifest.loads]
+        told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **dump(counts), "loads": loads, "index": index}
         print_json({**told, "unfinished": unfinished})
     else:
         _show(url, counts, manifest, index)

@@ -11,7 +11,7 @@ from .options import Engine, GraphOption, Json, address_of
 
 if TYPE_CHECKING:
     from ...reasoning.describing import MetricDescription
-    from ...reasoning.evaluation.correlation import Correlation
+    from ...reasoning.evaluation.correlation import Interval
 
 
 def metrics(
@@ -137,7 +137,7 @@ def _reading(row: MetricDescription) -> str:
     return f"{row.range[:1].upper()}{row.range[1:]}; {better}; needs {', '.join(row.needs) or 'nothing'}{plugin}."
 
 
-def _spelt(one: Correlation) -> str:
+def _spelt(one: Interval) -> str:
     """Return a correlation with its interval, with two decimals."""
     from ...reasoning.evaluation.correlation import spelt
 

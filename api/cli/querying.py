@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
+from ...graph.model import FoundPath
+from ...graph.schema import dump
 from ..opening import open_engine, open_store, resolve
 from .options import Engine, EngineOption, GraphArgument, Json, Language, Relations, address_at
 
@@ -27,7 +29,6 @@ def neighbours(
     json: Json = False,
 ) -> None:
     """Show the neighbours of a concept, strongest first."""
-    from ..schema import neighbour_row
 
     with open_engine(address_at(graph), engine) as source:
         [uri] = resolve(source, [text], language)
@@ -35,7 +36,7 @@ def neighbours(
             from ...graph.relations import check_known
 
             check_known(relation, source.counts().relations)
-        found = [neighbour_row(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
+        found = [dump(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
     _answer(found, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
 
 
@@ -87,11 +88,10 @@ def paths(
     json: Json = False,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
-    from ..schema import path_row
 
     with open_engine(address_at(graph), engine) as store:
         start, end = resolve(store, [source, target], language)
-        found = [path_row(path) for path in store.paths(start, end, max_hops, limit)]
+        found = [dump(path, FoundPath) for path in store.paths(start, end, max_hops, limit)]
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
     _answer(found, (">hops", ">strength", "text"), json, title)
 
@@ -143,14 +143,12 @@ def triples(
     """
     from itertools import islice
 
-    from ..schema import path_row
-
     length: Literal[1, 2] = 1 if hops == 1 else 2
     with open_engine(address_at(graph), engine) as store:
         uris = resolve(store, [*between, *others], language)
         left = list(dict.fromkeys(uris[: len(between)]))
         right = list(dict.fromkeys(uris[len(between) :]))
-        found = [path_row(path) for path in islice(store.triples_between(left, right, length), limit)]
+        found = [dump(path, FoundPath) for path in islice(store.triples_between(left, right, length), limit)]
     _answer(found, (">strength", "text"), json, f"no path of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
 
 
@@ -169,14 +167,13 @@ def tails(
     from ...graph.errors import UnknownName
     from ...graph.names import event_uri
     from ...graph.relations import check_known
-    from ..schema import assertion_row
 
     if not head.startswith("/e/"):
         event_uri(head)
     with open_store(address_at(graph)) as store:
         if relation:
             check_known([relation], store.counts().relations)
-        found = [assertion_row(assertion) for assertion in store.tails(head, relation, limit)]
+        found = [dump(assertion) for assertion in store.tails(head, relation, limit)]
         if not found and limit != 0 and not store.tails(head, None, 1):
             raise UnknownName(f"{store.url} has no tails of the event {head!r}; tacit heads finds events by their words")
     _answer(found, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")

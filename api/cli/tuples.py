@@ -9,6 +9,7 @@ import json as json_format
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ...graph.errors import InputError, MissingExtra
+from ...graph.schema import dump
 from ...reasoning.registry import DEFAULT_SCORER, SCORER_REGISTRY
 from ..opening import open_engine, open_store, readable
 from ..terminal.output import check_output, lines_to
@@ -218,7 +220,7 @@ def _line(row: _Row, score: TupleScore | None) -> str:
 
     if score is None:
         return json_text({**row.data, "line": row.number, "error": row.error}) + "\n"
-    added: dict[str, Any] = {"score": score.value, "closest": [close.to_dict() for close in score.closest]}
+    added: dict[str, Any] = {"score": score.value, "closest": [dump(close) for close in score.closest]}
     if score.parts:
         added["parts"] = dict(score.parts)
     if score.note:
@@ -351,7 +353,7 @@ def evaluate_tuples(
         from ..terminal.screen import print_json
 
         bootstrap = {"level": 0.95, "resamples": resamples, "seed": seed}
-        relations = [row.to_dict() for row in compared]
+        relations = [asdict(row) for row in compared]
         print_json({"extractor": signature, "kind": kind.value, **sizes, "bootstrap": bootstrap, "relations": relations})
     else:
         _show(compared, sizes, resamples, seed)
@@ -440,7 +442,7 @@ def _write(output: Path, rows: Sequence[TupleRow], found: Sequence[Sequence[Even
 
     with lines_to(output) as write:
         for row, tuples in zip(rows, found, strict=True):
-            write(json_text({"id": row.id, "tuples": [one.to_dict() for one in tuples]}) + "\n")
+            write(json_text({"id": row.id, "tuples": [dump(one) for one in tuples]}) + "\n")
 
 
 def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed: int) -> None:

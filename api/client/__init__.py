@@ -1,8 +1,8 @@
 """Python clients of tacit's HTTP service, blocking and asyncio, which return the types of the library."""
 
+from ..schema import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 from .asynchronous import AsyncClient
 from .blocking import Client
-from .calls import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 from .exchange import Patience
 
 __all__ = ["AsyncClient", "Client", "Completion", "ConceptDetails", "GraphDetails", "MetricDetails", "Patience", "ServiceDetails"]

@@ -17,9 +17,9 @@ from ...loaders import read_items
 from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
 from ...reasoning.scorer import ItemScores, StreamItem
+from ..schema import Completion, ConceptDetails, ServiceDetails
 from . import calls
 from .batches import BatchSizer, batches, body_of
-from .calls import Completion, ConceptDetails, ServiceDetails
 from .exchange import TIMEOUT, URL, Exchange, Patience, TooMuch, TooSlow, settings
 
 T = TypeVar("T")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from ...cypher import Query
 from ...graph.item import Item
-from ...graph.model import Assertion, GraphCounts, Neighbour, Path, QueryResult
-from ...reasoning.base import Score, path_from_dict
+from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...graph.schema import load
 from ...reasoning.explanation import Explanation
 from ...reasoning.scorer import ItemScores
-from ..schema import read_assertion, read_neighbour
+from ..schema import Completion, ConceptDetails, ServiceDetails
 from .batches import BatchSizer, body_of
 
 T = TypeVar("T")
@@ -53,38 +53,25 @@ def score(
 def explanation(item: Item, metrics: Sequence[str] | None) -> Call[dict[str, Explanation]]:
     """The explanations of one response; pictures are drawn by the client."""
 
-    def read(answer: Any) -> dict[str, Explanation]:
-        return {name: _explanation(row) for name, row in answer["explanations"].items()}
-
-    return Call("/v1/explain", read, {**body_of(item), **_metrics(metrics), "svg": False})
+    body = {**body_of(item), **_metrics(metrics), "svg": False}
+    return Call("/v1/explain", lambda answer: load(dict[str, Explanation], answer["explanations"]), body)
 
 
 def info() -> Call[ServiceDetails]:
     """Version, graph, metrics and limits of the service."""
-
-    def read(answer: Any) -> ServiceDetails:
-        metrics = {name: MetricDetails(row["summary"], row["signature"]) for name, row in answer["metrics"].items()}
-        return ServiceDetails(answer["version"], _graph(answer["graph"]), metrics, dict(answer["limits"]))
-
-    return Call("/v1/info", read)
+    return Call("/v1/info", lambda answer: load(ServiceDetails, answer))
 
 
 def concept(text: str, language: str) -> Call[ConceptDetails]:
     """One concept with its strongest neighbours."""
-
-    def read(answer: Any) -> ConceptDetails:
-        return ConceptDetails(answer["text"], answer["uri"], tuple(map(read_neighbour, answer["neighbours"])))
-
-    return Call(f"/v1/concepts/{quote(text, safe='')}", read, parameters={"language": language})
+    path = f"/v1/concepts/{quote(text, safe='')}"
+    return Call(path, lambda answer: load(ConceptDetails, answer), parameters={"language": language})
 
 
 def complete(prefix: str, limit: int) -> Call[list[Completion]]:
     """The concepts whose text begins with ``prefix``."""
-
-    def read(answer: Any) -> list[Completion]:
-        return [Completion(row["uri"], row["text"]) for row in answer["concepts"]]
-
-    return Call("/v1/concepts", read, parameters={"prefix": prefix, "limit": limit})
+    parameters = {"prefix": prefix, "limit": limit}
+    return Call("/v1/concepts", lambda answer: load(list[Completion], answer["concepts"]), parameters=parameters)
 
 
 def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | None, language: str) -> Call[list[Neighbour]]:
@@ -92,20 +79,20 @@ def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | 
     parameters: dict[str, Any] = {"concept": concept, "hop": hop, "limit": limit, "language": language}
     if relations is not None:
         parameters["relation"] = list(relations) or [""]
-    return Call("/v1/neighbours", lambda answer: [read_neighbour(row) for row in answer["neighbours"]], parameters=parameters)
+    return Call("/v1/neighbours", lambda answer: load(list[Neighbour], answer["neighbours"]), parameters=parameters)
 
 
 def paths(source: str, target: str, max_hops: int, limit: int, language: str) -> Call[list[Path]]:
     """The shortest paths between two concepts."""
     parameters = {"source": source, "target": target, "max_hops": max_hops, "limit": limit, "language": language}
-    return Call("/v1/paths", lambda answer: [path_from_dict(row) for row in answer["paths"]], parameters=parameters)
+    return Call("/v1/paths", lambda answer: load(list[Path], answer["paths"]), parameters=parameters)
 
 
 def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Assertion]]:
     """Assertions about an event."""
     given = {"head": head, "relation": relation, "limit": limit}
     parameters = {name: value for name, value in given.items() if value is not None}
-    return Call("/v1/tails", lambda answer: [read_assertion(row) for row in answer["tails"]], parameters=parameters)
+    return Call("/v1/tails", lambda answer: load(list[Assertion], answer["tails"]), parameters=parameters)
 
 
 def cypher(query: str, parameters: Mapping[str, Any] | None, limit: int, timeout: float) -> Call[QueryResult]:
@@ -134,75 +121,3 @@ def cookbook() -> Call[dict[str, Query]]:
 
 def _metrics(metrics: Sequence[str] | None) -> dict[str, Any]:
     return {} if metrics is None else {"metrics": [metrics] if isinstance(metrics, str) else list(metrics)}
-
-
-def _graph(row: Mapping[str, Any] | None) -> GraphDetails | None:
-    if row is None:
-        return None
-    counts = GraphCounts(row["concepts"], row["events"], row["assertions"], dict(row["relations"]))
-    return GraphDetails(row["url"], row["digest"], counts, row.get("changed"))
-
-
-def _explanation(row: Mapping[str, Any]) -> Explanation:
-    evidence = {"pieces": row["pieces"], "note": row["note"]}
-    fields = {name: row.get(name) for name in ("value", "percentile", "signature")}
-    score = Score.from_dict({**fields, "evidence": evidence})
-    return Explanation(tuple(row["history"]), row["response"], score)
-
-
-# Response types that the library does not have.
-
-
-class Completion(NamedTuple):
-    """A concept whose text begins with the given prefix: its URI and its text."""
-
-    uri: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConceptDetails:
-    """A concept with its strongest neighbours at one hop, at most 10."""
-
-    text: str
-    uri: str
-    neighbours: tuple[Neighbour, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MetricDetails:
-    """A metric of the service: a summary in a few words, and the signature of its scores."""
-
-    summary: str
-    signature: str
-
-
-@dataclass(frozen=True, slots=True)
-class GraphDetails:
-    """The graph of a service.
-
-    Attributes:
-        url: its URL without a password. digest: of its content. counts: its sizes.
-        changed: a sentence if its files were loaded again or deleted since the service opened them, else None.
-    """
-
-    url: str
-    digest: str
-    counts: GraphCounts
-    changed: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceDetails:
-    """Description of a service.
-
-    Attributes:
-        version: of tacit. graph: None if the service has none.
-        metrics: by name, in the order of the scores.
-        limits: of requests, by name.
-    """
-
-    version: str
-    graph: GraphDetails | None
-    metrics: dict[str, MetricDetails]
-    limits: dict[str, Any] = field(default_factory=dict)

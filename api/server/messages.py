@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import orjson
@@ -30,6 +30,10 @@ from ...graph.errors import (
     QueryTimeout,
     TacitError,
 )
+from ...graph.model import Assertion, FoundPath, Neighbour
+from ...reasoning.explanation.explained import DrawnExplanation
+from ...reasoning.scorer import ScoreRow
+from ..schema import Completion
 
 if TYPE_CHECKING:
     from .service import BoundedPool
@@ -91,125 +95,41 @@ class CypherRequest(Message):
     timeout: float = Field(10.0, gt=0, strict=True, allow_inf_nan=False, description="Seconds after which the query is stopped.")
 
 
-class Row(BaseModel):
-    """The scores of one item, or why it has none."""
-
-    id: Any = Field(description="The item's ID, or its position from 1.")
-    scores: dict[str, float | None] | None = Field(None, description="By metric; null if the metric cannot judge the item.")
-    percentiles: dict[str, float | None] | None = Field(
-        None,
-        description="By metric: percentage of the reference distribution at or below the score; null without one.",
-    )
-    signature: dict[str, str] | None = Field(None, description="By metric; the same signature gives the same score.")
-    notes: dict[str, str] | None = Field(None, description="By metric: why the score is null.")
-    evidence: dict[str, Any] | None = Field(None, description="By metric, with explain: pieces with their shares, and a note.")
-    error: str | None = Field(None, description="Why this item could not be scored.")
-
-
 class ScoreAnswer(BaseModel):
     """One row per item, in order."""
 
-    items: list[Row]
+    items: list[ScoreRow]
 
 
 class ExplainAnswer(BaseModel):
     """One explanation per metric."""
 
-    explanations: dict[str, dict[str, Any]]
-
-
-class Concept(BaseModel):
-    """A concept of the graph."""
-
-    uri: str
-    text: str
-
-
-class NeighbourRow(BaseModel):
-    """A neighbour of a concept."""
-
-    text: str
-    uri: str
-    hop: int
-    weight: float
+    explanations: dict[str, DrawnExplanation]
 
 
 class ConceptsAnswer(BaseModel):
     """Concepts whose text begins with a prefix."""
 
-    concepts: list[Concept]
-
-
-class ConceptAnswer(BaseModel):
-    """The concept that a text names, and its best neighbours."""
-
-    text: str
-    uri: str
-    neighbours: list[NeighbourRow]
+    concepts: list[Completion]
 
 
 class NeighboursAnswer(BaseModel):
     """The neighbours of a concept, strongest first."""
 
     concept: str
-    neighbours: list[NeighbourRow]
-
-
-class Provenance(BaseModel):
-    """Provenance of an assertion; empty fields are left out."""
-
-    source: str = Field("", description="The loader or model that wrote it.")
-    dataset: str = ""
-    license: str = ""
-    contributors: str = ""
-    head_sense: str = ""
-    tail_sense: str = ""
-    rank: int | None = Field(None, description="Rank of a generated tail in the beam, from 0.")
-    score: float | None = Field(None, description="Log-probability of a generated tail.")
-
-
-class AssertionRow(Provenance):
-    """One assertion, with the URIs and texts of its ends."""
-
-    head: str
-    relation: str
-    tail: str
-    head_text: str
-    tail_text: str
-    weight: float
-
-
-class Step(Provenance):
-    """One assertion of a path, with the URIs of its ends."""
-
-    head: str
-    relation: str
-    tail: str
-    direction: Literal["forward", "backward"] = Field(description="Forward if the path goes from its head to its tail.")
-    weight: float
-
-
-class PathRow(BaseModel):
-    """A path, in the same form as in the evidence of a score."""
-
-    hops: int
-    strength: float | None = Field(description="Weight of the weakest assertion; null for a path of 0 hops.")
-    nodes: list[str] = Field(description="URIs, source first.")
-    node_texts: list[str]
-    text: str
-    steps: list[Step]
+    neighbours: list[Neighbour]
 
 
 class PathsAnswer(BaseModel):
     """The shortest paths between two concepts, strongest first."""
 
-    paths: list[PathRow]
+    paths: list[FoundPath]
 
 
 class TailsAnswer(BaseModel):
     """Assertions about an event."""
 
-    tails: list[AssertionRow]
+    tails: list[Assertion]
 
 
 class CypherAnswer(BaseModel):
@@ -224,15 +144,6 @@ class CookbookAnswer(BaseModel):
     """The queries of the cookbook."""
 
     queries: list[dict[str, Any]]
-
-
-class InfoAnswer(BaseModel):
-    """Graph, metrics and limits of the service."""
-
-    version: str
-    graph: dict[str, Any] | None
-    metrics: dict[str, dict[str, str]]
-    limits: dict[str, Any]
 
 
 class StateAnswer(BaseModel):

@@ -19,23 +19,24 @@ from ...cypher import cookbook
 from ...graph.answers import refuse_unknown
 from ...graph.errors import GraphUnavailable, InputError, QueryTimeout, TacitError, UnknownName
 from ...graph.item import Item
+from ...graph.model import FoundPath
 from ...graph.names import text_of
 from ...graph.open import index_of
 from ...graph.protocol import KnowledgeGraph
 from ...graph.relations import check_known
+from ...graph.schema import dump
 from ...reasoning import Explanation
+from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
-from ..schema import assertion_row, counts_row, neighbour_row, path_row
+from ..schema import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 from .messages import (
-    ConceptAnswer,
     ConceptsAnswer,
     CookbookAnswer,
     CypherAnswer,
     CypherRequest,
     ExplainAnswer,
     ExplainRequest,
-    InfoAnswer,
     NeighboursAnswer,
     PathsAnswer,
     Problem,
@@ -146,7 +147,7 @@ def scoring_routes(service: Service) -> APIRouter:
             explanations = {}
             for name, found in row.scores.items():
                 explanation = Explanation(item.history, item.response, found)
-                explanations[name] = explanation.to_dict() | ({"svg": explanation.svg()} if svg else {})
+                explanations[name] = dump(explanation, DrawnExplanation if svg else Explanation)
             return answer({"explanations": explanations})
 
         try:
@@ -199,23 +200,22 @@ def exploring_routes(service: Service) -> APIRouter:
             index = index_of(graph)
             if index is None:
                 raise InputError("completion of prefixes needs an index; serve the graph with --engine index")
-            return {"concepts": [{"uri": uri, "text": text_of(uri)} for uri in index.complete(prefix, limit, language)]}
+            return {"concepts": [dump(Completion(uri, text_of(uri))) for uri in index.complete(prefix, limit, language)]}
 
         return await answered(lookup)
 
-    @router.get("/v1/concepts/{text:path}", summary="Look a concept up", response_model=ConceptAnswer, responses=failures(404))
+    @router.get("/v1/concepts/{text:path}", summary="Look a concept up", response_model=ConceptDetails, responses=failures(404))
     async def concept(
         text: Annotated[str, Path(max_length=_TEXT, description="A word, a phrase, or a concept URI.", examples=["dog"])],
         language: Language = "en",
     ) -> Response:
         """The concept that a text names, and its ten strongest neighbours."""
-        return await answered(
-            lambda graph: {
-                "text": text,
-                "uri": (uri := _concept(graph, text, language)),
-                "neighbours": [neighbour_row(one) for one in graph.neighbours(uri, 1, 10)],
-            }
-        )
+
+        def lookup(graph: KnowledgeGraph) -> Any:
+            uri = _concept(graph, text, language)
+            return dump(ConceptDetails(text, uri, tuple(graph.neighbours(uri, 1, 10))))
+
+        return await answered(lookup)
 
     @router.get("/v1/neighbours", summary="Neighbours of a concept", response_model=NeighboursAnswer, responses=failures(404))
     async def neighbours(
@@ -233,7 +233,7 @@ def exploring_routes(service: Service) -> APIRouter:
             uri = _concept(graph, concept, language)
             relations = None if relation is None else [name for name in relation if name]
             check_known(relations or (), graph.counts().relations)
-            return {"concept": uri, "neighbours": [neighbour_row(one) for one in graph.neighbours(uri, hop, limit, relations)]}
+            return {"concept": uri, "neighbours": [dump(one) for one in graph.neighbours(uri, hop, limit, relations)]}
 
         return await answered(lookup)
 
@@ -250,7 +250,7 @@ def exploring_routes(service: Service) -> APIRouter:
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             start, end = _concept(graph, source, language), _concept(graph, target, language)
             found = graph.paths(start, end, max_hops, limit)
-            return {"paths": [path_row(path) for path in found]}
+            return {"paths": [dump(path, FoundPath) for path in found]}
 
         return await answered(lookup)
 
@@ -264,7 +264,7 @@ def exploring_routes(service: Service) -> APIRouter:
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             check_known([relation] if relation else (), graph.counts().relations)
-            return {"tails": [assertion_row(one) for one in graph.tails(head, relation, limit)]}
+            return {"tails": [dump(one) for one in graph.tails(head, relation, limit)]}
 
         return await answered(lookup)
 
@@ -400,7 +400,7 @@ def reporting_routes(service: Service) -> APIRouter:
     """Return ``/v1/info``, the health checks ``/healthz`` and ``/readyz``, and ``/metrics`` for Prometheus."""
     router = APIRouter(tags=["service"])
 
-    @router.get("/v1/info", summary="Graph, metrics and limits", response_model=InfoAnswer, responses=failures())
+    @router.get("/v1/info", summary="Graph, metrics and limits", response_model=ServiceDetails, responses=failures())
     async def info() -> Response:
         """The version, the graph and its digest, the metrics with their signatures, the limits.
 
@@ -438,18 +438,9 @@ def reporting_routes(service: Service) -> APIRouter:
     return router
 
 
-def _info(service: Service) -> dict[str, Any]:
+def _info(service: Service) -> Any:
     graph = service.graph
-    details: dict[str, Any] | None = None
-    if graph is not None:
-        details = {"url": graph.url, "digest": graph.manifest().digest, **counts_row(graph.counts())}
-        details["changed"] = service.health.changed()
-    return {
-        "version": version("tacit-kg"),
-        "graph": details,
-        "metrics": {
-            name: {"summary": METRIC_REGISTRY.summary(name), "signature": signature}
-            for name, signature in service.reasoner.signatures.items()
-        },
-        "limits": service.settings.limits(),
-    }
+    details = graph and GraphDetails(graph.url, graph.manifest().digest, graph.counts(), service.health.changed())
+    signatures = service.reasoner.signatures.items()
+    metrics = {name: MetricDetails(METRIC_REGISTRY.summary(name), signature) for name, signature in signatures}
+    return dump(ServiceDetails(version("tacit-kg"), details, metrics, service.settings.limits()))

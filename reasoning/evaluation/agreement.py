@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
+from ...graph.schema import Json, shape
 from .correlation import (
     KINDS,
     LEAST_ITEMS,
@@ -87,7 +87,7 @@ class SystemMean:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Json):
     """The systems of a data set, by mean human rating, best first, and the correlations of the two means over the systems.
 
     The correlations are None below three systems, and have no interval, since so few systems are not a sample.
@@ -104,14 +104,9 @@ class Ranking:
         """The three correlations, in the order of ``KINDS``."""
         return self.pearson, self.spearman, self.kendall
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        systems = [{"system": one.system, "n": one.n, "metric": one.metric, "human": one.human} for one in self.systems]
-        return {"systems": systems, **{kind: getattr(self, kind).to_dict() for kind in KINDS}, "note": self.note}
-
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Json):
     """A metric compared with the first one, over the responses that both can judge; positive numbers mean a higher correlation.
 
     Attributes:
@@ -123,13 +118,13 @@ class Comparison:
     n: int
     difference: Mapping[str, Correlation]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {"metric": self.metric, "n": self.n, "difference": {kind: one.to_dict() for kind, one in self.difference.items()}}
 
-
+@shape(
+    "metric", "dataset", "system", "n", "conversations", *KINDS, "left_out", "note", "ranking", "against",
+    optional=("ranking", "against"),
+)  # fmt: skip
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Json):
     """Agreement of one metric with human ratings on one data set, or on one system's part of it.
 
     Attributes:
@@ -157,17 +152,9 @@ class Agreement:
         """The three correlations, in the order of ``KINDS``."""
         return self.pearson, self.spearman, self.kendall
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ``ranking`` and ``against`` only where there is one."""
-        row: dict[str, Any] = {"metric": self.metric, "dataset": self.dataset, "system": self.system, "n": self.n}
-        row["conversations"] = self.conversations
-        row |= {kind: one.to_dict() for kind, one in zip(KINDS, self.correlations, strict=True)}
-        row |= {"left_out": {"unscored": self.unscored}, "note": self.note}
-        if self.ranking is not None:
-            row["ranking"] = self.ranking.to_dict()
-        if self.against is not None:
-            row["against"] = self.against.to_dict()
-        return row
+    def left_out(self) -> dict[str, int]:
+        """Return the numbers of responses without a rating or a score, by reason."""
+        return {"unscored": self.unscored}
 
 
 Mask = NDArray[np.bool_]

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...graph.schema import Json, shape
+
 Floats = NDArray[np.float64]
 
 #: Names of the correlations, in the order of every result.
@@ -27,17 +29,19 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Correlation:
-    """One correlation: -1 to 1, the bounds of its 95% bootstrap interval, and its two-sided p-value; None where undefined."""
+class Interval(Json):
+    """A correlation, -1 to 1, and the bounds of its 95% bootstrap interval; None where undefined."""
 
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    p: float | None = None
 
-    def to_dict(self) -> dict[str, float | None]:
-        """Plain values for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high, "p": self.p}
+
+@dataclass(frozen=True, slots=True)
+class Correlation(Interval):
+    """A correlation with its interval and its two-sided p-value; None where undefined."""
+
+    p: float | None = None
 
 
 def undefined(scores: Floats, ratings: Floats) -> str:
@@ -101,7 +105,7 @@ def p_of_difference(drawn: Floats) -> float | None:
     return min(2 * (beyond + 1) / (len(defined) + 1), 1.0)
 
 
-def spelt(correlation: Correlation, digits: int = 3) -> str:
+def spelt(correlation: Interval, digits: int = 3) -> str:
     """Return a correlation as papers print it, without the leading zero: ``.123 [.021, .224]``; empty when it is undefined."""
     if correlation.value is None:
         return ""
@@ -133,6 +137,7 @@ def _number(value: Any) -> float | None:
 FILE = Path(__file__).with_name("figures.json")
 
 
+@shape("set=name", "n", "not_judged", "conversations", "pearson", "spearman", "signature")
 @dataclass(frozen=True, slots=True)
 class SetFigures:
     """The agreement of one metric with human ratings on one set.
@@ -147,22 +152,18 @@ class SetFigures:
     n: int
     not_judged: int
     conversations: int
-    pearson: Correlation
-    spearman: Correlation
+    pearson: Interval
+    spearman: Interval
     signature: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        counts = {"set": self.name, "n": self.n, "not_judged": self.not_judged, "conversations": self.conversations}
-        return {**counts, "pearson": _plain(self.pearson), "spearman": _plain(self.spearman), "signature": self.signature}
 
-
+@shape("pearson", "spearman", "ratings", "sets")
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Json):
     """The agreement of one metric with human ratings: on each set, and the unweighted mean over the sets."""
 
-    pearson: Correlation
-    spearman: Correlation
+    pearson: Interval
+    spearman: Interval
     sets: tuple[SetFigures, ...]
 
     @property
@@ -175,23 +176,6 @@ class Figures:
         """Rated responses in all sets."""
         return sum(one.n for one in self.sets)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        means = {"pearson": _plain(self.pearson), "spearman": _plain(self.spearman), "ratings": self.ratings}
-        return {**means, "sets": [one.to_dict() for one in self.sets]}
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Figures:
-        """Read back what :meth:`to_dict` gave."""
-        sets = tuple(
-            SetFigures(
-                one["set"], one["n"], one["not_judged"], one["conversations"],
-                Correlation(**one["pearson"]), Correlation(**one["spearman"]), one["signature"],
-            )
-            for one in row["sets"]
-        )  # fmt: skip
-        return cls(Correlation(**row["pearson"]), Correlation(**row["spearman"]), sets)
-
 
 @cache
 def shipped_figures() -> Mapping[str, Figures]:
@@ -200,8 +184,3 @@ def shipped_figures() -> Mapping[str, Figures]:
         return {}
     rows = json.loads(FILE.read_text(encoding="utf-8"))["metrics"]
     return {name: Figures.from_dict(row) for name, row in rows.items()}
-
-
-def _plain(one: Correlation) -> dict[str, float | None]:
-    """Return a correlation and its interval with four decimals, without the p-value."""
-    return {key: None if value is None else round(value, 4) for key, value in one.to_dict().items() if key != "p"}

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, isnan, nan
+from math import fsum, isnan
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 from ...graph.cypher_store import claim_query
 from ...graph.model import Assertion
 from ...graph.names import text_of
-from ..base import Evidence, Piece, Score, Signature
+from ...graph.schema import Json, shape
+from ..base import Piece, Score
+
+_NAMES = (
+    "metric=score.signature.metric", "value=score.value", "percentile=score.percentile", "signature=score.signature",
+    "note=score.evidence.note", "text", "history", "response", "pieces=score.evidence.pieces", "claims", "query",
+)  # fmt: skip
 
 
+@shape(*_NAMES)
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Json):
     """The explanation of one response's score.
 
     Attributes:
@@ -36,34 +43,16 @@ class Explanation:
         """The score, its pieces with their shares, and its signature, one line each."""
         return explain(self.score)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ``value`` is null for NaN, and ``query`` finds each of the ``claims`` in the graph."""
-        score = self.score
-        return {
-            "metric": score.signature.metric,
-            "value": None if isnan(score.value) else score.value,
-            "percentile": score.percentile,
-            "signature": str(score.signature),
-            "note": score.evidence.note,
-            "text": self.text(),
-            "history": list(self.history),
-            "response": self.response,
-            "pieces": [piece.to_dict() for piece in score.evidence.pieces],
-            "claims": [claim.to_dict() for claim in self.claims],
-            "query": claim_query().text,
-        }
+    def query(self) -> str:
+        """Return the Cypher query that finds each of the claims in the graph."""
+        return claim_query().text
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` gave.
-
-        Raises:
-            KeyError, TypeError, ValueError: ``row`` is not an explanation.
-        """
-        evidence = Evidence(tuple(Piece.from_dict(piece) for piece in row["pieces"]), row["note"])
-        value = nan if row["value"] is None else float(row["value"])
-        score = Score(value, evidence, Signature.from_text(row["signature"]), row.get("percentile"))
-        return cls(tuple(row["history"]), row["response"], score)
+    def json_fields(cls, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of an explanation in JSON."""
+        evidence = {"pieces": row["pieces"], "note": row["note"]}
+        score = {"value": row["value"], "percentile": row.get("percentile"), "signature": row["signature"], "evidence": evidence}
+        return {"history": row["history"], "response": row["response"], "score": score}
 
     def svg(self, width: int = 960) -> str:
         """Return the picture: history on the left, response on the right, and the assertions between them; see
@@ -84,14 +73,20 @@ class Explanation:
         return self.svg()
 
 
+@shape(*_NAMES, "svg")
+class DrawnExplanation(Explanation):
+    """The JSON of an explanation with its picture."""
+
+
 # Claims: the assertions of the graph in the evidence of a score, which a query can check.
 #
 # Predicted tails, associations between words and cosines come from models and are not claims. The query of
 # :func:`tacit.graph.cypher_store.claim_query` finds each claim, with the same weight and source, on both engines.
 
 
+@shape("head", "relation", "tail", "head_text", "tail_text", "weight", "source", "dataset", "share", "parameters")
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Json):
     """An assertion of the graph in the evidence of a score.
 
     Attributes:
@@ -123,26 +118,6 @@ class Claim:
     def parameters(self) -> dict[str, str]:
         """Parameters of :func:`tacit.graph.cypher_store.claim_query` that find it."""
         return {"head": self.head, "relation": self.relation, "tail": self.tail}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "head": self.head,
-            "relation": self.relation,
-            "tail": self.tail,
-            "head_text": self.head_text,
-            "tail_text": self.tail_text,
-            "weight": self.weight,
-            "source": self.source,
-            "dataset": self.dataset,
-            "share": self.share,
-            "parameters": self.parameters,
-        }
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Read back what :meth:`to_dict` gave."""
-        return cls(*(row[name] for name in ("head", "relation", "tail", "weight", "source", "dataset", "share")))
 
 
 def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:

@@ -10,12 +10,13 @@ word), and begins and ends with a word of these kinds or ends with the particle 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...graph.errors import InputError
 from ...graph.names import concept_uri
 from ...graph.protocol import KnowledgeGraph
+from ...graph.schema import Json
 from ..cache import LruCache
 from .language import Analyser, Token
 
@@ -31,7 +32,7 @@ _Name = tuple[str, bool]  # a text, and whether it is looked up exactly or by th
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Json):
     """A concept and where a text mentions it.
 
     Attributes:
@@ -47,10 +48,6 @@ class Mention:
     concept: str
     lemma: str
     pos: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 class _Word(NamedTuple):

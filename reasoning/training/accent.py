@@ -69,10 +69,6 @@ class Trained:
     loss: float
     digest: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 def examples_of(
     rows: Sequence[Row], *, nones: int = 5, seed: int = 42, fit: Callable[[Item], Item] = lambda item: item
@@ -196,7 +192,7 @@ def _save(
     with new_folder(output) as fresh:
         model.save_pretrained(fresh)
         tokenizer.save_pretrained(fresh)
-        values = trained.to_dict() | {"digest": find_model(fresh).digest}
+        values = asdict(trained) | {"digest": find_model(fresh).digest}
         (fresh / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
         card = render("accent", **values, per_relation=per_relation, data=lines, command=command)

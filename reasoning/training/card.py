@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -103,7 +103,7 @@ def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, f
     )  # fmt: skip
     (folder / "README.md").write_text(card, encoding="utf-8")
     (folder / "LICENSE").write_text(licence_text("pipeline"), encoding="utf-8")
-    (folder / "scores.json").write_text(json.dumps(result.to_dict(), indent=2) + "\n", encoding="utf-8")
+    (folder / "scores.json").write_text(json.dumps(asdict(result), indent=2) + "\n", encoding="utf-8")
 
 
 def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:

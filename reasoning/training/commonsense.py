@@ -99,8 +99,8 @@ class Plan:
             return recipe
         return replace(recipe, validation=self.shares[1] / (self.shares[0] + self.shares[1]))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+    def facts(self) -> dict[str, Any]:
+        """Return what the model's facts record of the plan."""
         return {"folds": self.folds} if self.folds else {"shares": list(self.shares), "rounds": self.rounds}
 
 
@@ -159,8 +159,8 @@ def train_commonsense(
     )  # fmt: skip
     model = to_regressor(fit(values, ratings, features.features, seed, recipe), values, ratings, features.features, seed)
     known = {
-        "judgements": len(rated), "conversations": int(groups.max()) + 1, "seed": seed, "recipe": recipe.to_dict(),
-        "plan": plan.to_dict(), "resamples": resamples, "scores": [row.to_dict() for row in rows], **_sources(features),
+        "judgements": len(rated), "conversations": int(groups.max()) + 1, "seed": seed, "recipe": asdict(recipe),
+        "plan": plan.facts(), "resamples": resamples, "scores": [row.to_dict() for row in rows], **_sources(features),
         "versions": {name: version(name) for name in _PACKAGES}, **(facts or {}),
     }  # fmt: skip
     return Trained(replace(model, facts=known), rows, predictions, known["conversations"])
@@ -278,10 +278,6 @@ class Recipe:
     epochs: int = 500
     patience: int = 20
     validation: float = 0.1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

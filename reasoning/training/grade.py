@@ -74,10 +74,6 @@ class Recipe:
         if not 0 <= self.warmup <= 1 or not 0 <= self.drop_edge < 1 or self.decay < 0 or self.seed < 0:
             raise InputError("warmup must be in 0..1, drop_edge >= 0 and < 1, decay and seed >= 0")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
-
 
 def fit(
     model: GradeModel, material: Material, recipe: Recipe, folder: Path, progress: StageProgress, *, device: str = "cpu"
@@ -238,7 +234,7 @@ def train_grade(
     dev = np.flatnonzero(pairs.dev)
     noted = {
         "pairs": int((~pairs.dev).sum()), "dev_pairs": len(dev), "dialogues": dialogues_used,
-        "negatives": negatives, "recipe": recipe.to_dict(), "graph": sources.graph.manifest().digest,
+        "negatives": negatives, "recipe": asdict(recipe), "graph": sources.graph.manifest().digest,
         "pipeline": sources.analyser.signature, "best_step": state.best_step, "curve": state.curve,
         "dev": look(model, material, dev, recipe), "blind": look(model, replace(material, blind=True), dev, recipe),
         "keywords": _keyword_facts(material),
@@ -319,7 +315,7 @@ def _key(pairs: Pairs, sources: Sources, config: GradeConfig, recipe: Recipe, ne
     for array in (pairs.context, pairs.response, pairs.dev):
         hasher.update(array.tobytes())
     settings = [
-        config.to_dict(), recipe.to_dict(), negatives, sources.graph.manifest().digest, sources.encoder.signature,
+        config.to_dict(), asdict(recipe), negatives, sources.graph.manifest().digest, sources.encoder.signature,
         sources.vectors.signature, sources.analyser.signature, sources.tuned or "",
     ]  # fmt: skip
     hasher.update(json.dumps(settings, sort_keys=True).encode())

@@ -15,7 +15,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -271,10 +271,6 @@ class Evaluation:
         names = ("tag", "pos", "lemma", "las")
         parts = {name: (getattr(self.written, name) + getattr(self.dialogue, name)) / 2 for name in names}
         return {"mean": sum(parts.values()) / len(parts), **parts}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 def evaluate(nlp: Language, sentences: Sequence[Doc]) -> Evaluation:

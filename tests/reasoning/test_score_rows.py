@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph.model import Assertion, Path
-from tacit.reasoning.base import Evidence, Piece, Score, Signature, path_from_dict, path_to_dict
+from tacit.reasoning.base import Evidence, Piece, Score, Signature
 from tacit.reasoning.scorer import ItemScores
 from tacit.reasoning.text.linking import Mention
 
@@ -59,7 +59,7 @@ def test_a_score_comes_back_as_it_was(score: Score) -> None:
 
 @given(paths())
 def test_a_path_comes_back_with_all_of_its_provenance(path: Path) -> None:
-    assert path_from_dict(through_json(path_to_dict(path))) == path
+    assert Path.from_dict(through_json(path.to_dict())) == path
 
 
 @given(st.dictionaries(names, scores, max_size=3), words | st.integers() | st.none())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -77,7 +78,7 @@ def accent(
             progress=lambda done, total, _: meter.add(done - meter.number, total=total),
         )  # fmt: skip
     if json:
-        print_json({"output": str(output), **trained.to_dict()})
+        print_json({"output": str(output), **asdict(trained)})
         return
     rows_shown = [
         ("model", str(output)), ("card", str(output / "README.md")), ("fine-tuned from", trained.model),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -51,7 +52,7 @@ def pipeline(
             progress=lambda step, steps, _: meter.reach(step, steps),
         )  # fmt: skip
     if json:
-        print_json({"output": str(output), "test": evaluation.to_dict()})
+        print_json({"output": str(output), "test": asdict(evaluation)})
         return
     scores = [(f"{name} on the test split", value) for name, value in evaluation.summary().items()]
     show(facts([("pipeline", str(output)), ("card", str(output / "README.md")), *scores]))

@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ....graph.item import Item
 from ....graph.names import lemmas, normalise_event
+from ....graph.schema import shape
 
 # Event tuples.
 
@@ -38,6 +39,7 @@ class Kind(StrEnum):
     PAIR = "pair"
 
 
+@shape()
 class Where(NamedTuple):
     """The characters of a dialogue from which an event was extracted.
 
@@ -51,6 +53,7 @@ class Where(NamedTuple):
     end: int
 
 
+@shape()
 class EventTuple(NamedTuple):
     """Two events and how the second relates to the first.
 
@@ -68,17 +71,6 @@ class EventTuple(NamedTuple):
     kind: Kind
     head_at: Where | None = None
     tail_at: Where | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "head": self.head,
-            "relation": self.relation,
-            "tail": self.tail,
-            "kind": str(self.kind),
-            "head_at": self.head_at._asdict() if self.head_at else None,
-            "tail_at": self.tail_at._asdict() if self.tail_at else None,
-        }
 
 
 class Extractor(Protocol):

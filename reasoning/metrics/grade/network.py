@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ....graph.schema import Json
 from .dialogue_graph import DialogueGraph, Floats, batch
 
 # Graph branch: initial node vectors (eq. 3), and graph attention weighted by hops (eqs. 6 to 9).
@@ -112,7 +113,7 @@ def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> T
 
 
 @dataclass(frozen=True, slots=True)
-class GradeConfig:
+class GradeConfig(Json):
     """Configuration of a checkpoint; part of its digest.
 
     Attributes:
@@ -145,10 +146,6 @@ class GradeConfig:
     pooling: str = "mean"
     threshold: float = 0.15
     most: int = 16
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self) | {"limits": list(self.limits), "head": list(self.head)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GradeConfig:

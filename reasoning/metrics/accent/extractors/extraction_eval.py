@@ -10,8 +10,7 @@ Intervals are percentiles 2.5 and 97.5 of a bootstrap over dialogues.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +60,6 @@ class Presence:
     chance: float
     bleu: Estimate
     similarity: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 def compare_tuples(

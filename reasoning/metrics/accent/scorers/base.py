@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from .....graph.schema import shape
 from ..tails.source import KnownTail
 
 Triple = tuple[str, str, str]
@@ -14,25 +15,19 @@ SHOWN = 3
 """Known tails given as the evidence of a score, at most."""
 
 
+@shape(
+    "tail=tail.text", "similarity", "origin=tail.origin", "source=tail.source", "head=tail.head", "head_similarity",
+    optional=["head_similarity"],
+)  # fmt: skip
 class CloseTail(NamedTuple):
     """A known tail that is close to the scored one, and the cosine of the two."""
 
     tail: KnownTail
     similarity: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        tail = self.tail
-        row: dict[str, Any] = {
-            "tail": tail.text,
-            "similarity": self.similarity,
-            "origin": str(tail.origin),
-            "source": tail.source,
-            "head": tail.head,
-        }
-        if tail.likeness != 1.0:
-            row["head_similarity"] = tail.likeness
-        return row
+    def head_similarity(self) -> float | None:
+        """Return the cosine of the tail's head with the query's; None when they are the same."""
+        return None if self.tail.likeness == 1.0 else self.tail.likeness
 
 
 class TupleScore(NamedTuple):

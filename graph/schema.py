@@ -1,0 +1,156 @@
+"""JSON of tacit's types, the same in ``--json``, the HTTP service and the client: pydantic's, derived from the types themselves.
+
+The JSON of a dataclass has its fields, in order; :func:`shape` gives a type other names or another order. A type whose fields
+cannot be found by name in a row has a class method ``json_fields`` that returns them. pydantic is imported at the first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from inspect import getattr_static, isfunction
+from math import isfinite, nan
+from operator import attrgetter
+from threading import RLock
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_type_hints
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, TypeAdapter
+    from pydantic_core.core_schema import CoreSchema
+
+T = TypeVar("T")
+
+Nullable = Annotated[float, "null in JSON when it is not finite"]
+"""A number that may be NaN or infinite, in a type with a :func:`shape`; null in JSON becomes NaN."""
+
+_EMPTY = ("", None)
+
+
+def dump(value: Any, kind: Any = None) -> Any:
+    """Return ``value`` as plain values for JSON, in the shape of ``kind`` or else of its own type."""
+    return _adapter(type(value) if kind is None else kind).dump_python(value, mode="json")
+
+
+def load(kind: type[T], row: Any) -> T:
+    """Read back what :func:`dump` gave; further names are ignored.
+
+    Raises:
+        ValueError: the row is not the JSON of a ``kind``.
+    """
+    found: T = _adapter(kind).validate_python(row)
+    return found
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    with _lock:
+        return TypeAdapter(kind)
+
+
+def shape(*names: str, optional: Collection[str] = ()) -> Callable[[type[T]], type[T]]:
+    """Return a decorator that sets the shape of a dataclass or named tuple in JSON.
+
+    Args:
+        names: fields, properties and methods without arguments, in order; ``"set=name"`` gives the field ``name`` under the name
+            ``set``, ``"note=evidence.note"`` that of an attribute. By default all fields.
+        optional: names that are left out when they are empty.
+    """
+
+    def decorate(cls: Any) -> Any:
+        cls.json_shape = names, frozenset(optional)
+        cls.__get_pydantic_core_schema__ = classmethod(_core_schema)
+        return cls
+
+    return decorate
+
+
+def _core_schema(cls: Any, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """Return the pydantic schema of a dataclass or named tuple."""
+    from pydantic_core import core_schema as make
+
+    reference = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
+    if cls in _open:
+        return make.definition_reference_schema(reference)
+    _open.add(cls)
+    try:
+        own = [one.name for one in fields(cls)] if is_dataclass(cls) else list(cls._fields)
+        listed, optional = cls.json_shape
+        paths = {name: path or name for name, _, path in (one.partition("=") for one in listed or own)}
+        hints = {name: _hint(cls, path.split(".")) for name, path in paths.items()}
+        nullable = frozenset(name for name, hint in hints.items() if hint == Nullable)
+        names = {
+            name: make.typed_dict_field(
+                handler.generate_schema(float | None if name in nullable else hint), required=name not in optional
+            )
+            for name, hint in hints.items()
+        }
+
+        attributes = attrgetter(*paths.values())
+        called = [name for name, path in paths.items() if isfunction(getattr_static(cls, path, None))]
+
+        def plain(value: Any) -> dict[str, Any]:
+            row = dict(zip(paths, attributes(value), strict=True))
+            for name in called:
+                row[name] = row[name]()
+            for name in nullable:
+                if row[name] is not None and not isfinite(row[name]):
+                    row[name] = None
+            for name in optional:
+                if row[name] in _EMPTY:
+                    del row[name]
+            return row
+
+        def read(row: Any) -> Any:
+            if not isinstance(row, Mapping):
+                return row
+            row = {name: nan if name in nullable and value is None else value for name, value in row.items()}
+            if hasattr(cls, "json_fields"):
+                try:
+                    return cls.json_fields(row)
+                except KeyError as error:
+                    raise ValueError(f"{error} is missing") from None
+            return {path: row[name] for name, path in paths.items() if path in own and name in row}
+
+        written = make.plain_serializer_function_ser_schema(plain, return_schema=make.typed_dict_schema(names, cls=cls))
+        return make.no_info_before_validator_function(read, handler(source), ref=reference, serialization=written)
+    finally:
+        _open.discard(cls)
+
+
+_open: set[Any] = set()  # types whose schema is being made, for types that contain themselves
+_lock = RLock()
+
+
+def _hint(kind: Any, path: list[str]) -> Any:
+    """Return the type of an attribute: of a field, or what a property or method returns."""
+    for name in path:
+        hints = get_type_hints(kind, include_extras=True)
+        if name not in hints:
+            found = getattr_static(kind, name)
+            make: Callable[..., Any] = getattr(found, "fget", None) or getattr(found, "func", None) or found
+            hints = {name: get_type_hints(make, include_extras=True)["return"]}
+        kind = hints[name]
+    return kind
+
+
+class Json:
+    """Base of dataclasses with ``to_dict`` and ``from_dict``."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        row: dict[str, Any] = dump(self)
+        return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """Read back what :meth:`to_dict` gave.
+
+        Raises:
+            ValueError: ``row`` is something else.
+        """
+        return load(cls, row)
