@@ -167,7 +167,7 @@ class Path(Json):
     def steps(self) -> tuple[Step, ...]:
         """Return the assertions with the direction in which the path uses each."""
         return tuple(
-            Step(*one[:3], "forward" if one.head == start else "backward", *one[3:])
+            Step._make((*one[:3], "forward" if one.head == start else "backward", *one[3:]))
             for start, one in zip(self.nodes, self.assertions, strict=False)
         )
 

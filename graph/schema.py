@@ -29,7 +29,8 @@ _EMPTY = ("", None)
 
 def dump(value: Any, kind: Any = None) -> Any:
     """Return ``value`` as plain values for JSON, in the shape of ``kind`` or else of its own type."""
-    return _adapter(type(value) if kind is None else kind).dump_python(value, mode="json")
+    shaped: Any = type(value) if kind is None else kind
+    return _adapter(shaped).dump_python(value, mode="json")
 
 
 def load(kind: type[T], row: Any) -> T:
@@ -38,7 +39,8 @@ def load(kind: type[T], row: Any) -> T:
     Raises:
         ValueError: the row is not the JSON of a ``kind``.
     """
-    found: T = _adapter(kind).validate_python(row)
+    shaped: Any = kind
+    found: T = _adapter(shaped).validate_python(row)
     return found
 
 

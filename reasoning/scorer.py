@@ -18,7 +18,7 @@ from ..graph.errors import GraphError, InputError, MissingExtra, ModelError
 from ..graph.item import Item, ItemError
 from ..graph.open import GraphLike, open_graph
 from ..graph.protocol import KnowledgeGraph
-from ..graph.schema import dump, load, shape
+from ..graph.schema import Json, shape
 from .base import Evidence, Metric, Score, Signature
 from .explanation import Explanation
 from .registry import load_metric, metric_options
@@ -61,18 +61,17 @@ class ItemScores:
     def to_dict(self, explain: bool = False) -> dict[str, Any]:
         """Return the row as plain values for JSON, in the shape of :class:`ScoreRow`; ``explain`` adds ``evidence``."""
         if self.error is not None:
-            return dump(ScoreRow(self.id, line=self.line, error=self.error))
+            return ScoreRow(self.id, line=self.line, error=self.error).to_dict()
         scores = self.scores.items()
-        return dump(
-            ScoreRow(
-                self.id,
-                scores={name: None if isnan(score.value) else score.value for name, score in scores},
-                percentiles={name: score.percentile for name, score in scores},
-                signature={name: str(score.signature) for name, score in scores},
-                notes={name: score.evidence.note for name, score in scores if isnan(score.value)} or None,
-                evidence={name: score.evidence for name, score in scores} if explain else None,
-            )
+        row = ScoreRow(
+            self.id,
+            scores={name: None if isnan(score.value) else score.value for name, score in scores},
+            percentiles={name: score.percentile for name, score in scores},
+            signature={name: str(score.signature) for name, score in scores},
+            notes={name: score.evidence.note for name, score in scores if isnan(score.value)} or None,
+            evidence={name: score.evidence for name, score in scores} if explain else None,
         )
+        return row.to_dict()
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
@@ -82,7 +81,7 @@ class ItemScores:
         Raises:
             KeyError, TypeError, ValueError: ``row`` is something else.
         """
-        found = load(ScoreRow, row)
+        found = ScoreRow.from_dict(row)
         if found.error is not None:
             return cls(found.id, error=found.error, line=found.line)
         scores = {}
@@ -95,7 +94,7 @@ class ItemScores:
 
 @shape(optional=("line", "scores", "percentiles", "signature", "notes", "evidence", "error"))
 @dataclass(frozen=True, slots=True)
-class ScoreRow:
+class ScoreRow(Json):
     """The scores of one item in JSON, by metric, or why it has none.
 
     Attributes:

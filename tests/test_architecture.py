@@ -17,7 +17,7 @@ ARROWS = {
     "graph": {"graph", "cypher"},
     "cypher": {"cypher"},
 }
-HEAVY = {"torch", "transformers", "spacy", "fastapi", "numba", "neo4j", "ladybug", "pyarrow", "rdflib"}
+HEAVY = {"torch", "transformers", "spacy", "fastapi", "pydantic", "numba", "neo4j", "ladybug", "pyarrow", "rdflib"}
 
 
 def imported(path: Path) -> set[str]:

@@ -440,7 +440,9 @@ def reporting_routes(service: Service) -> APIRouter:
 
 def _info(service: Service) -> Any:
     graph = service.graph
-    details = graph and GraphDetails(graph.url, graph.manifest().digest, graph.counts(), service.health.changed())
+    details = None
+    if graph is not None:
+        details = GraphDetails(graph.url, graph.manifest().digest, graph.counts(), service.health.changed())
     signatures = service.reasoner.signatures.items()
     metrics = {name: MetricDetails(METRIC_REGISTRY.summary(name), signature) for name, signature in signatures}
     return dump(ServiceDetails(version("tacit-kg"), details, metrics, service.settings.limits()))

@@ -8,7 +8,7 @@ K hops of neighbours, d the length of a concept's vector, v the width of v_c, g 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -148,15 +148,15 @@ class GradeConfig(Json):
     most: int = 16
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> GradeConfig:
+    def from_dict(cls, row: Mapping[str, Any]) -> GradeConfig:
         """Read back what :meth:`to_dict` gave.
 
         Raises:
             TypeError, ValueError: it is not a configuration.
         """
-        if set(data) != {field.name for field in fields(cls)}:
+        if set(row) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
-        return cls(**{**data, **{name: tuple(int(one) for one in data[name]) for name in ("limits", "head")}})
+        return cls(**{**row, **{name: tuple(int(one) for one in row[name]) for name in ("limits", "head")}})
 
 
 class Graphs(NamedTuple):

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.schema import assertion_row, neighbour_row, path_row, read_assertion
 from tacit.api.server.service import Service, Settings
 from tacit.cypher import cookbook
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.cypher_store import Store
+from tacit.graph.model import Assertion, FoundPath
+from tacit.graph.model import Path as GraphPath
+from tacit.graph.schema import dump, load
 from tacit.reasoning import Reasoner
-from tacit.reasoning.base import Piece, path_from_dict
+from tacit.reasoning.base import Piece
 
 from tests.api.server.conftest import Asked
 
@@ -22,14 +24,14 @@ EVENT = "PersonX cooks dinner for PersonY"
 
 
 def test_concepts_and_their_neighbours(ask: Asked, index: KnowledgeGraph) -> None:
-    rows = [neighbour_row(one) for one in index.neighbours("/c/en/dog", 1, 10)]
+    rows = [dump(one) for one in index.neighbours("/c/en/dog", 1, 10)]
     for text in ("dog", "the dogs", "/c/en/dog", "%2Fc%2Fen%2Fdog"):
         answer = ask("GET", f"/v1/concepts/{text}").json()
         assert (answer["uri"], answer["neighbours"]) == ("/c/en/dog", rows)
     two = ask("GET", "/v1/neighbours", params={"concept": "dog", "hop": 2, "limit": 3}).json()
-    assert two == {"concept": "/c/en/dog", "neighbours": [neighbour_row(one) for one in index.neighbours("/c/en/dog", 2, 3)]}
+    assert two == {"concept": "/c/en/dog", "neighbours": [dump(one) for one in index.neighbours("/c/en/dog", 2, 3)]}
     some = ask("GET", "/v1/neighbours", params={"concept": "dog", "relation": ["IsA", "UsedFor"]}).json()["neighbours"]
-    assert some == [neighbour_row(one) for one in index.neighbours("/c/en/dog", 1, 10, ["IsA", "UsedFor"])]
+    assert some == [dump(one) for one in index.neighbours("/c/en/dog", 1, 10, ["IsA", "UsedFor"])]
 
 
 def test_prefixes_are_completed_in_order(ask: Asked) -> None:
@@ -45,7 +47,7 @@ def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None
     assert [(row["text"], row["hops"], row["strength"], tuple(row["nodes"])) for row in answer] == [
         (path.text(), path.hops, path.strength, path.nodes) for path in found
     ]
-    assert answer == [path_row(path) for path in found]  # as the command line prints it
+    assert answer == [dump(path, FoundPath) for path in found]  # as the command line prints it
     assert answer[0]["node_texts"] == ["dog", "pet", "vet", "doctor"]
     assert [len(row["steps"]) for row in answer] == [path.hops for path in found]
     [same] = ask("GET", "/v1/paths", params={"source": "dog", "target": "dogs"}).json()["paths"]
@@ -54,7 +56,7 @@ def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None
 
 def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/tails", params={"head": EVENT, "relation": "xIntent"}).json()
-    assert answer == {"tails": [assertion_row(one) for one in index.tails(EVENT, "xIntent")]}
+    assert answer == {"tails": [dump(one) for one in index.tails(EVENT, "xIntent")]}
     assert answer["tails"]
     unknown = ask("GET", "/v1/tails", params={"head": "PersonX qwertzes"})
     assert (unknown.status_code, unknown.json()) == (200, {"tails": []})
@@ -191,6 +193,6 @@ def test_paths_have_one_form_everywhere(ask: Asked, index: KnowledgeGraph) -> No
     [row] = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 1}).json()["paths"]
     evidence = Piece("concept", 1.0, 1.0, path=path).to_dict()["path"]
     assert {name: row[name] for name in evidence} == evidence
-    assert path_from_dict(row) == path_from_dict(evidence) == path
+    assert GraphPath.from_dict(row) == GraphPath.from_dict(evidence) == path
     [tail, *_] = ask("GET", "/v1/tails", params={"head": EVENT}).json()["tails"]
-    assert read_assertion(tail) == index.tails(EVENT, None, 1)[0]
+    assert load(Assertion, tail) == index.tails(EVENT, None, 1)[0]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import ModelError
 from tacit.graph.item import Item
+from tacit.graph.schema import dump
 from tacit.reasoning.metrics.accent.events import RELATIONS, EventTuple, Kind, Where, head_form
 from tacit.reasoning.metrics.accent.extractors.clauses import clauses_of
 from tacit.reasoning.metrics.accent.extractors.phrases import TIMES, attach_times
@@ -70,7 +71,7 @@ def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
     eats = next(one for one in found if one.head == "PersonX is hungry" and one.kind is Kind.SINGLE)
     assert eats.head_at is not None
     assert item.response[eats.head_at.start : eats.head_at.end] == "I am hungry"
-    assert thanks.to_dict()["head_at"] == {"turn": 1, "start": 0, "end": 17}
+    assert dump(thanks)["head_at"] == {"turn": 1, "start": 0, "end": 17}
 
 
 @pytest.mark.parametrize(

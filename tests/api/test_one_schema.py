@@ -1,0 +1,141 @@
+"""The command line's ``--json``, the HTTP service and the client give the same names and values for each kind of answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tacit.api.client import AsyncClient
+from tacit.api.schema import Completion
+from tacit.graph import KnowledgeGraph, open_graph, open_index
+from tacit.graph.model import FoundPath
+from tacit.graph.schema import dump
+from tacit.reasoning import Reasoner
+
+from tests.api.conftest import Tacit
+from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.conftest import service as service
+
+EVENT = "PersonX cooks dinner for PersonY"
+
+
+@pytest.fixture(scope="module")
+def reasoner(sample_graph: str) -> Iterator[Reasoner]:
+    with open_graph(sample_graph) as store, open_index(store) as index:
+        yield Reasoner(index, ["grounding", "length"])
+
+
+@pytest.fixture
+def ask(service: Callable[..., Asked]) -> Asked:
+    return service()
+
+
+def of_client(ask: Asked, call: Callable[[AsyncClient], Any]) -> Any:
+    """Return the client's answer over the application in this process."""
+    import asyncio
+
+    async def answer() -> Any:
+        async with AsyncClient("http://service", transport=httpx.ASGITransport(ask.app)) as client:
+            return await call(client)
+
+    return asyncio.run(answer())
+
+
+def names(value: Any) -> Any:
+    """Return the names in ``value``, in order, at every depth."""
+    if isinstance(value, dict):
+        return [(name, names(one)) for name, one in value.items()]
+    return [names(one) for one in value] if isinstance(value, list) else None
+
+
+def agree(*values: Any) -> None:
+    """Check that all ``values`` are equal, with their names in one order; the first is not empty."""
+    assert values[0]
+    for value in values[1:]:
+        assert value == values[0]
+        assert names(value) == names(values[0])
+
+
+ITEM = {"id": "dinner", "history": HISTORY, "response": RESPONSE}
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_score_rows_and_evidence(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path, explain: bool) -> None:
+    file = tmp_path / "items.jsonl"
+    file.write_text(json.dumps(ITEM) + "\n" + json.dumps(ITEM | {"id": "2", "response": ""}) + "\n", encoding="utf-8")
+    words = ["--explain"] if explain else []
+    shown = tacit("score", file, "--metrics", "grounding,length", "--graph", sample_graph, *words, "-q").rows
+    items = [ITEM, ITEM | {"id": "2", "response": ""}]
+    rows = ask("POST", "/v1/score", json={"items": items, "explain": explain}).json()["items"]
+    given = [(one["id"], one["history"], one["response"]) for one in items]
+
+    async def call(client: AsyncClient) -> Any:
+        return [row async for row in client.score_items(given, explain=explain)]
+
+    agree(shown, rows, [row.to_dict(explain) for row in of_client(ask, call)])
+    assert [row.get("evidence") is not None for row in shown] == [explain, explain]
+
+
+def test_explanations(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+    output = tmp_path / "told.json"
+    words = ["--metrics", "grounding,length", "--graph", sample_graph, "--output", output, "-q"]
+    turns = [word for turn in HISTORY for word in ("--history", turn)]
+    assert tacit("explain", *turns, "--response", RESPONSE, *words).status == 0
+    [shown] = json.loads(output.read_text(encoding="utf-8"))["items"]
+    body = {"history": HISTORY, "response": RESPONSE, "svg": False}
+    answer = ask("POST", "/v1/explain", json=body).json()["explanations"]
+    found = of_client(ask, lambda client: client.explain(HISTORY, RESPONSE))
+    agree(shown["explanations"], answer, {name: one.to_dict() for name, one in found.items()})
+    drawn = ask("POST", "/v1/explain", json=body | {"svg": True}).json()["explanations"]
+    assert [*drawn["grounding"]] == [*answer["grounding"], "svg"]
+
+
+def test_neighbours_paths_and_tails(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
+    answer = ask("GET", "/v1/neighbours", params={"concept": "dog", "limit": 5}).json()["neighbours"]
+    found = of_client(ask, lambda client: client.neighbours("dog", limit=5))
+    agree(tacit("neighbours", sample_graph, "dog", "--limit", 5, "--json").json, answer, [dump(one) for one in found])
+    answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
+    found = of_client(ask, lambda client: client.paths("dog", "doctor", limit=2))
+    shown = tacit("paths", sample_graph, "dog", "doctor", "--limit", 2, "--json").json
+    agree(shown, answer, [dump(one, FoundPath) for one in found])
+    answer = ask("GET", "/v1/tails", params={"head": EVENT, "limit": 3}).json()["tails"]
+    found = of_client(ask, lambda client: client.tails(EVENT, limit=3))
+    agree(tacit("tails", sample_graph, EVENT, "--limit", 3, "--json").json, answer, [dump(one) for one in found])
+    assert isinstance(of_client(ask, lambda client: client.complete("do"))[0], Completion)
+
+
+def test_rows_of_cypher_and_the_cookbook(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
+    body = {"query": "used_for", "parameters": {"concept": "knife"}}
+    answer = ask("POST", "/v1/cypher", json=body).json()["rows"]
+    found = of_client(ask, lambda client: client.cypher("used_for", {"concept": "knife"}))
+    agree(tacit("cypher", sample_graph, "used_for", "--param", "concept=knife", "--json").json, answer, found.records())
+
+
+def test_the_graph_and_the_metrics(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
+    shown, answer = tacit("info", sample_graph, "--json").json, ask("GET", "/v1/info").json()
+    agree(answer, dump(of_client(ask, lambda client: client.info())))
+    shared = ["digest", "concepts", "events", "assertions", "relations"]
+    agree({name: shown[name] for name in shared}, {name: answer["graph"][name] for name in shared})
+    listed = {row["name"]: row["summary"] for row in tacit("metrics", "--json").json}
+    agree({name: listed[name] for name in answer["metrics"]}, {name: row["summary"] for name, row in answer["metrics"].items()})
+
+
+def test_the_api_description_has_the_names_of_the_answers(ask: Asked, sample_graph: str) -> None:
+    schemas = ask("GET", "/openapi.json").json()["components"]["schemas"]
+    with open_graph(sample_graph) as graph:
+        neighbour, path, tail = graph.neighbours("/c/en/dog", 1, 1)[0], _path(graph), graph.tails(EVENT, None, 1)[0]
+    for kind, row in (("Neighbour", dump(neighbour)), ("FoundPath", dump(path, FoundPath)), ("Assertion", dump(tail))):
+        described = [*schemas[kind]["properties"]]
+        assert [name for name in described if name in row] == [*row], kind
+        assert set(schemas[kind]["required"]) <= set(row), kind
+    row = ask("POST", "/v1/score", json={"items": [ITEM], "explain": True}).json()["items"][0]
+    assert set(row) <= set(schemas["ScoreRow"]["properties"])
+    assert [*row["evidence"]["grounding"]["pieces"][0]] == [*schemas["Piece"]["properties"]]
+
+
+def _path(graph: KnowledgeGraph) -> Any:
+    return graph.paths("/c/en/dog", "/c/en/doctor", 6, 1)[0]
