@@ -21,12 +21,15 @@ class Span(NamedTuple):
         return self.end - self.start
 
 
+ZERO = Span(0, 0)
+
+
 @shape("label=name", "value", "start=span.start", "note", "parts", "doubled", optional=["note", "start"])
 @dataclass(frozen=True, slots=True)
 class Node(Json):
     name: str
     value: Nullable
-    span: Span = Span(0, 0)
+    span: Span = ZERO
     note: str = ""
     parts: tuple[Node, ...] = ()
 
