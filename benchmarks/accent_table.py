@@ -36,6 +36,7 @@ from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.tails.source import Found, Query
 from tacit.reasoning.metrics.accent.verbalise import statement
 from tacit.reasoning.training.probe import agreement
@@ -56,16 +57,21 @@ def scorers_of(resources: ScorerResources, comet: str | None) -> dict[str, Tuple
     table = resources.table
     retriever: Any = resources.scorer("retriever")
     support, match = resources.scorer("support"), Match(retriever)
+    near = NearestTails(GraphTails(table), resources.vectors, limit=10, threshold=0.4)
+    encoder = resources.encoder.signature
+    nearest = Compatibility(near, resources.embed, resources.relations(), encoder=encoder)
     blend = partial(summed, at_random(table.triples(RELATIONS), 3000))
     written_by: dict[str, TupleScorer] = {}
     if comet is not None:
         written_by = {"comet-loss": CometLoss(open_comet(comet))}
     return {
+        "tails of the ten nearest heads": nearest,
         "retriever: closeness": retriever,
         "retriever: match": match,
         "support": support,
         "sum of closeness and match": blend(closeness=retriever, match=match),
         "sum of closeness, match, support": blend(closeness=retriever, match=match, support=support),
+        "sum of those three and nearest": blend(closeness=retriever, match=match, support=support, nearest=nearest),
         "compatibility (the graph, then closeness)": resources.scorer("compatibility"),
         "blend (the metric's default)": resources.scorer("blend"),
         **written_by,

@@ -299,7 +299,7 @@ METRIC_REGISTRY = Registry(
             home="metrics.accent.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER,
             summary="How plausible the events in the response are, by what the graph knows of events (ACCENT).",
             chosen_on=("deco-train",),
-            ranges={"cache_size": AT_LEAST_0},
+            ranges={"nearest": AT_LEAST_0, "threshold": (-1, 1), "cache_size": AT_LEAST_0},
         ),
         "coherence": MetricKind(
             home="metrics.coherence.metric:make",

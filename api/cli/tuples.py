@@ -63,6 +63,10 @@ def score_tuples(
             help=f"The tuple scorer: {', '.join(SCORER_REGISTRY.own)}, or the scorer of a plugin.",
         ),
     ] = DEFAULT_SCORER,
+    nearest: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of similar heads to use for an unknown head; 0: none.")
+    ] = 0,
+    threshold: Annotated[float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine of similar heads.")] = 0.8,
     comet: Annotated[
         str | None,
         typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET model, for unknown heads and comet-loss."),
@@ -115,7 +119,7 @@ def score_tuples(
         resources = ScorerResources(store, encoder=encoder, device=device, dtype=dtype.value, progress=stages.count)
         tails = None
         if "tails" in kind.options():
-            tails = resources.tails(comet=comet, remember=not no_remember)
+            tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
         with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
             judge = resources.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
         stages.end()

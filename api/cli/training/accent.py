@@ -123,9 +123,9 @@ def retriever(
         stages.end()
 
         def vectors(texts: Any) -> Any:
-            found = resources.embed_many(texts, lambda number: stages.count("embedding", number))
+            resources.vectors.add(texts, lambda number: stages.count("embedding", number))
             stages.end()
-            return found
+            return resources.vectors.known(texts)
 
         name = (name_of(encoder) if encoder else DEFAULT_ENCODER, resources.encoder.signature)
         facts = {"graph": resources.table.digest, "sources": resources.table.sources}

@@ -130,6 +130,8 @@ def make(
     scorer: TupleScorer | str | None = None,
     profile: str = "tacit",
     encoder: Any = None,
+    nearest: int = 0,
+    threshold: float = 0.8,
     comet: str | Path | Any | None = None,
     remember: bool = True,
     model: str | Path | None = None,
@@ -150,6 +152,8 @@ def make(
             ``compatibility`` (equation 1) in the profile ``paper``, else ``blend``.
         profile: ``paper`` or ``tacit``; see the module.
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
+        nearest: when the graph does not hold a head, use the tails of this many nearest heads; 0 uses none. The embeddings of all
+            heads are computed once per graph. threshold: lowest cosine, in -1..1, of a head that counts as near.
         comet: a COMET's folder or id, for heads that the graph does not hold; None uses none.
         remember: store the tails that the COMET generates, so that no query is generated twice.
         model: file of the compact model that scores heads without known tails (by default the one that ships), or the model of
@@ -174,7 +178,7 @@ def make(
     if isinstance(chosen, str):
         tails = None
         if "tails" in SCORER_REGISTRY.kind(chosen).options():
-            tails = resources.tails(comet=comet, remember=remember)
+            tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
         chosen = resources.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
     return Accent(graph, found, chosen, profile=profile)
 

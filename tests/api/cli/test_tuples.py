@@ -122,7 +122,7 @@ def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None
     )
     done = tacit(
         "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
-        place / "model", "--quiet", "--scorer", "support",
+        place / "model", "--quiet", "--nearest", 1, "--threshold", -1,
     )  # fmt: skip
     closest = done.rows[0]["closest"][0]
     assert closest["origin"] == "nearest"

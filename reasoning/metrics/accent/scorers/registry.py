@@ -7,25 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .....graph.errors import ModelError
 from .....graph.protocol import KnowledgeGraph
 from ....registry import load_scorer
 from ..events import RELATIONS
 from ..tails.lookup import GraphTails
 from ..tails.source import Chain, TailSource
-from ..tails.table import EventTable, open_table
+from ..tails.table import EventTable, events_home, open_table
 from .base import TupleScorer
 
 if TYPE_CHECKING:
     from .compact import Compact
 
 Progress = Callable[[str, int], None]
-Vectors = NDArray[np.float32]
-
-_CHUNK = 4096  # texts that are encoded at a time by embed_many
 
 
 class ScorerResources:
@@ -77,10 +71,14 @@ class ScorerResources:
     @cached_property
     def table(self) -> EventTable:
         """The graph's events as arrays."""
-        progress = self._progress
-        return open_table(
-            self.graph, progress=None if progress is None else lambda number: progress("reading the events", number)
-        )
+        return open_table(self.graph, progress=self._told("reading the events"))
+
+    @cached_property
+    def vectors(self) -> Any:
+        """Embeddings, stored beside the graph."""
+        from ..tails.vectors import VectorCache
+
+        return VectorCache(events_home(self.graph), self.encoder)
 
     @cached_property
     def memory(self) -> Any:
@@ -89,36 +87,28 @@ class ScorerResources:
 
         return TailCache(self.graph, self.table)
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of ``texts`` in half precision, shape (texts, d)."""
-        return np.asarray(self.encoder.encode(texts)).astype(np.float16).astype(np.float32)
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of ``texts``, shape (texts, d)."""
+        return self.vectors[texts]
 
-    def embed_many(self, texts: Sequence[str], progress: Callable[[int], object]) -> Vectors:
-        """Return what :meth:`embed` does, without the encoder's cache; ``progress`` is called with the size of each batch."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        vectors = np.empty((len(texts), self.encoder.dimension), np.float16)
-        for start in range(0, len(order), _CHUNK):
-            places = order[start : start + _CHUNK]
-            pooled = self.encoder.pooled([texts[place] for place in places], keep=False, progress=progress)
-            vectors[places] = self.encoder.sentences(pooled)
-        return vectors.astype(np.float32)
-
-    def tails(self, *, comet: str | Path | Any | None = None, remember: bool = True) -> TailSource:
-        """Return a tail source: the graph, then a COMET, by default the stored tails of all COMETs.
+    def tails(
+        self, *, nearest: int = 0, threshold: float = 0.0, comet: str | Path | Any | None = None, remember: bool = True
+    ) -> TailSource:
+        """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then a COMET.
 
         A COMET that cannot be opened is left out; the notes of its queries give the reason.
         """
-        from ..tails.journal import AbsentComet, CachedTails, CometTails
-
-        source: TailSource
-        if comet is None:
-            source = CachedTails(self.memory)
+        graph = GraphTails(self.table, learnt=comet is None)
+        sources: list[TailSource] = [graph]
+        if nearest:
+            sources.append(self._nearest(graph, nearest, threshold))
+        if comet is not None:
+            sources.append(self._comet(comet, remember))
         else:
-            try:
-                source = CometTails(self.comet(comet), self.memory, remember=remember)
-            except ModelError as error:
-                source = AbsentComet(str(error))
-        return Chain([GraphTails(self.table, learnt=comet is None), source])
+            from ..tails.journal import CachedTails
+
+            sources.append(CachedTails(self.memory))
+        return Chain(sources)
 
     def scorer(
         self,
@@ -169,3 +159,20 @@ class ScorerResources:
         from ..tails.comet import DEFAULT_COMET, open_comet
 
         return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self.device)
+
+    def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
+        from ..tails.lookup import NearestTails
+
+        return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._told("embedding the heads"))
+
+    def _comet(self, comet: Any, remember: bool) -> TailSource:
+        from ..tails.journal import AbsentComet, CometTails
+
+        try:
+            return CometTails(self.comet(comet), self.memory, remember=remember)
+        except ModelError as error:
+            return AbsentComet(str(error))
+
+    def _told(self, what: str) -> Callable[[int], None] | None:
+        progress = self._progress
+        return None if progress is None else lambda number: progress(what, number)

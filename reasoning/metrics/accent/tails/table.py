@@ -110,6 +110,12 @@ class EventTable:
         start, stop = int(self._starts[place]), int(self._starts[place + 1])
         return [Row(*row) for row in zip(*(column[start:stop].tolist() for column in self._columns), strict=True)]
 
+    def observed_heads(self) -> NDArray[np.int64]:
+        """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
+        owners = np.repeat(np.arange(len(self._starts) - 1) // max(len(self.relations), 1), np.diff(self._starts))
+        learnt = self.is_generated[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
+        return np.unique(owners[~learnt])
+
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
         """Return ``(head, relation, tail)`` from datasets under ``relations``, for training, in fixed order.
 

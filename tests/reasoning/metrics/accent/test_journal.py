@@ -104,6 +104,14 @@ def test_a_bad_record_does_not_keep_the_others_from_being_folded_in(tmp_path: Pa
         assert merge_cache(graph) == (0, 0, 0)
 
 
+def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load([*world(), learnt(1)])
+        table = open_table(graph)
+    assert table.exact("PersonX does thing 0") is not None
+    assert table.exact("PersonX does thing 0") not in table.observed_heads().tolist()
+
+
 def test_without_remembering_nothing_is_written(tmp_path: Path) -> None:
     comet = ToldComet(ANSWERS)
     with open_graph(tmp_path / "graph", create=True) as graph:

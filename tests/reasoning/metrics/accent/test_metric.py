@@ -179,6 +179,14 @@ def test_a_comet_out_of_reach_is_said_in_the_note(graph: WritableGraph, model: P
     assert "no COMET could be opened" in score.evidence.note
 
 
+def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> None:
+    cat = EventTuple("PersonX buys a cat", "xReact", "PersonX is happy", Kind.SINGLE)
+    score = scored(graph, model, [cat], scorer="compatibility", nearest=1, threshold=0.3)
+    best = score.evidence.pieces[0].rests_on[0]
+    assert (best.kind, best.name) == ("nearest-tail", "happy")
+    assert 'of "PersonX buys a dog", an event like it' in explanation.explain(score)
+
+
 def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp_path: Path) -> None:
     """The model words triples in its own way; the evidence is the graph's edge where there is one, else the model's word."""
     pytest.importorskip("torch")
@@ -244,6 +252,7 @@ def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGra
         ({"profile": "mine"}, "no profile 'mine'"),
         ({"scorer": "best"}, "unknown tuple scorer 'best'"),
         ({"extractor": "guess"}, "unknown extractor 'guess'"),
+        ({"nearest": 3, "threshold": 2.0}, "nearest must be >= 1"),
         ({"extractor_model": "x"}, "the extractor rules has no model"),
     ],
 )

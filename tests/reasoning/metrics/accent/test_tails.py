@@ -1,20 +1,25 @@
-"""Tails of heads: from the graph by wording, from a chain of sources; the table kept beside a graph."""
+"""Tails of heads: from the graph by wording and likeness, from a chain of sources; table and vectors kept beside a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from tacit.graph import KnowledgeGraph, open_graph
-from tacit.graph.errors import GraphError
+from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails, NearestVectors
 from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, Origin, Query
 from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
+from tacit.reasoning.metrics.accent.tails.vectors import VectorCache
 
-from tests.reasoning.metrics.accent.world import world
+from tests.reasoning.metrics.accent.world import WordEncoder, world
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 
@@ -83,6 +88,8 @@ def test_a_graph_without_events_knows_nothing(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph", create=True) as graph:
         table = open_table(graph)
     assert GraphTails(table).find([Query("PersonX eats", "xWant")]) == [Found()]
+    vectors = VectorCache(tmp_path, WordEncoder())  # type: ignore[arg-type]
+    assert NearestTails(GraphTails(table), vectors).find([Query("PersonX eats", "xWant")]) == [Found()]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +109,79 @@ def test_a_head_is_found_in_any_wording(table: EventTable, wording: str) -> None
 def test_what_the_graph_does_not_know(table: EventTable, query: Query) -> None:
     """An unknown head, a head of which people said that nothing is needed, no head at all."""
     assert GraphTails(table).find([query]) == [Found()]
+
+
+def test_the_nearest_heads_answer_for_an_unknown_one(table: EventTable, tmp_path: Path) -> None:
+    encoder = WordEncoder()
+    nearest = NearestTails(GraphTails(table), VectorCache(tmp_path, encoder), limit=1, threshold=0.3)  # type: ignore[arg-type]
+    (found,) = nearest.find([Query("PersonX buys a cat", "xWant")])
+    one, other = encoder.encode(["PersonX buys a cat", found.tails[0].head])
+    assert {tail.head for tail in found.tails} == {"PersonX buys a dog"}
+    assert {tail.origin for tail in found.tails} == {Origin.NEAREST}
+    assert found.tails[0].likeness == pytest.approx(float(one @ other), abs=1e-3)
+    assert nearest.find([Query("entirely other words", "xWant")]) == [Found()]
+
+
+def test_the_nearest_heads_are_those_with_tails_under_the_relation(table: EventTable, tmp_path: Path) -> None:
+    nearest = NearestTails(GraphTails(table), VectorCache(tmp_path, WordEncoder()), limit=1, threshold=0.1)  # type: ignore[arg-type]
+    (found,) = nearest.find([Query("PersonX gets a puppy", "xReact")])
+    assert "PersonX gets a puppy" not in {tail.head for tail in found.tails}
+    assert found.tails
+
+
+@pytest.mark.parametrize(("limit", "threshold"), [(0, 0.5), (3, 1.5), (3, -2)])
+def test_a_search_that_makes_no_sense(table: EventTable, tmp_path: Path, limit: int, threshold: float) -> None:
+    with pytest.raises(InputError, match="nearest must be >= 1"):
+        NearestTails(GraphTails(table), VectorCache(tmp_path, WordEncoder()), limit=limit, threshold=threshold)  # type: ignore[arg-type]
+
+
+def test_vectors_are_kept_and_encoded_once(tmp_path: Path) -> None:
+    encoder = WordEncoder()
+    kept = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
+    kept.add(["a b", "c", "a b"])
+    kept.add(["c", "d e"])
+    assert sorted(encoder.seen) == ["a b", "c", "d e"]
+    again = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
+    mixed = again[["d e", "new", "a b", "new"]]
+    assert encoder.seen[3:] == ["new"]
+    np.testing.assert_allclose(mixed, WordEncoder().encode(["d e", "new", "a b", "new"]), atol=1e-3)
+    assert len(VectorCache(tmp_path, WordEncoder("others"))) == 0  # type: ignore[arg-type]
+    again.path.write_bytes(b"\x00" * 30)
+    assert len(VectorCache(tmp_path, encoder)) == 0  # type: ignore[arg-type]
+
+
+def test_vectors_stay_in_memory_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    kept = VectorCache(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
+    kept.add(["a", "b"])
+    assert kept.known(["b", "a"]).shape == (2, 64)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    arrays(np.float32, st.tuples(st.integers(1, 60), st.just(8)), elements=st.floats(-1, 1, width=32)),
+    arrays(np.float32, st.tuples(st.integers(1, 5), st.just(8)), elements=st.floats(-1, 1, width=32)),
+    st.floats(-1, 1),
+    st.integers(1, 8),
+)
+def test_the_search_finds_what_comparing_all_finds(
+    vectors: np.ndarray, queries: np.ndarray, threshold: float, limit: int
+) -> None:
+    vectors, queries = (x + np.float32(1e-3) for x in (vectors, queries))
+    vectors, queries = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-6) for x in (vectors, queries))
+    search = NearestVectors(vectors)
+    search_small = NearestVectors(vectors)
+    search_small._axes = search._axes[:, :2]
+    search_small._bounds = search_small._bound(search_small.vectors)
+    for one in (search, search_small):
+        for query, found in zip(queries, one.search(queries, limit, threshold), strict=True):
+            cosines = vectors @ query
+            sure = np.sort(cosines[cosines > threshold + 1e-5])[::-1][:limit]
+            got = np.array([near.cosine for near in found])
+            assert len(found) <= limit
+            np.testing.assert_allclose(got[: len(sure)], sure, atol=1e-5)
+            assert (got >= threshold - 1e-5).all()
+            assert [near.cosine for near in found] == sorted((near.cosine for near in found), reverse=True)
 
 
 class Counting:
