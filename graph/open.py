@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 from .answers import count_triples_many, counted_chains
 from .cypher_store import refuse_closed
 from .errors import InputError, MissingExtra
-from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
-from .protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, LimitsQueries, Sets, WritableGraph
+from .model import Assertion, LoadCounts, LoadEntry, Path
+from .protocol import ConceptIndex, Count, CountsInBulk, KnowledgeGraph, LimitsQueries, Sets, WritableGraph
 
 if TYPE_CHECKING:
     from .index import IndexGraph
@@ -32,6 +33,8 @@ SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 
 Engine = Literal["auto", "index", "store"]
 Progress = Callable[[int], None]
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 ENGINES: tuple[Engine, ...] = ("auto", "index", "store")
 
@@ -122,12 +125,24 @@ def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
     return graph.store if isinstance(graph, (Graph, IndexGraph)) else graph
 
 
-class Graph:
+def _delegating(
+    method: Callable[Concatenate[Any, Arguments], Answer], to: Callable[[Graph], KnowledgeGraph]
+) -> Callable[Concatenate[Graph, Arguments], Answer]:
+    """Return ``method`` of the protocol as a method of :class:`Graph` that calls it on another graph, which ``to`` returns."""
+
+    @wraps(method)
+    def call(self: Graph, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        answer: Answer = getattr(to(self), method.__name__)(*args, **kwargs)
+        return answer
+
+    return call
+
+
+class Graph(WritableGraph, LimitsQueries, CountsInBulk):
     """A graph opened by :func:`open_graph`; thread-safe, a context manager.
 
-    It implements :class:`tacit.graph.KnowledgeGraph` with concept queries from the index and everything else from the store. The
-    index has the graph's content as of when it was opened, or of the last :meth:`load` on this object; loads of other processes
-    are visible once the graph is opened again.
+    Concept queries are answered from the index, everything else by the store. The index has the graph's content as of when it
+    was opened, or of the last :meth:`load` on this object; loads of other processes are visible once the graph is opened again.
 
     Attributes:
         store: the embedded engine or the server.
@@ -147,7 +162,6 @@ class Graph:
 
     @property
     def url(self) -> str:
-        """The graph's path, or its URL without a password."""
         return self.store.url
 
     @property
@@ -194,86 +208,37 @@ class Graph:
             self._answering = self.store
             return self.store
 
-    # concept queries
+    # answered from the index
 
-    def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
-        """See :meth:`tacit.graph.KnowledgeGraph.resolve`."""
-        return self._concepts().resolve(texts, language)
-
-    def neighbours(
-        self,
-        concept: str,
-        hop: int = 1,
-        limit: int | None = 10,
-        relations: Collection[str] | None = None,
-        *,
-        language: str = "en",
-    ) -> list[Neighbour]:
-        """See :meth:`tacit.graph.KnowledgeGraph.neighbours`."""
-        return self._concepts().neighbours(concept, hop, limit, relations, language=language)
-
-    def hop_distances(
-        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
-    ) -> NDArray[np.int8]:
-        """See :meth:`tacit.graph.KnowledgeGraph.hop_distances`."""
-        return self._concepts().hop_distances(sources, targets, max_hops, language=language)
-
-    def triples_between(
-        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
-    ) -> list[Path]:
-        """See :meth:`tacit.graph.KnowledgeGraph.triples_between`."""
-        return self._concepts().triples_between(sources, targets, hops, language=language)
-
-    def count_triples(
-        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
-    ) -> TripleCounts:
-        """See :meth:`tacit.graph.KnowledgeGraph.count_triples`."""
-        return self._concepts().count_triples(sources, targets, hops, language=language)
+    resolve = _delegating(KnowledgeGraph.resolve, _concepts)
+    neighbours = _delegating(KnowledgeGraph.neighbours, _concepts)
+    hop_distances = _delegating(KnowledgeGraph.hop_distances, _concepts)
+    triples_between = _delegating(KnowledgeGraph.triples_between, _concepts)
+    count_triples = _delegating(KnowledgeGraph.count_triples, _concepts)
+    paths = _delegating(KnowledgeGraph.paths, _concepts)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        """See :meth:`tacit.graph.protocol.CountsInBulk.count_triples_many`."""
         return count_triples_many(self._concepts(), sets, hops)
 
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """See :meth:`tacit.graph.protocol.CountsInBulk.counted_chains`."""
         yield from counted_chains(self._concepts(), sources, targets, hops, count)
 
-    def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        """See :meth:`tacit.graph.KnowledgeGraph.paths`."""
-        return self._concepts().paths(source, target, max_hops, limit, language=language)
+    # answered by the index once it is open, before that by the store
 
-    # queries that the store answers
+    manifest = _delegating(KnowledgeGraph.manifest, lambda self: self._index or self.store)
+    counts = _delegating(KnowledgeGraph.counts, lambda self: self._index or self.store)
 
-    def manifest(self) -> Manifest:
-        """See :meth:`tacit.graph.KnowledgeGraph.manifest`; that of the index once it is open."""
-        return self.store.manifest() if self._index is None else self._index.manifest()
+    # answered by the store
 
-    def counts(self) -> GraphCounts:
-        """See :meth:`tacit.graph.KnowledgeGraph.counts`; those of the index once it is open."""
-        return self.store.counts() if self._index is None else self._index.counts()
-
-    def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """See :meth:`tacit.graph.KnowledgeGraph.tails`."""
-        return self.store.tails(head, relation, limit)
-
-    def heads(self, text: str, limit: int = 10) -> list[str]:
-        """See :meth:`tacit.graph.KnowledgeGraph.heads`."""
-        return self.store.heads(text, limit)
-
-    def assertions(self) -> Iterator[Assertion]:
-        """See :meth:`tacit.graph.KnowledgeGraph.assertions`."""
-        return self.store.assertions()
-
-    def run(
-        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
-    ) -> QueryResult:
-        """See :meth:`tacit.graph.KnowledgeGraph.run`."""
-        return self.store.run(cypher, parameters, limit=limit, timeout=timeout)
+    tails = _delegating(KnowledgeGraph.tails, lambda self: self.store)
+    heads = _delegating(KnowledgeGraph.heads, lambda self: self.store)
+    assertions = _delegating(KnowledgeGraph.assertions, lambda self: self.store)
+    run = _delegating(KnowledgeGraph.run, lambda self: self.store)
+    unfinished = _delegating(WritableGraph.unfinished, lambda self: self.store)
 
     def limit_queries(self, at_once: int) -> None:
-        """See :meth:`tacit.graph.protocol.LimitsQueries.limit_queries`."""
         if isinstance(self.store, LimitsQueries):
             self.store.limit_queries(at_once)
 
@@ -284,16 +249,12 @@ class Graph:
         progress: Progress | None = None,
         name: str = "",
     ) -> LoadCounts:
-        """Add ``rows`` to the store, as :meth:`tacit.graph.WritableGraph.load`; later concept queries use a new index."""
+        """Add ``rows`` to the store, as :meth:`WritableGraph.load`; later concept queries use a new index."""
         refuse_closed(self._closed, self.url)
         try:
             return self.store.load(rows, entry, progress, name)
         finally:
             self._drop_index()
-
-    def unfinished(self) -> list[str]:
-        """See :meth:`tacit.graph.WritableGraph.unfinished`."""
-        return self.store.unfinished()
 
     def _drop_index(self) -> None:
         with self._lock:

@@ -69,7 +69,6 @@ class EmbeddedGraph(Store):
 
     @property
     def url(self) -> str:
-        """The folder's path."""
         return str(self.path)
 
     def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
@@ -93,7 +92,7 @@ class EmbeddedGraph(Store):
             yield from self._rows(distances, {"sources": sources[start : start + _SOURCES], "targets": targets})
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
-        """Stream every assertion; as :meth:`Store.scan`. Adapts the window of head nodes per query to ``batch_size``."""
+        """Stream every assertion in batches; the window of head nodes of a query is adapted to ``batch_size``."""
         engine = self._open()
         numbers = schema.node_table_numbers(engine)
         for label in ("Concept", "Event"):
@@ -113,7 +112,6 @@ class EmbeddedGraph(Store):
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
-        """Run one read-only Cypher query in a worker process; as :meth:`Store.run`."""
         from ..query import run_embedded
 
         refuse_closed(self._engine is None, self.url)
@@ -126,13 +124,6 @@ class EmbeddedGraph(Store):
         progress: Callable[[int], None] | None = None,
         name: str = "",
     ) -> LoadCounts:
-        """Add ``rows`` atomically; see :meth:`tacit.graph.protocol.WritableGraph.load`.
-
-        Raises:
-            GraphBusy: another process is loading into this graph.
-            GraphError: the engine failed; the graph is unchanged.
-            InputError: a row is not a valid assertion.
-        """
         refuse_closed(self._engine is None, self.url)
         counts = load.load(self.path, rows, entry, progress, name)
         self._open().close()
@@ -140,12 +131,10 @@ class EmbeddedGraph(Store):
         return counts
 
     def unfinished(self) -> list[str]:
-        """Return the name of a load that was killed, if any; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
         name = load.killed_load(self.path)
         return [] if name is None else [name]
 
     def close(self) -> None:
-        """Close the file; closing twice is harmless."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None

@@ -23,7 +23,7 @@ from ..answers import best_chains, is_uri
 from ..errors import GraphError, InputError
 from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
 from ..names import concept_uri, normalise_term, text_of
-from ..protocol import MAX_HOPS, Count, KnowledgeGraph, NodeIds, Sets
+from ..protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, NodeIds, Sets
 from .layout import NAMES, Arrays, open_arrays
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _CACHED_NODES = 65_536
 """Most URIs whose node numbers are cached."""
 
 
-class IndexGraph:
+class IndexGraph(ConceptIndex):
     """An index; thread-safe.
 
     Args:
@@ -71,23 +71,19 @@ class IndexGraph:
         return str(self.directory) if store is None or callable(store) else store.url
 
     def manifest(self) -> Manifest:
-        """Return what was loaded into the graph that this is the index of."""
         kept = self._header["manifest"]
         loads = tuple(LoadEntry(**entry) for entry in kept["loads"])
         return Manifest(loads, kept["assertions"], int(kept["checksum"], 16))
 
     def counts(self) -> GraphCounts:
-        """Return the sizes of the graph, including events and self-loops."""
         return GraphCounts(**self._header["counts"])
 
     # names
 
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
-        """See :meth:`tacit.graph.protocol.KnowledgeGraph.resolve`."""
         return answers.resolve(texts, language, self._names.known)
 
     def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.complete`."""
         answers.check_limit(limit)
         if not prefix.startswith("/c/"):
             try:
@@ -97,7 +93,6 @@ class IndexGraph:
         return self._names.complete(prefix, limit)
 
     def ids(self, concepts: Sequence[str], *, language: str = "en") -> NodeIds:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.ids`."""
         try:
             return self._names.ids(concepts)
         except NotUri:
@@ -108,7 +103,6 @@ class IndexGraph:
             return self._names.ids(answers.concept_uris(concepts, language, self._names.known, refuse))
 
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.near`."""
         term = normalise_term(text)
         if len(term) < 3:
             return []
@@ -117,11 +111,9 @@ class IndexGraph:
         return get_close_matches(term.replace("_", " "), candidates, limit, 0.8)
 
     def uri(self, node: int) -> str:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.uri`."""
         return self._names.uri(node)
 
     def uris(self) -> list[str]:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.uris`."""
         return self._names.all()
 
     # distances
@@ -129,19 +121,15 @@ class IndexGraph:
     def hop_distances(
         self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
     ) -> NDArray[np.int8]:
-        """See :meth:`tacit.graph.protocol.KnowledgeGraph.hop_distances`."""
         return self.hop_distances_of_ids(self.ids(sources, language=language), self.ids(targets, language=language), max_hops)
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.hop_distances_of_ids`."""
         return self._kernels.matrix(sources, targets, answers.check_hops(max_hops, 0))
 
     def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.hop_pairs`."""
         return self.hop_pairs_of_ids(self.ids(sources), self.ids(targets), max_hops)
 
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.hop_pairs_of_ids`."""
         if len(sources) != len(targets):
             raise InputError(f"{len(sources)} sources and {len(targets)} targets cannot be paired; give equal numbers of both")
         return self._kernels.pairs(sources, targets, answers.check_hops(max_hops, 0))
@@ -157,7 +145,6 @@ class IndexGraph:
         *,
         language: str = "en",
     ) -> list[Neighbour]:
-        """See :meth:`tacit.graph.protocol.KnowledgeGraph.neighbours`."""
         answers.check_hops(hop)
         answers.check_limit(limit)
         wanted = answers.check_relations(relations)
@@ -172,7 +159,6 @@ class IndexGraph:
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
     def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
-        """See :meth:`tacit.graph.protocol.ConceptIndex.neighbours_of_ids`."""
         answers.check_hops(hop)
         answers.check_limit(limit)
         return self._names.nodes_of_ranks(self._kernels.ranks_at_hop(nodes, hop, limit))
@@ -180,7 +166,6 @@ class IndexGraph:
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        """See :meth:`tacit.graph.protocol.KnowledgeGraph.triples_between`."""
         answers.check_hops(hops, most=2)
         chains = self._kernels.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
         return [self._path(nodes, arcs) for nodes, arcs in chains]
@@ -188,7 +173,6 @@ class IndexGraph:
     def count_triples(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> TripleCounts:
-        """See :meth:`tacit.graph.protocol.KnowledgeGraph.count_triples`."""
         answers.check_hops(hops, most=2)
         ones, twos = (self.ids(texts, language=language) for texts in (sources, targets))
         starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
@@ -196,7 +180,6 @@ class IndexGraph:
         return TripleCounts(*counts)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        """See :meth:`tacit.graph.protocol.CountsInBulk.count_triples_many`."""
         answers.check_hops(hops, most=2)
         sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
@@ -206,7 +189,6 @@ class IndexGraph:
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """See :meth:`tacit.graph.protocol.CountsInBulk.counted_chains`."""
         answers.check_hops(hops, most=2)
         relation = self._arrays["relation"]
         seen: set[tuple[int, ...]] = set()
@@ -223,7 +205,6 @@ class IndexGraph:
                 yield self._path(nodes, arcs)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        """See :meth:`tacit.graph.protocol.KnowledgeGraph.paths`."""
         answers.check_hops(max_hops, 0)
         answers.check_limit(limit)
         ends = self.ids([source, target], language=language)
@@ -254,7 +235,13 @@ class IndexGraph:
 
     # queries that the store answers
 
-    def _store(self) -> KnowledgeGraph:
+    @property
+    def store(self) -> KnowledgeGraph:
+        """The graph that the index was built from.
+
+        Raises:
+            GraphError: none was given.
+        """
         if self._opened is None:
             if self._given is None:
                 raise GraphError(
@@ -263,32 +250,19 @@ class IndexGraph:
             self._opened = self._given() if callable(self._given) else self._given
         return self._opened
 
-    @property
-    def store(self) -> KnowledgeGraph:
-        """The graph that the index was built from.
-
-        Raises:
-            GraphError: none was given.
-        """
-        return self._store()
-
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.tails`."""
-        return self._store().tails(head, relation, limit)
+        return self.store.tails(head, relation, limit)
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.heads`."""
-        return self._store().heads(text, limit)
+        return self.store.heads(text, limit)
 
     def assertions(self) -> Iterator[Assertion]:
-        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.assertions`."""
-        return self._store().assertions()
+        return self.store.assertions()
 
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
-        """Query the store; see :meth:`tacit.graph.protocol.KnowledgeGraph.run`."""
-        return self._store().run(cypher, parameters, limit=limit, timeout=timeout)
+        return self.store.run(cypher, parameters, limit=limit, timeout=timeout)
 
     def close(self) -> None:
         """Close the store if this index opened it; the memory maps are released with the last reference to them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, assertion_of, refuse_closed
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
+from ..protocol import Pingable
 from . import load
 from .server import Server
 
@@ -29,7 +30,7 @@ def open_neo4j(
     return Neo4jGraph(Server(address, user, password, database, retry_seconds))
 
 
-class Neo4jGraph(Store):
+class Neo4jGraph(Store, Pingable):
     """A graph in one database of a Neo4j server."""
 
     dialect: ClassVar[Dialect] = "neo4j"
@@ -40,7 +41,6 @@ class Neo4jGraph(Store):
 
     @property
     def url(self) -> str:
-        """The server's URL with the database's name, if one was given, and without credentials."""
         return self._server.url
 
     def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
@@ -57,7 +57,7 @@ class Neo4jGraph(Store):
             yield from self._rows(distances, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
-        """Stream every assertion; as :meth:`Store.scan`. One query per label; a lost connection ends the stream with an error."""
+        """Stream every assertion in batches, with one query per label; a lost connection ends the stream with an error."""
         from ..columns import record_batch
 
         server = self._open()
@@ -68,23 +68,15 @@ class Neo4jGraph(Store):
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
-        """Run one read-only Cypher query; as :meth:`Store.run`."""
         from ..query import run_neo4j
 
         server = self._open()
         return run_neo4j(
-            server.driver,
-            server.database,
-            cypher,
-            parameters,
-            limit=limit,
-            timeout=timeout,
-            bookmarks=server.bookmarks,
-            at_once=self._queries_at_once,
-        )
+            server.driver, server.database, cypher, parameters,
+            limit=limit, timeout=timeout, bookmarks=server.bookmarks, at_once=self._queries_at_once,
+        )  # fmt: skip
 
     def ping(self, timeout: float) -> None:
-        """See :meth:`tacit.graph.protocol.Pingable.ping`; it is not retried."""
         from ..query import run_neo4j
 
         server = self._open()
@@ -97,21 +89,12 @@ class Neo4jGraph(Store):
         progress: Callable[[int], None] | None = None,
         name: str = "",
     ) -> LoadCounts:
-        """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
-
-        Raises:
-            GraphUnavailable: the connection was lost; committed batches stay, and the load can be run again.
-            GraphError: the server refused a query.
-            InputError: a row is not a valid assertion.
-        """
         return load.load(self._open(), rows, entry, progress, name)
 
     def unfinished(self) -> list[str]:
-        """Return the names of loads that run or were killed; see :meth:`tacit.graph.protocol.WritableGraph.unfinished`."""
         return [name for (name,) in self._ask("unfinished_loads")]
 
     def close(self) -> None:
-        """Close every connection; closing twice is harmless."""
         if not self._closed:
             self._closed = True
             self._server.close()

@@ -200,7 +200,7 @@ def test_random_multigraphs(backend: str, rows: list[Assertion]) -> None:
     """The store and the index built from it; the index alone meets many more such graphs elsewhere."""
     oracle = OracleGraph(rows)
     with TemporaryDirectory() as folder, opened(backend, rows, Path(folder)) as index:
-        for graph in (index, index._store()):  # type: ignore[attr-defined]
+        for graph in (index, index.store):  # type: ignore[attr-defined]
             _same_answers(graph, oracle, [*_NODES, "/c/en/unknown"])
 
 
