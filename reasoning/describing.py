@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from ..graph.errors import InputError, MissingExtra
 from ..graph.schema import Json
 from .evaluation.correlation import Figures, shipped_figures, spelt
 from .reference import SHIPPED, Reference, references_of
-from .registry import FOR_PROGRAMS, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, annotation, metric_kind
+from .registry import FOR_PROGRAMS, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, annotated_types, metric_kind
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
@@ -107,7 +107,7 @@ def recommend(described: Iterable[MetricDescription]) -> list[MetricDescription]
     if best is None or best.agreement is None:
         return rows
     sets = len(best.agreement.sets)
-    reason = f"of the metrics that are ready here it agrees best with human ratings, on the mean of {sets} sets"
+    reason = f"it agrees best with human ratings of the metrics that are ready here, by the mean over {sets} sets"
     if best.in_sample:
         reason += f"; on {len(best.in_sample)} of them the figure is optimistic, since the shipped model was chosen on them"
     return [replace(row, recommended=True, reason=reason) if row is best else row for row in rows]
@@ -124,7 +124,7 @@ def describe_options(name: str) -> list[MetricOption]:
     helps = _helps(inspect.getdoc(make) or "", list(defaults))
     return [
         MetricOption(
-            option, _type(annotation(make, option)), _plain(default), helps.get(option, ""),
+            option, _type(annotated_types(make, option)), _plain(default), helps.get(option, ""),
             *kind.ranges.get(option, (None, None)),
         )
         for option, default in defaults.items()
@@ -196,7 +196,6 @@ def _agreement(name: str) -> str:
 
 
 def _brings(lacking: tuple[str, str]) -> str:
-    """Return what makes a metric ready."""
     missing, get = lacking
     return "name a graph with --graph GRAPH or TACIT_GRAPH" if missing == "a graph" else get
 
@@ -250,7 +249,6 @@ def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescripti
 
 
 def _needs(kind: MetricKind) -> list[str]:
-    """Return what the metric needs, as text."""
     needs = ["a graph"] if kind.graph else []
     needs += ["references"] if kind.reference else []
     needs += [f"tacit-kg[{kind.extra}]"] if kind.extra else []
@@ -303,11 +301,9 @@ def _without_markup(text: str) -> str:
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
-def _type(annotation: str) -> str:
-    """Return an annotation as text, for types that a command line can pass."""
-    words = [word.strip() for word in annotation.split("|")]
-    known = list(dict.fromkeys(_TYPES[word] for word in words if word in _TYPES))
-    return " or ".join(known) or "text"
+def _type(members: Sequence[str]) -> str:
+    """Return a union type as text, without the types that a command line cannot pass."""
+    return " or ".join(dict.fromkeys(_TYPES[name] for name in members if name in _TYPES)) or "text"
 
 
 def _plain(default: Any) -> Any:

@@ -185,7 +185,6 @@ def _stamp(folder: Path, metric: str) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=256)
 def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]) -> dict[str, Reference]:  # noqa: ARG001
-    """Return a metric's references in ``folder`` by signature."""
     found = {}
     for name, *_ in stamp:
         path = folder / name

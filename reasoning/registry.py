@@ -9,7 +9,6 @@ of tacit's own, or when all names are listed.
 
 from __future__ import annotations
 
-import ast
 import importlib
 import math
 import os
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from .base import Metric
     from .metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
     from .metrics.accent.scorers.registry import ScorerResources
+
+Range = tuple[float | None, float | None]
+"""Least and greatest value of a number; None for a bound that does not exist or depends on the model."""
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 AT_LEAST_0: Range = (0, None)
@@ -199,7 +201,6 @@ class Registry(Generic[K]):
         return kinds, faults
 
     def _points(self) -> dict[str, list[EntryPoint]]:
-        """Return the entry points of the group by name."""
         return _entry_points(self._group, tuple(sys.path))
 
     def _loaded(self, name: str, points: Sequence[EntryPoint]) -> K:
@@ -255,7 +256,6 @@ def _distribution(point: EntryPoint) -> str:
 
 
 def _of(point: EntryPoint) -> str:
-    """Return the distribution of an entry point and its version."""
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
 
 
@@ -562,11 +562,7 @@ def _plugged(what: str, kind: Kind, call: Callable[[], Any], fails: str = "canno
         ) from error
 
 
-# Types and ranges of options. Types are read from the signature of the function that makes the metric, ranges from its entry
-# above.
-
-Range = tuple[float | None, float | None]
-"""Least and greatest value of a number; None for a bound that does not exist or depends on the model."""
+# Checks of options. Types are read from the signature of the function that makes the metric, ranges from its entry above.
 
 FOR_PROGRAMS = frozenset(("progress",))  # callbacks, which only the Python API can pass
 _TYPE_NAMES = {
@@ -584,22 +580,19 @@ _TESTS: Mapping[str, Callable[[Any], bool]] = {
 _JSON_TYPES = (bool, int, float, str, list, tuple, dict)
 
 
-def annotation(make: Callable[..., Any], option: str) -> str:
-    """Return the annotation of ``option`` in the signature of ``make``; ``Any`` when there is none or it cannot be parsed."""
+def annotated_types(make: Callable[..., Any], option: str) -> list[str]:
+    """Return the members of the union type that ``option`` has in the signature of ``make``; ``["Any"]`` without a type."""
     found = make.__annotations__.get(option, "Any")
-    text = found.__name__ if isinstance(found, type) else str(found)
-    try:
-        ast.parse(text, mode="eval")
-    except SyntaxError:
-        return "Any"
-    return text
+    return [part.strip() for part in (found.__name__ if isinstance(found, type) else str(found)).split("|")]
 
 
 def option_types(make: Callable[..., Any], option: str) -> list[str]:
     """Return the types that ``option`` takes, as keys of ``_TYPE_NAMES``; ``object`` for values that only the Python API can
     pass.
     """
-    return list(dict.fromkeys(_named(annotation(make, option), option)))
+    known = {name: [name] for name in _TYPE_NAMES} | {"Path": ["str"], "FilePath": ["str"]}
+    known["Any"] = ["object", "None"] if option in FOR_PROGRAMS else ["str", "object", "None"]
+    return list(dict.fromkeys(kind for name in annotated_types(make, option) for kind in known.get(name, ["object"])))
 
 
 def check_option(metric: str, option: str, value: Any, make: Callable[..., Any], limits: Range | None = None) -> None:
@@ -619,24 +612,7 @@ def check_option(metric: str, option: str, value: Any, make: Callable[..., Any],
 
 
 def _range(limits: Range | None) -> str:
-    """Return the bounds as a phrase of an error message."""
     low, high = limits or (None, None)
     if low is not None and high is not None:
         return f" from {low:g} to {high:g}"
     return f" of {low:g} or more" if low is not None else ""
-
-
-def _named(annotation: str, option: str) -> list[str]:
-    """Return the members of a union type, as keys of ``_TYPE_NAMES`` or ``object``."""
-
-    def parts(node: ast.expr) -> list[str]:
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            return parts(node.left) + parts(node.right)
-        name = ast.unparse(node)
-        if name == "Any":
-            return ["object", "None"] if option in FOR_PROGRAMS else ["str", "object", "None"]
-        if name in ("Path", "FilePath"):
-            return ["str"]
-        return [name if name in _TYPE_NAMES else "object"]
-
-    return parts(ast.parse(annotation, mode="eval").body)

@@ -170,7 +170,6 @@ def checked(given: StreamItem) -> Item | ItemScores:
 
 
 def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explain: bool) -> Iterator[ItemScores]:
-    """Yield the rows of one batch."""
     items = {place: item for place, item in enumerate(batch) if isinstance(item, Item)}
     errors: dict[int, str] = {}
     columns: dict[str, dict[int, Score]] = {}

@@ -59,26 +59,26 @@ def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
     """Print the table of all metrics with the recommended one marked, and what is missing for those that are not ready."""
     from ..terminal.screen import note, show, table
 
+    for row in rows:
+        if row.recommended:
+            show(f"* Recommended: {row.name}, since {row.reason}.\n")
     cells = [
         (
             f"{'* ' if row.recommended else ''}{row.name}",
-            f"{row.summary} {_reading(row)}",
             "yes" if row.ready else "no",
-            _spelt(row.agreement.pearson) if row.agreement else "",
-            _spelt(row.agreement.spearman) if row.agreement else "",
+            *([_short(one) for one in (row.agreement.pearson, row.agreement.spearman)] if row.agreement else ["", ""]),
+            row.summary.removesuffix(".") + (f" (from {row.plugin})" if row.plugin else ""),
         )
         for row in rows
     ]
-    for row in rows:
-        if row.recommended:
-            print(f"* Recommended: {row.name}, {row.reason}.\n")
-    show(table(("metric", "what it measures, its range, what it needs", "ready", ">Pearson", ">Spearman"), cells))
+    show(table(("metric", "ready", ">Pearson", ">Spearman", "what it measures"), cells))
     missing = [(row.name, row.missing, row.get) for row in rows if not row.ready]
     if missing:
         print("\nNot ready:")
         show(table(("metric", "what is missing", "how to get it"), missing))
     if graph is None:
-        note("give --graph GRAPH to check metrics that need a graph; tacit metrics NAME shows the details of one")
+        note("give --graph GRAPH to check metrics that need a graph")
+    note("tacit metrics NAME shows the range, needs, agreement on every set and options of one")
 
 
 def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) -> None:
@@ -95,7 +95,7 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         ("ready", ready),
     ]
     if row.recommended:
-        details.append(("recommended", f"{row.reason}"))
+        details.append(("recommended", row.reason))
     if row.percentiles is not None:
         one = row.percentiles
         details.append(
@@ -130,11 +130,11 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         show(table(("option", "type", "default", "what it does"), options))
 
 
-def _reading(row: MetricDescription) -> str:
-    """Return the range of a metric, the better direction, and what it needs, as one sentence."""
-    better = f"{row.better} is better" if row.better else "neither end is better"
-    plugin = f"; from {row.plugin}" if row.plugin else ""
-    return f"{row.range[:1].upper()}{row.range[1:]}; {better}; needs {', '.join(row.needs) or 'nothing'}{plugin}."
+def _short(one: Correlation) -> str:
+    """Return a correlation with two decimals, without its interval."""
+    from ...reasoning.evaluation.correlation import decimal
+
+    return "" if one.value is None else decimal(one.value, 2)
 
 
 def _spelt(one: Interval) -> str:

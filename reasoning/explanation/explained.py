@@ -198,7 +198,6 @@ def explain_piece(piece: Piece) -> list[str]:
 
 
 def _what(piece: Piece) -> str:
-    """Return the description of a piece."""
     if piece.kind == "tuple":
         return f"{piece.name} ({piece.value:.2f})"
     if piece.kind == "keyword":

@@ -354,7 +354,6 @@ def _places(row: Sequence[_Token], x0: float, x1: float, share: float) -> Iterat
 
 
 def _row(row: Sequence[_Token], x0: float, x1: float, share: float, y: float, part: tuple[float, float]) -> Iterator[str]:
-    """Yield the segments of one row."""
     for token, start, end in _places(row, x0, x1, share):
         if token.step is not None:
             behind = share if start == x0 else 0.0
@@ -374,7 +373,6 @@ def _segment(token: _Token, step: Step, x: float, end: float, behind: float, y: 
 
 
 def _nodes(row: Sequence[_Token], x0: float, x1: float, share: float, y: float) -> Iterator[str]:
-    """Yield the nodes of one row."""
     for token, start, end in _places(row, x0, x1, share):
         if token.step is None:
             height = _NODE + (len(token.lines) - 1) * _NODE_LEAD

@@ -138,7 +138,6 @@ def _place(word: Word) -> tuple[bool, int, int, int, str]:
 
 
 def _count(words: dict[Word, None], turn: int | None) -> int:
-    """Return the number of words on the side of ``turn``."""
     return sum((word.turn is None) == (turn is None) for word in words)
 
 
@@ -196,7 +195,6 @@ def _of_path(piece: Piece) -> Chain:
 
 
 def _along(path: Path, by: By) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """Return the steps of a path and the texts of the nodes between them."""
     ends = pairwise(path.nodes)
     steps = tuple(Step((row.relation,), row.head == start, by) for (start, _), row in zip(ends, path.assertions, strict=True))
     return steps, tuple(text_of(node) for node in path.nodes[1:-1])
@@ -254,7 +252,6 @@ def _bar(piece: Piece) -> Bar:
 
 
 def _strongest(bars: Sequence[Bar]) -> tuple[list[Bar], list[Bar]]:
-    """Return the bars within the limit, in their order, and the others."""
     order = sorted(range(len(bars)), key=lambda place: -abs(bars[place].share))
     kept = set(order[:MOST_BARS])
     return [bars[place] for place in sorted(kept)], [bars[place] for place in order[MOST_BARS:]]

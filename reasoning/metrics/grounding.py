@@ -132,12 +132,10 @@ class Grounding(BatchScoring):
         return [self._score(concepts, reach, explain) for concepts in found]
 
     def _concepts(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _ItemConcepts:
-        """Return the concepts of an item."""
         first, latest = first_mentions(response), latest_mentions(history)
         return _ItemConcepts(first, latest, self._nearest([mention.concept for mention in first], list(latest)))
 
     def _nearest(self, response: Sequence[str], history: Sequence[str]) -> list[_Nearest]:
-        """Return the nearest history concepts of each response concept."""
         shared = set(history)
         best = {concept: _Nearest((concept,), 0) for concept in response if concept in shared}
         others = [concept for concept in response if concept not in shared]
@@ -150,7 +148,6 @@ class Grounding(BatchScoring):
         return [best.get(concept, _Nearest()) for concept in response]
 
     def _score(self, concepts: _ItemConcepts, reach: dict[Near, float], explain: bool) -> Score:
-        """Score one response."""
         if not concepts.response:
             return no_score(NO_RESPONSE, self.signature)
         if not concepts.history or not self.background.drawn:
@@ -199,7 +196,6 @@ class Grounding(BatchScoring):
 
 
 def _distances(concepts: _ItemConcepts) -> Iterable[Near]:
-    """Yield the concepts and distances whose reach a score needs."""
     for mention, nearest in zip(concepts.response, concepts.nearest, strict=True):
         if nearest.concepts:
             yield mention.concept, nearest.hops
@@ -359,7 +355,6 @@ class Background:
         return [found[near] for near in pairs]
 
     def _parts(self, concepts: Sequence[str], hops: int) -> list[float]:
-        """Return the reach of each concept."""
         drawn = self.drawn
         if not drawn:
             return [0.0] * len(concepts)

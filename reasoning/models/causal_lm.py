@@ -195,12 +195,10 @@ class CausalModel:
         return found
 
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
-        """Return the token ids of each distinct turn."""
         texts = list(dict.fromkeys(turns))
         return dict(zip(texts, self.tokens(texts), strict=True))
 
     def _tokenised(self, texts: list[str], **options: bool) -> Any:
-        """Run the tokenizer on at least one text."""
         try:
             return self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False, **options)
         except (TypeError, ValueError) as error:
@@ -411,7 +409,6 @@ class Continuation:
         return found
 
     def _last(self, batch: _Batch, states: Any) -> Any:
-        """Return the states of the last token of each row."""
         ends = self._torch.from_numpy(batch.inside.sum(1) - 1).to(states.device)
         return states[self._torch.arange(len(ends), device=ends.device), ends]
 
@@ -451,7 +448,6 @@ class Continuation:
             yield _Batch(places, inside, tokens, states)
 
     def _past(self, rows: int) -> Any:
-        """Return the keys and values of the prefix, repeated for each of ``rows``."""
         if self._cached is None:
             prefix = self._torch.tensor([self._prefix], device=self._causal.model.device)
             self._cached = self._causal.body(input_ids=prefix, use_cache=True).past_key_values

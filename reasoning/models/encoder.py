@@ -157,7 +157,6 @@ class TextEncoder:
             yield places, [ids[place] for place in places]
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
-        """Return the pooled vectors of one batch, shape (rows, 3 * width)."""
         torch = self._torch
         device = self.model.device
         ids, inside = padded(rows, self.pad)
@@ -326,7 +325,6 @@ def read_modules(files: ModelFiles) -> Reading:
 
 
 def _modes(config: dict[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of pooling of a Pooling module, in both notations of sentence-transformers."""
     named = config.get("pooling_mode") or tuple(mode for key, mode in _MODES.items() if config.get(key)) or "mean"
     modes = (named,) if isinstance(named, str) else tuple(named)
     # The sum over the root of the length has the direction of the mean, and embeddings are normalised.

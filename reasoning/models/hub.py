@@ -194,7 +194,6 @@ def is_seq2seq(files: ModelFiles) -> bool:
 
 
 def _unopened(files: ModelFiles, error: Exception) -> ModelError:
-    """Return the error for files that transformers cannot open."""
     if "trust_remote_code" in str(error):
         return ModelError(
             f"the model {files.given!r} needs program code of its own, which tacit never runs; "
@@ -280,7 +279,6 @@ def _whole(files: ModelFiles) -> ModelFiles:
 
 
 def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
-    """Fetch a model from the hub into the local cache and return its folder there."""
     import httpx
 
     home = hub.constants.ENDPOINT

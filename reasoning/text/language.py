@@ -157,7 +157,6 @@ class SpacyAnalyser:
         return [list(known[text] or ()) for text in texts]
 
     def _read(self, texts: Sequence[str]) -> Iterator[list[Token]]:
-        """Run the pipeline over ``texts``."""
         found: list[list[Token]] = []
         with self._lock:
             for batch in _batches([prepare(text) for text in texts]):
@@ -273,7 +272,6 @@ def keep_freed_memory() -> None:
 
 
 def _batches(prepared: Sequence[_Prepared]) -> Iterator[list[_Prepared]]:
-    """Yield batches of texts, bounded in number and in characters."""
     batch: list[_Prepared] = []
     characters = 0
     for one in prepared:

@@ -146,7 +146,6 @@ class Linker:
         return self._single_words(texts, analysed) if self.max_words == 1 else self._runs(texts, analysed)
 
     def _runs(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
-        """Return the mentions in each text, of runs of several words."""
         rows = [self._spans(tokens, text) for text, tokens in zip(texts, analysed, strict=True)]
         concepts = self._resolve(name for spans in rows for row in spans for span in row for name in span.names)
         return [self._match(text, spans, concepts) for text, spans in zip(texts, rows, strict=True)]
@@ -172,13 +171,10 @@ class Linker:
         ]
 
     def _can_stand_alone(self, token: Token) -> bool:
-        """Return whether a single word is linked."""
         content = not self.content_only or (token.pos in self.pos and not token.stop)
         return content and token.end - token.start <= _LONGEST_NAME and _has_letter(token.text)
 
     def _resolve(self, names: Iterable[_Name]) -> dict[_Name, str]:
-        """Return the concept of each name that has one."""
-
         def look_up(unknown: Sequence[_Name]) -> list[str]:
             lookups = [concept_uri(text, self.language) if exact else text for text, exact in unknown]
             return [uri or "" for uri in self.graph.resolve(lookups, self.language)]

@@ -108,7 +108,8 @@ def test_the_one_to_take_agrees_best_on_the_mean_of_both_correlations() -> None:
     rows = described(first=figures(0.3, 0.1), second=figures(0.2, 0.25), third=None)
     assert taken(rows) == ["second"]
     assert (
-        recommend(rows)[1].reason == "of the metrics that are ready here it agrees best with human ratings, on the mean of 2 sets"
+        recommend(rows)[1].reason
+        == "it agrees best with human ratings of the metrics that are ready here, by the mean over 2 sets"
     )
 
 
@@ -215,6 +216,16 @@ def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, name: str,
     )
 
 
+def test_the_list_of_metrics_is_readable_in_eighty_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.api.terminal.screen._FULL_WIDTH", 80)
+    assert run(["metrics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < 6 * len(METRICS)
+
+
 @pytest.mark.parametrize("extra", ["minilm", "baselines"])
 def test_the_page_on_installing_names_the_metrics_of_an_extra(extra: str) -> None:
     [line] = [line for line in (ROOT / "docs/quickstart.md").read_text(encoding="utf-8").splitlines() if f"| `{extra}` |" in line]
@@ -225,7 +236,7 @@ def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixtur
     assert run(["metrics"]) == 0
     told = capsys.readouterr().out
     assert all(f"\n{name} " in told or f"\n* {name} " in told for name in METRICS)
-    assert told.startswith("* Recommended: ")
+    assert re.match(r"\* Recommended: \w+, since it agrees best with human ratings of the metrics that are ready here, by ", told)
     assert run(["metrics", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(METRICS)

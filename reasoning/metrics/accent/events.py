@@ -333,7 +333,6 @@ def comparison_key(text: str, relation: str | None = None) -> str:
 
 
 def _written_out(text: str) -> str:
-    """``text`` with its contractions expanded."""
     for pattern, full in _CONTRACTIONS:
         text = pattern.sub(full, text)
     return _NOT_THIRD.sub("not", text)

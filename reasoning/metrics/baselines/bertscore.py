@@ -93,7 +93,6 @@ class BertScore(Compared):
         return Comparison(value, (*pieces, *nearest(pair, place)) if explain else ())
 
     def _embedded(self, texts: Sequence[str]) -> dict[str, _Embedded]:
-        """Return the tokens and vectors of each text."""
         if not texts:
             return {}
         cleaned = [self._before + text.strip() for text in texts]

@@ -80,7 +80,6 @@ class Fed(BatchScoring):
         return [self._score([-float(loss) for loss in row], explain) for row in losses.reshape(len(items), len(self._weights))]
 
     def _score(self, likelihoods: Sequence[float], explain: bool) -> Score:
-        """Combine the log-likelihoods of the follow-ups after one dialogue into a score."""
         rows = [(text, one, weight * one) for (text, weight), one in zip(self._weights, likelihoods, strict=True)]
         pieces = (
             tuple(Piece("follow-up", one, share, name=f'log-likelihood of "{text}"') for text, one, share in rows)

@@ -305,7 +305,6 @@ def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
 
 
 def _length(rows: Sequence[int], reference: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
     return len(reference) - rows[-1].bit_count()
 
 
@@ -363,7 +362,6 @@ class Meteor(Compared):
         return Comparison(values[place], pieces)
 
     def _pieces(self, response: Sequence[str], reference: Sequence[str], value: float) -> tuple[Piece, ...]:
-        """Return the matched words, and precision, recall and penalty."""
         matches, _, _ = self._meteor.align_words(response, reference, wordnet=self._wordnet)
         runs = sum(one not in {(left + 1, right + 1) for left, right in matches} for one in matches)
         found = len(matches)
@@ -397,7 +395,6 @@ class _NoSynonyms:
 
 
 def _wordnet() -> Any:
-    """Return WordNet if nltk has it, else None."""
     wordnet = need("nltk.corpus", "baselines").wordnet
     try:
         wordnet.ensure_loaded()

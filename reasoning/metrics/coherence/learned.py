@@ -81,7 +81,6 @@ class Association:
         return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
     def _known(self, text: str) -> tuple[list[Term], Ids]:
-        """Return the terms of a text that the graph has, and their ids."""
         terms = terms_of(text, marks=self.graph.counted)
         numbers = self.graph.ids([term.text for term in terms])
         return [term for term, number in zip(terms, numbers.tolist(), strict=True) if number >= 0], numbers[numbers >= 0]
@@ -162,7 +161,6 @@ def _pieces(summands: Sequence[float], turns: Sequence[Turn]) -> tuple[Piece, ..
 
 
 def _texts(item: Item, turns: Sequence[Turn]) -> list[str]:
-    """Return the texts to encode for one response."""
     return [item.response, *(turn.text for turn in turns)]
 
 

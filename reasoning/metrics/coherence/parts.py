@@ -259,7 +259,6 @@ class Expectation:
         return [known[pair] for pair in pairs]
 
     def _key(self, before: str, response: str) -> bytes:
-        """Return a key of fixed size for the cache."""
         whole = "\0".join((self.model.files.digest, before, response))
         return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -223,7 +223,6 @@ class TripleFeatures:
         return zip(*(count_triples_many(self.graph, wanted, hops)[:, column].tolist() for hops in (1, 2)), strict=True)
 
     def _concept_sets(self, items: Sequence[Item]) -> list[_ConceptSets]:
-        """Return the concepts of each item's history and of its response, sorted."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         linked = zip(turns, self.linker.link_batch(turns), strict=True)
         concepts = {turn: {mention.concept for mention in mentions} for turn, mentions in linked}

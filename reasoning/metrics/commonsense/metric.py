@@ -91,7 +91,6 @@ class Commonsense(BatchScoring):
         ]
 
     def _note(self, values: Matrix, score: float) -> str:
-        """Return a note on a score of NaN or without triples."""
         if np.isnan(score):
             return NO_NUMBER
         counts = [value for name, value in zip(self.model.features, values, strict=True) if name in _HOPS]
@@ -107,7 +106,6 @@ class Commonsense(BatchScoring):
         )
 
     def _label(self, feature: str) -> str:
-        """Return the label of a feature in an explanation."""
         return _LABELS[feature].format(count=self.features.triples.count if self.features.triples else "")
 
     def _rests_on(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:

@@ -199,7 +199,6 @@ def _build(head: Mapping[str, Any], arrays: Mapping[str, Matrix], digest: str) -
 
 
 def _range(ratings: Any) -> tuple[float, float]:
-    """Return the lowest and the highest rating."""
     numbers = isinstance(ratings, list) and len(ratings) == 2 and all(type(rating) in (int, float) for rating in ratings)
     if not numbers or not np.isfinite(ratings).all() or ratings[0] > ratings[1]:
         raise ValueError(f"its range of ratings is {ratings}")

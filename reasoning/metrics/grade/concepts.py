@@ -167,7 +167,6 @@ class EncodedVectors:
         return found.astype(np.float32)
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float16]:
-        """Return embeddings without using the encoder's cache."""
         return self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
 
 

@@ -208,7 +208,6 @@ def _offered(tree: Tree, place: int, mood: Mood) -> int | None:
 
 
 def _verb(tree: Tree, place: int) -> str:
-    """The verb of the predicate at ``place``: ``be`` for a copula or a passive."""
     return "be" if tree.child(place, "cop") is not None or tree.passive(place) else tree.words[place].lemma
 
 
@@ -236,7 +235,6 @@ def _modality(tree: Tree, place: int) -> tuple[int, int, frozenset[str]]:
 
 
 def _asked(tree: Tree, span: Sequence[int], place: int) -> str:
-    """The question word before the predicate at ``place``."""
     return next((tree.words[c].lemma for c in span if tree.words[c].tag in ("WP", "WRB", "WDT") and c < place), "")
 
 

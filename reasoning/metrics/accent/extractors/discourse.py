@@ -187,7 +187,6 @@ def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -
 
 
 def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
-    """Candidates from a reply to a question."""
     head = _event_words(question, denied=False)
     events = [clause for clause in reply if _is_event(clause)]
     for number, clause in enumerate(events):
@@ -323,7 +322,6 @@ def _feeling(clause: Clause) -> str:
 
 
 def _person(speaker: Speaker) -> Participant:
-    """The speaker as a participant."""
     return Participant(str(speaker), False, "i")
 
 

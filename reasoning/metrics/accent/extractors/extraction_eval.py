@@ -129,7 +129,6 @@ def _macro(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floa
 
 
 def _scores(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
-    """Precision, recall and F1, 0 where they are undefined."""
     precision = both / np.maximum(extracted, 1e-12)
     recall = both / np.maximum(human, 1e-12)
     return precision, recall, 2 * both / np.maximum(extracted + human, 1e-12)
@@ -146,7 +145,6 @@ def _estimate(value: float, resampled: Floats) -> Estimate:
 
 
 def _texts(tuples: Sequence[Triple], relation: str) -> list[str]:
-    """Head and tail of each tuple of ``relation`` as one text."""
     return [f"{head_form(head)}{_APART}{head_form(tail)}" for head, name, tail in tuples if name == relation]
 
 

@@ -114,5 +114,4 @@ def _turns(item: Item) -> list[_Turn]:
 
 
 def _subject(words: Words) -> str:
-    """The participant that is the subject of an event; empty when it is not a person."""
     return words[0].who if words and isinstance(words[0], Participant) and not words[0].possessive else ""

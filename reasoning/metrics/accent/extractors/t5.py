@@ -86,7 +86,6 @@ class T5Extractor:
         return [in_order(self._tuples(item, asked, answers)) for item, asked in zip(items, prompts, strict=True)]
 
     def _prompts(self, item: Item) -> dict[str, str]:
-        """The prompts of an item, by relation."""
         fitting = within(item, self._size, self.max_length)
         return {relation: prompt(relation, fitting) for relation in RELATIONS}
 
@@ -100,7 +99,6 @@ class T5Extractor:
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def _ask(self, prompts: Sequence[str]) -> list[str]:
-        """The model's output for each distinct prompt."""
         found: dict[str, str] = {}
         for batch in self._batches(prompts):
             found.update(zip(batch, self._answer(batch), strict=True))
@@ -117,7 +115,6 @@ class T5Extractor:
             at += rows
 
     def _answer(self, texts: list[str]) -> list[str]:
-        """The model's output for each of a few prompts."""
         encoded = self.tokenizer(
             texts, return_tensors="pt", padding=True, truncation=True, max_length=self.max_length, verbose=False
         )

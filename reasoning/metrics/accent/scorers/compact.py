@@ -284,7 +284,6 @@ def quantise(vectors: Vectors, parts: int, seed: int) -> Quantised:
 
 
 def _nearest(points: Vectors, centroids: Vectors) -> NDArray[np.int64]:
-    """The number of the nearest centroid of each point."""
     offsets = (centroids * centroids).sum(1) / 2
     found = np.empty(len(points), dtype=np.int64)
     for start in range(0, len(points), _BLOCK):

@@ -183,7 +183,6 @@ class Blend:
 
 
 def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
-    """The combined score of one tuple."""
     given = [(score, scale) for score, scale in scores if score.value == score.value]
     levels = [(score.value - scale.mean) / scale.spread for score, scale in given]
     closest = next((score.closest for score, _ in given if score.closest), ())

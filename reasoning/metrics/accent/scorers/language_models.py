@@ -437,7 +437,6 @@ class SurprisalReduction:
         return 1 - np.divide(nats[: len(inferences)], costs, out=np.ones(len(costs)), where=costs > 0)
 
     def _nats(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
-        """The cost of each inference after its event, in nats."""
         events = self.causal.tokens([prompt_prefix(event) for event, _ in inferences])
         inferred = self.causal.tokens([f" {inferred}." for _, inferred in inferences])
         rows = [[*before, *after] for before, after in zip(events, inferred, strict=True)]
@@ -445,7 +444,5 @@ class SurprisalReduction:
 
     @cached_property
     def _list(self) -> Continuation:
-        """The model, with the list as cached prefix."""
-
         text = "".join(f"{as_prompt(*verbalise(*one))}\n\n" for one in PLAUSIBLE)
         return Continuation(self.causal, [self.causal.begin, *self.causal.tokens([f"{_SURPRISE_TASK}\n\n{text}"])[0]])

@@ -164,7 +164,6 @@ class Retriever(CompactScorer[RetrieverResult]):
         return Measurement(min(max(float(cosines.max(initial=0.0)), 0.0), 1.0), match, rows, cosines)
 
     def _ranks(self, head: Vectors, relation: int) -> Vectors:
-        """The rank value of each tail of the relation for a head."""
         if relation not in self._keys:
             vectors = self.model.kept.vectors(self.model.members[relation]) @ self.model.basis.T
             self._keys[relation] = self.model.key(vectors, relation)

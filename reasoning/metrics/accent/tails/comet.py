@@ -284,6 +284,5 @@ def prompt_of(head: str, relation: str) -> str:
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """The places of ``lengths``, batched by similar length."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place])
     return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]

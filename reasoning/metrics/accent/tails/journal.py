@@ -164,7 +164,6 @@ def _head(generation: int) -> bytes:
 
 
 def _generation(descriptor: int) -> tuple[int, int]:
-    """The journal's generation and the offset of its first record."""
     line, newline, _ = os.pread(descriptor, 64, 0).partition(b"\n")
     try:
         return (int(json.loads(line)["generation"]), len(line) + 1) if newline else (0, 0)
