@@ -130,7 +130,7 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         show(table(("option", "type", "default", "what it does"), options))
 
 
-def _short(one: Correlation) -> str:
+def _short(one: Interval) -> str:
     """Return a correlation with two decimals, without its interval."""
     from ...reasoning.evaluation.correlation import decimal
 

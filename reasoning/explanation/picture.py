@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from math import isfinite, isnan
 
@@ -41,6 +41,158 @@ LEAD = 18.0
 
 THINNEST, THICKEST = 1.2, 5.0
 SIMILARITY_MOST = 2.0
+
+
+NARROWEST, WIDEST = 640, 2400
+
+_TITLE = 22.0
+_GUTTER = 46.0
+_BETWEEN = 20.0
+_LONGEST_TURN = 500
+_DESCRIBED_TURNS = 20
+_LEGEND = {By.GRAPH: "in the graph", By.MODEL: "predicted by a model", By.SIMILARITY: "similarity"}
+
+
+def draw(history: Sequence[str], response: str, score: Score, width: int = 960) -> str:
+    """Return the picture as SVG; deterministic, byte for byte.
+
+    Solid lines are assertions of the graph, dashed ones predictions of a model, dotted ones similarities; arrows show an
+    assertion's direction, a line's thickness its share of the score. Labels do not overlap: at most 12 words a side and 16
+    chains are shown, the strongest, with the number of those left out.
+
+    Args:
+        width: in pixels, 640..2,400.
+
+    Raises:
+        InputError: ``width`` is out of range.
+    """
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(f"the width of a picture must be from {NARROWEST} to {WIDEST} pixels, not {width}")
+    scene = scene_of(score)
+    marks: list[str] = []
+    y = _head(score, width, marks)
+    y = _middle(history, response, scene, width, y, marks)
+    if scene.bars or scene.facts:
+        y += _BETWEEN
+        marks += draw_bars(scene, score.value, score.signature.metric, MARGIN, width - 2 * MARGIN, y)
+        y += bars_height(scene)
+    y = _foot(score, scene, width, y + _BETWEEN, marks)
+    return document(width, y + 12, f"{explain_value(score)}", _description(history, response, score), marks)
+
+
+def _head(score: Score, width: float, marks: list[str]) -> float:
+    """Add the metric, its score and its note; return the y below them."""
+    value = "no score" if isnan(score.value) else valued(score.value)
+    name = score.signature.metric
+    marks.append(label(MARGIN, 42, name, _TITLE, QUIET))
+    x = MARGIN + width_of(name, _TITLE) + 10
+    marks.append(label(x, 42, value, _TITLE, INK, bold=True))
+    x += width_of(value, _TITLE, bold=True) + 16
+    summary = METRIC_REGISTRY.summary(name)
+    if summary and x < width - 200:
+        marks.append(label(x, 42, fit(summary, TEXT, width - MARGIN - x), TEXT, QUIET, title=summary))
+    y = 62.0
+    for line in wrap(clean(score.evidence.note), TEXT, width - 2 * MARGIN, 3):
+        marks.append(label(MARGIN, y + 6, line.text, TEXT, QUIET))
+        y += LEAD
+    return y + 4
+
+
+def _middle(history: Sequence[str], response: str, scene: Scene, width: float, top: float, marks: list[str]) -> float:
+    """Add both columns and the chains between them; return the y below them."""
+    inner = width - 2 * MARGIN
+    side = (inner * 0.25) if scene.chains else (inner - _GUTTER) / 2
+    joined = {word for chain in scene.chains for word in (chain.left, chain.right) if word is not None}
+    left = Column(shown_turns(history, scene.words), scene.words, joined, MARGIN, side)
+    right = Column([(None, response)], scene.words, joined, width - MARGIN - side, side)
+    x0, x1 = MARGIN + side + _GUTTER, width - MARGIN - side - _GUTTER
+    layouts = [ChainLayout(chain, x0, x1) for chain in scene.chains]
+    between = sum(layout.height for layout in layouts) + (LEAD if scene.chains_left_out else 0)
+    height = max(left.height, right.height, between)
+    left.top = top + (height - left.height) / 2
+    aim = [left.middle(chain.left) for chain in scene.chains if chain.left]
+    middle = sum(aim) / len(aim) if aim else top + height / 2  # connected words are level with each other
+    right.top = _within(middle - right.height / 2, top, top + height - right.height)
+    chains_top = _within(middle - between / 2, top, top + height - between)
+    marks += [*left.draw(), *right.draw()]
+    if not history:
+        marks.append(label(MARGIN, right.top + 20, "the history is empty", TEXT, QUIET))
+    marks += _draw_chains(_ordered(layouts, left, right), left, right, x0, x1, chains_top)
+    if scene.chains_left_out:
+        more = f"{scene.chains_left_out} weaker {'ones are' if scene.chains_left_out > 1 else 'one is'} not shown"
+        marks.append(label((x0 + x1) / 2, chains_top + between - 4, more, SMALL, QUIET, anchor="middle"))
+    return top + height
+
+
+def _within(wanted: float, least: float, most: float) -> float:
+    return min(max(wanted, least), most)
+
+
+def _ordered(layouts: Sequence[ChainLayout], left: Column, right: Column) -> list[ChainLayout]:
+    """Return the chains by the mean height of their ends (barycentre heuristic), so that few lines cross."""
+
+    def height(chain: Chain) -> float:
+        ends = [side.middle(word) for side, word in ((left, chain.left), (right, chain.right)) if word]
+        return sum(ends) / len(ends) if ends else 0.0
+
+    return sorted(layouts, key=lambda layout: round(height(layout.chain), 3))
+
+
+def _draw_chains(layouts: Sequence[ChainLayout], left: Column, right: Column, x0: float, x1: float, top: float) -> Iterator[str]:
+    """Yield the chains, one below the other, and the curves that connect them to the words."""
+    most = max((layout.chain.part for layout in layouts), default=0.0)
+    ends: dict[Word, list[Chain]] = {}
+    for layout in layouts:
+        for word in (layout.chain.left, layout.chain.right):
+            if word is not None:
+                ends.setdefault(word, []).append(layout.chain)
+    for layout in layouts:
+        chain = layout.chain
+        for side, word, x, y, step in (
+            (left, chain.left, x0, top + layout.first, chain.steps[0]),
+            (right, chain.right, x1, top + layout.last, chain.steps[-1]),
+        ):
+            if word is not None:
+                port = side.port(word, ends[word].index(chain), len(ends[word]))
+                yield stroke(bend(*port, x, y), COLOUR[step.by], thickness(chain.part, most, step.by), DASHES[step.by])
+        yield from layout.draw(top, most)
+        top += layout.height
+
+
+def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) -> float:
+    """Add the legend and the signature; return the y below them."""
+    x = MARGIN
+    shown = {step.by for chain in scene.chains for step in chain.steps}
+    if not score.evidence.pieces:
+        marks.append(label(MARGIN, y + 4, "There is no evidence to show.", TEXT, QUIET))
+        y += LEAD
+    for by in By:
+        if by in shown:
+            marks.append(stroke(f"M{x:.1f} {y:.1f}h30", COLOUR[by], 3, DASHES[by]))
+            marks.append(label(x + 38, y + 4, _LEGEND[by], SMALL, QUIET))
+            x += 38 + width_of(_LEGEND[by], SMALL) + 24
+    if shown:
+        what = "thickness: a model's attention" if scene.attention else "thickness: share of the score"
+        marks.append(label(x, y + 4, what, SMALL, QUIET))
+        y += LEAD
+    for line in wrap(str(score.signature), TINY, width - 2 * MARGIN, 4):
+        marks.append(label(MARGIN, y + 6, line.text, TINY, QUIET))
+        y += 14
+    return y
+
+
+def _description(history: Sequence[str], response: str, score: Score) -> str:
+    """Return the description of the picture for screen readers."""
+    turns = [
+        f"Turn {number}: {_short(turn)}"
+        for number, turn in enumerate(history[-_DESCRIBED_TURNS:], len(history[:-_DESCRIBED_TURNS]) + 1)
+    ]
+    return " ".join([*turns, f"Response: {_short(response)}", explain(score)])
+
+
+def _short(text: str) -> str:
+    text = clean(text)
+    return text if len(text) <= _LONGEST_TURN else f"{text[:_LONGEST_TURN]}…"
 
 
 def signed(share: float) -> str:
@@ -108,16 +260,16 @@ class Column:
     """One column: the history (``right`` false) or the response.
 
     Attributes:
-        height: of the whole column.
+        height: of the whole column; top: its y, set by the caller once the heights are known.
     """
 
     def __init__(
-        self, turns: Sequence[tuple[int | None, str]], words: Sequence[Word], joined: Sequence[Word], x: float, width: float
+        self, turns: Sequence[tuple[int | None, str]], words: Sequence[Word], joined: Set[Word], x: float, width: float
     ) -> None:
         """Measure the cards of ``turns``, each an index (None: the response) and its text; ``joined`` words have a
         solid border.
         """
-        self.x, self.width = x, width
+        self.x, self.width, self.top = x, width, 0.0
         self.right = any(number is None for number, _ in turns)
         self._cards: list[_Card] = []
         self._gaps: list[tuple[float, str]] = []
@@ -128,13 +280,13 @@ class Column:
             if skipped:
                 self._gaps.append((top, f"{skipped} turn{'s' if skipped > 1 else ''} without evidence"))
                 top += _CARD_TITLE
-            card = self._card(top, number, text, [word for word in words if word.turn == number], set(joined))
+            card = self._card(top, number, text, [word for word in words if word.turn == number], joined)
             self._cards.append(card)
             top += card.height + _BETWEEN_CARDS
             last = -1 if number is None else number
         self.height = max(top - _BETWEEN_CARDS, 0.0)
 
-    def _card(self, top: float, number: int | None, text: str, words: Sequence[Word], joined: set[Word]) -> _Card:
+    def _card(self, top: float, number: int | None, text: str, words: Sequence[Word], joined: Set[Word]) -> _Card:
         inner = self.width - 2 * _PAD
         lines = wrap(plain(text), TEXT, inner, MOST_LINES) or [Line("(empty)", ())]
         below = top + _PAD + _CARD_TITLE + len(lines) * LEAD + (_BOX_BETWEEN if words else 0)
@@ -153,18 +305,19 @@ class Column:
         return card
 
     def middle(self, word: Word) -> float:
-        """Return the distance of the middle of a word's box from the column's top."""
+        """Return the y of the middle of a word's box."""
         made = self._boxes[word]
-        return made.top + made.height / 2
+        return self.top + (made.top + made.height / 2)
 
     def port(self, word: Word, place: int, of: int) -> tuple[float, float]:
-        """Return where line ``place`` (from 0) of ``of`` meets a word's box: x, and y below the column's top."""
+        """Return the point where line ``place`` (from 0) of ``of`` meets a word's box."""
         made = self._boxes[word]
         x = self.x + _PAD if self.right else self.x + self.width - _PAD
-        return x, made.top + made.height * (place + 1) / (of + 1)
+        return x, self.top + (made.top + made.height * (place + 1) / (of + 1))
 
-    def draw(self, top: float) -> Iterator[str]:
-        """Yield the elements of the column at ``top``."""
+    def draw(self) -> Iterator[str]:
+        """Yield the elements of the column."""
+        top = self.top
         fill, edge = (RESPONSE, RESPONSE_EDGE) if self.right else (HISTORY, HISTORY_EDGE)
         for y, text in self._gaps:
             yield label(self.x + _PAD, top + y + 12, fit(text, TINY, self.width - _PAD), TINY, QUIET)
@@ -180,11 +333,11 @@ class Column:
                 yield label(self.x + _PAD, y + 12.5, line.text, TEXT, INK)
                 y += LEAD
             for made in card.boxes:
-                yield from self._box(made, top, fill, edge)
+                yield from self._box(made, fill, edge)
 
-    def _box(self, made: _Box, top: float, fill: str, edge: str) -> Iterator[str]:
+    def _box(self, made: _Box, fill: str, edge: str) -> Iterator[str]:
         x = self.x + _PAD if self.right else self.x + self.width - _PAD - made.width
-        y = top + made.top
+        y = self.top + made.top
         if made.joined:
             yield box(x, y, made.width, made.height, fill, stroke=edge, radius=5)
         else:
@@ -233,45 +386,66 @@ _LABELS = (150.0, 110.0, 60.0)
 _NODES = (0.26, 0.3, 0.34, 0.38, 0.42)
 
 
+class ChainLayout:
+    """One chain, in as few rows between ``x0`` and ``x1`` as possible, listing fewer relations if needed.
+
+    Attributes:
+        first, last: distance of the first and of the last row's line from the top; height: of all rows.
+    """
+
+    def __init__(self, chain: Chain, x0: float, x1: float) -> None:
+        """Lay out ``chain``; the first row has room for the share."""
+        self.chain, self._x = chain, x0
+        self._rows = min((_rows(_tokens(chain, x1 - x0, most), x1 - x0) for most in _LABELS), key=len)
+        for number, row in enumerate(self._rows):
+            _place(row, x0, x1, 0.0 if number else _SHARE)
+        self.first = _ABOVE
+        self.last = _ABOVE + (len(self._rows) - 1) * _ROW
+        self.height = self.last + _BELOW
+
+    def draw(self, top: float, most: float) -> Iterator[str]:
+        """Yield the elements of the chain at ``top``; ``most`` is the part of the strongest chain."""
+        chain = self.chain
+        share = f"{chain.share:.2f}" if chain.attention else signed(chain.share)
+        yield label(self._x, top + self.first - _LIFT, share, SMALL, INK, bold=True)
+        lines = [top + self.first + number * _ROW for number in range(len(self._rows))]
+        for number, (row, y) in enumerate(zip(self._rows, lines, strict=True)):
+            if number:
+                step = row[0].step
+                assert step is not None, "a row begins with a segment"
+                end, above = self._rows[number - 1][-1].below, lines[number - 1]
+                path = f"M{px(end)} {px(above)}V{px(above + _ROW / 2 - 2)}H{px(self._x)}V{px(above + _ROW)}"
+                yield stroke(path, COLOUR[step.by], thickness(chain.part, most, step.by), DASHES[step.by])
+            for token in row:
+                if token.step is not None:
+                    yield from _draw_segment(token, token.step, y, thickness(chain.part, most, token.step.by))
+        for row, y in zip(self._rows, lines, strict=True):  # nodes are drawn over the lines
+            for token in row:
+                if token.step is None:
+                    yield from _draw_node(token, y)
+
+
 @dataclass(slots=True)
 class _Token:
-    """A node (``step`` None) or a segment of a row: its lines (one for a segment), and its width (the least for a segment)."""
+    """A node (``step`` None) or a segment of a row.
+
+    Attributes:
+        lines: as drawn, one for a segment; full: the whole text. width: the least for a segment.
+        start, end: its place in the row; middle: of its text.
+    """
 
     lines: list[str]
     width: float
+    full: str
     step: Step | None = None
-    full: str = ""
-
-
-@dataclass(slots=True)
-class ChainLayout:
-    """The rows of one chain."""
-
-    chain: Chain
-    rows: list[list[_Token]]
+    start: float = 0.0
+    middle: float = 0.0
+    end: float = 0.0
 
     @property
-    def height(self) -> float:
-        """Height of all rows."""
-        return self.last + _BELOW
-
-    @property
-    def first(self) -> float:
-        """Distance of the first row's line from the top."""
-        return _ABOVE
-
-    @property
-    def last(self) -> float:
-        """Distance of the last row's line from the top."""
-        return _ABOVE + (len(self.rows) - 1) * _ROW
-
-
-def chain_layout(chain: Chain, width: float) -> ChainLayout:
-    """Lay out ``chain`` in as few rows of ``width`` as possible, listing fewer relations if needed; the first row has room for
-    the share.
-    """
-    found = [ChainLayout(chain, _rows(_tokens(chain, width, most), width)) for most in _LABELS]
-    return min(found, key=lambda layout: len(layout.rows))
+    def below(self) -> float:
+        """Where a line to the next row begins."""
+        return self.middle if self.step is None else self.end
 
 
 def _rows(tokens: Sequence[_Token], width: float) -> list[list[_Token]]:
@@ -304,7 +478,7 @@ def _tokens(chain: Chain, width: float, most: float) -> list[_Token]:
         single = len(step.labels) == 1
         text = joined([clean(one) for one in step.labels], SMALL, max(_LABELS) if single else most)
         arrowed = 0.0 if step.onwards is None else _HEAD
-        tokens.append(_Token([text], width_of(text, SMALL) + 2 * _SEGMENT_PAD + arrowed, step, ", ".join(step.labels)))
+        tokens.append(_Token([text], width_of(text, SMALL) + 2 * _SEGMENT_PAD + arrowed, ", ".join(step.labels), step))
     if chain.last:
         tokens.append(_node(chain.last, width))
     return tokens
@@ -316,71 +490,42 @@ def _node(text: str, width: float) -> _Token:
         lines = [line.text for line in wrap(clean(text), SMALL, most * width - 2 * _NODE_PAD, 2)] or ["?"]
         if not lines[-1].endswith("…"):
             break
-    return _Token(lines, max(width_of(line, SMALL) for line in lines) + 2 * _NODE_PAD, None, text)
+    return _Token(lines, max(width_of(line, SMALL) for line in lines) + 2 * _NODE_PAD, text)
 
 
-def draw_chain(layout: ChainLayout, x0: float, x1: float, top: float, most: float) -> Iterator[str]:
-    """Yield the elements of a chain from ``x0`` to ``x1`` at ``top``; ``most`` is the part of the strongest chain."""
-    chain = layout.chain
-    share = f"{chain.share:.2f}" if chain.attention else signed(chain.share)
-    yield label(x0, top + layout.first - _LIFT, share, SMALL, INK, bold=True)
-    for place, row in enumerate(layout.rows):
-        y = top + layout.first + place * _ROW
-        behind = 0.0 if place else _SHARE
-        yield from _row(row, x0, x1, behind, y, (chain.part, most))
-        if place + 1 < len(layout.rows):
-            step = layout.rows[place + 1][0].step
-            by = step.by if step is not None else By.SIMILARITY
-            *_, (last, start, stop) = _places(row, x0, x1, behind)
-            end = stop if last.step is not None else (start + stop) / 2
-            path = f"M{px(end)} {px(y)}V{px(y + _ROW / 2 - 2)}H{px(x0)}V{px(y + _ROW)}"
-            yield stroke(path, COLOUR[by], thickness(chain.part, most, by), DASHES[by])
-    for place, row in enumerate(layout.rows):  # nodes are drawn over the lines
-        yield from _nodes(row, x0, x1, 0.0 if place else _SHARE, top + layout.first + place * _ROW)
-
-
-def _places(row: Sequence[_Token], x0: float, x1: float, share: float) -> Iterator[tuple[_Token, float, float]]:
-    """Yield each token with its start and end; the spare width is divided among the segments.
+def _place(row: Sequence[_Token], x0: float, x1: float, share: float) -> None:
+    """Set the places of a row's tokens; the spare width is divided among the segments.
 
     A first segment continues below the share, a first node begins after it.
     """
     segments = sum(token.step is not None for token in row)
     spare = max(x1 - x0 - share - sum(token.width for token in row), 0.0) / max(segments, 1)
     x = x0 + share
-    for place, token in enumerate(row):
-        end = x + token.width + (spare if token.step is not None else 0.0)
-        yield token, x0 if token.step is not None and not place else x, end
-        x = end
+    for number, token in enumerate(row):
+        token.end = x + token.width + (spare if token.step is not None else 0.0)
+        token.middle = (x + token.end) / 2
+        token.start = x0 if token.step is not None and not number else x
+        x = token.end
 
 
-def _row(row: Sequence[_Token], x0: float, x1: float, share: float, y: float, part: tuple[float, float]) -> Iterator[str]:
-    for token, start, end in _places(row, x0, x1, share):
-        if token.step is not None:
-            behind = share if start == x0 else 0.0
-            yield from _segment(token, token.step, start, end, behind, y, thickness(*part, token.step.by))
-
-
-def _segment(token: _Token, step: Step, x: float, end: float, behind: float, y: float, thick: float) -> Iterator[str]:
-    """Yield a line with its relations above it, centred in the part after the share, and with an arrowhead."""
+def _draw_segment(token: _Token, step: Step, y: float, thick: float) -> Iterator[str]:
+    """Yield a line with its relations above it, and with an arrowhead."""
     colour = COLOUR[step.by]
     back = 0.0 if step.onwards is None else 6 + thick
-    start, stop = (x, end - back) if step.onwards else (x + back, end)
+    start, stop = (token.start, token.end - back) if step.onwards else (token.start + back, token.end)
     yield stroke(f"M{px(start)} {px(y)}H{px(stop)}", colour, thick, DASHES[step.by])
     if step.onwards is not None:
-        yield arrow(end if step.onwards else x, y, step.onwards, thick, colour)
+        yield arrow(token.end if step.onwards else token.start, y, step.onwards, thick, colour)
     ink = QUIET if step.by is By.SIMILARITY else INK
-    yield label((x + behind + end) / 2, y - _LIFT, token.lines[0], SMALL, ink, anchor="middle", title=token.full)
+    yield label(token.middle, y - _LIFT, token.lines[0], SMALL, ink, anchor="middle", title=token.full)
 
 
-def _nodes(row: Sequence[_Token], x0: float, x1: float, share: float, y: float) -> Iterator[str]:
-    for token, start, end in _places(row, x0, x1, share):
-        if token.step is None:
-            height = _NODE + (len(token.lines) - 1) * _NODE_LEAD
-            yield box(start, y - height / 2, end - start, height, "#ffffff", stroke=GREY, radius=10)
-            for place, line in enumerate(token.lines):
-                below = (place - (len(token.lines) - 1) / 2) * _NODE_LEAD
-                title = "" if place else token.full
-                yield label((start + end) / 2, y + 4 + below, line, SMALL, INK, anchor="middle", title=title)
+def _draw_node(token: _Token, y: float) -> Iterator[str]:
+    height = _NODE + (len(token.lines) - 1) * _NODE_LEAD
+    yield box(token.start, y - height / 2, token.end - token.start, height, "#ffffff", stroke=GREY, radius=10)
+    for number, line in enumerate(token.lines):
+        below = (number - (len(token.lines) - 1) / 2) * _NODE_LEAD
+        yield label(token.middle, y + 4 + below, line, SMALL, INK, anchor="middle", title="" if number else token.full)
 
 
 # Bars: pieces without a place in a text, as a waterfall chart that ends in the score.
@@ -448,163 +593,3 @@ def _bar(start: float, end: float, y: float, share: float) -> str:
 def _bar_rows(scene: Scene) -> list[Bar]:
     number, share = scene.bars_left_out
     return [*scene.bars, *([Bar(f"{number} more", share)] if number else [])]
-
-
-NARROWEST, WIDEST = 640, 2400
-
-_TITLE = 22.0
-_GUTTER = 46.0
-_BETWEEN = 20.0
-_LONGEST_TURN = 500
-_DESCRIBED_TURNS = 20
-_LEGEND = {By.GRAPH: "in the graph", By.MODEL: "predicted by a model", By.SIMILARITY: "similarity"}
-
-
-def draw(history: Sequence[str], response: str, score: Score, width: int = 960) -> str:
-    """Return the picture as SVG; deterministic, byte for byte.
-
-    Solid lines are assertions of the graph, dashed ones predictions of a model, dotted ones similarities; arrows show an
-    assertion's direction, a line's thickness its share of the score. Labels do not overlap: at most 12 words a side and 16
-    chains are shown, the strongest, with the number of those left out.
-
-    Args:
-        width: in pixels, 640..2,400.
-
-    Raises:
-        InputError: ``width`` is out of range.
-    """
-    if not NARROWEST <= width <= WIDEST:
-        raise InputError(f"the width of a picture must be from {NARROWEST} to {WIDEST} pixels, not {width}")
-    scene = scene_of(score)
-    marks: list[str] = []
-    y = _head(score, width, marks)
-    y = _middle(history, response, scene, width, y, marks)
-    if scene.bars or scene.facts:
-        y += _BETWEEN
-        marks += draw_bars(scene, score.value, score.signature.metric, MARGIN, width - 2 * MARGIN, y)
-        y += bars_height(scene)
-    y = _foot(score, scene, width, y + _BETWEEN, marks)
-    return document(width, y + 12, f"{explain_value(score)}", _description(history, response, score), marks)
-
-
-def _head(score: Score, width: float, marks: list[str]) -> float:
-    """Add the metric, its score and its note; return the y below them."""
-    value = "no score" if isnan(score.value) else valued(score.value)
-    name = score.signature.metric
-    marks.append(label(MARGIN, 42, name, _TITLE, QUIET))
-    x = MARGIN + width_of(name, _TITLE) + 10
-    marks.append(label(x, 42, value, _TITLE, INK, bold=True))
-    x += width_of(value, _TITLE, bold=True) + 16
-    summary = METRIC_REGISTRY.summary(name)
-    if summary and x < width - 200:
-        marks.append(label(x, 42, fit(summary, TEXT, width - MARGIN - x), TEXT, QUIET, title=summary))
-    y = 62.0
-    for line in wrap(clean(score.evidence.note), TEXT, width - 2 * MARGIN, 3):
-        marks.append(label(MARGIN, y + 6, line.text, TEXT, QUIET))
-        y += LEAD
-    return y + 4
-
-
-def _middle(history: Sequence[str], response: str, scene: Scene, width: float, top: float, marks: list[str]) -> float:
-    """Add both columns and the chains between them; return the y below them."""
-    inner = width - 2 * MARGIN
-    side = (inner * 0.25) if scene.chains else (inner - _GUTTER) / 2
-    joined = [word for chain in scene.chains for word in (chain.left, chain.right) if word is not None]
-    left = Column(
-        shown_turns(history, scene.words), [word for word in scene.words if word.turn is not None], joined, MARGIN, side
-    )
-    right = Column([(None, response)], [word for word in scene.words if word.turn is None], joined, width - MARGIN - side, side)
-    x0, x1 = MARGIN + side + _GUTTER, width - MARGIN - side - _GUTTER
-    layouts = [chain_layout(chain, x1 - x0) for chain in scene.chains]
-    between = sum(layout.height for layout in layouts) + (LEAD if scene.chains_left_out else 0)
-    height = max(left.height, right.height, between)
-    tops = {left: top + (height - left.height) / 2}
-    aim = [tops[left] + left.middle(chain.left) for chain in scene.chains if chain.left]
-    middle = sum(aim) / len(aim) if aim else top + height / 2  # connected words are level with each other
-    tops[right] = _within(middle - right.height / 2, top, top + height - right.height)
-    chains_top = _within(middle - between / 2, top, top + height - between)
-    layouts = _ordered(layouts, left, right, tops)
-    marks += left.draw(tops[left])
-    marks += right.draw(tops[right])
-    if not history:
-        marks.append(label(MARGIN, tops[right] + 20, "the history is empty", TEXT, QUIET))
-    marks += _draw_chains(layouts, left, right, tops, x0, x1, chains_top)
-    if scene.chains_left_out:
-        more = f"{scene.chains_left_out} weaker {'ones are' if scene.chains_left_out > 1 else 'one is'} not shown"
-        marks.append(label((x0 + x1) / 2, chains_top + between - 4, more, SMALL, QUIET, anchor="middle"))
-    return top + height
-
-
-def _within(wanted: float, least: float, most: float) -> float:
-    return min(max(wanted, least), most)
-
-
-def _ordered(layouts: list[ChainLayout], left: Column, right: Column, tops: dict[Column, float]) -> list[ChainLayout]:
-    """Return the chains by the mean height of their ends (barycentre heuristic), so that few lines cross."""
-
-    def height(chain: Chain) -> float:
-        ends = [tops[left] + left.middle(chain.left)] if chain.left else []
-        ends += [tops[right] + right.middle(chain.right)] if chain.right else []
-        return sum(ends) / len(ends) if ends else 0.0
-
-    return sorted(layouts, key=lambda layout: round(height(layout.chain), 3))
-
-
-def _draw_chains(
-    layouts: Sequence[ChainLayout], left: Column, right: Column, tops: dict[Column, float], x0: float, x1: float, top: float
-) -> Iterator[str]:
-    """Yield the chains, one below the other, and the curves that connect them to the words."""
-    most = max((layout.chain.part for layout in layouts), default=0.0)
-    ends: dict[Word, list[Chain]] = {}
-    for layout in layouts:
-        for word in (layout.chain.left, layout.chain.right):
-            if word is not None:
-                ends.setdefault(word, []).append(layout.chain)
-    for layout in layouts:
-        chain = layout.chain
-        for side, word, x, y, step in (
-            (left, chain.left, x0, top + layout.first, chain.steps[0]),
-            (right, chain.right, x1, top + layout.last, chain.steps[-1]),
-        ):
-            if word is not None:
-                at, below = side.port(word, ends[word].index(chain), len(ends[word]))
-                curve = bend(at, tops[side] + below, x, y)
-                yield stroke(curve, COLOUR[step.by], thickness(chain.part, most, step.by), DASHES[step.by])
-        yield from draw_chain(layout, x0, x1, top, most)
-        top += layout.height
-
-
-def _foot(score: Score, scene: Scene, width: float, y: float, marks: list[str]) -> float:
-    """Add the legend and the signature; return the y below them."""
-    x = MARGIN
-    shown = {step.by for chain in scene.chains for step in chain.steps}
-    if not score.evidence.pieces:
-        marks.append(label(MARGIN, y + 4, "There is no evidence to show.", TEXT, QUIET))
-        y += LEAD
-    for by in By:
-        if by in shown:
-            marks.append(stroke(f"M{x:.1f} {y:.1f}h30", COLOUR[by], 3, DASHES[by]))
-            marks.append(label(x + 38, y + 4, _LEGEND[by], SMALL, QUIET))
-            x += 38 + width_of(_LEGEND[by], SMALL) + 24
-    if shown:
-        what = "thickness: a model's attention" if scene.attention else "thickness: share of the score"
-        marks.append(label(x, y + 4, what, SMALL, QUIET))
-        y += LEAD
-    for line in wrap(str(score.signature), TINY, width - 2 * MARGIN, 4):
-        marks.append(label(MARGIN, y + 6, line.text, TINY, QUIET))
-        y += 14
-    return y
-
-
-def _description(history: Sequence[str], response: str, score: Score) -> str:
-    """Return the description of the picture for screen readers."""
-    turns = [
-        f"Turn {number}: {_short(turn)}"
-        for number, turn in enumerate(history[-_DESCRIBED_TURNS:], len(history[:-_DESCRIBED_TURNS]) + 1)
-    ]
-    return " ".join([*turns, f"Response: {_short(response)}", explain(score)])
-
-
-def _short(text: str) -> str:
-    text = clean(text)
-    return text if len(text) <= _LONGEST_TURN else f"{text[:_LONGEST_TURN]}…"

@@ -166,9 +166,9 @@ def test_tacits_own_names_cannot_be_taken(install: Install, tacit: Tacit) -> Non
     install("tacit-thief", {"tacit.metrics": {"length": "thief:KIND"}}, {"thief.py": KIND.format("print")})
     assert load_metric("length").score([], "one two").value == 2
     assert METRIC_REGISTRY.kinds() == dict(KINDS)
-    install("tacit-cosine", {"tacit.tuple_scorers": {"cosine": "thief:KIND"}}, {})
-    assert SCORER_REGISTRY.kind("cosine").plugin == ""
-    assert "the tuple scorer cosine of tacit-cosine 0.1 is ignored" in tacit("metrics").err
+    install("tacit-blend", {"tacit.tuple_scorers": {"blend": "thief:KIND"}}, {})
+    assert SCORER_REGISTRY.kind("blend").plugin == ""
+    assert "the tuple scorer blend of tacit-blend 0.1 is ignored" in tacit("metrics").err
     assert "the metric length of tacit-thief 0.1 is ignored, since tacit has a metric of that name" in tacit("metrics").err
 
 
@@ -217,7 +217,7 @@ def test_entry_points_are_read_only_when_a_name_is_not_tacits_own(monkeypatch: p
     METRIC_REGISTRY.refresh()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     load_metric("length")
-    SCORER_REGISTRY.kind("cosine")
+    SCORER_REGISTRY.kind("blend")
     assert asked == []
     with pytest.raises(InputError, match="unknown metric 'vowels'; choose from grounding, "):
         load_metric("vowels")
