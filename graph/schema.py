@@ -39,8 +39,15 @@ def load(kind: type[T], row: Any) -> T:
     Raises:
         ValueError: the row is not the JSON of a ``kind``.
     """
+    from pydantic import ValidationError
+
     shaped: Any = kind
-    found: T = _adapter(shaped).validate_python(row)
+    try:
+        found: T = _adapter(shaped).validate_python(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"not the JSON of {kind.__name__}: {first['msg']}{place and ' at '}{place}") from None
     return found
 
 

@@ -84,10 +84,12 @@ class ItemScores:
         found = ScoreRow.from_dict(row)
         if found.error is not None:
             return cls(found.id, error=found.error, line=found.line)
+        if found.scores is None or found.signature is None:
+            raise ValueError(f"the row of item {found.id} has neither scores nor an error")
         scores = {}
-        for name, value in (found.scores or {}).items():
+        for name, value in found.scores.items():
             evidence = Evidence(note=(found.notes or {}).get(name, "")) if found.evidence is None else found.evidence[name]
-            signature = Signature.from_text((found.signature or {})[name])
+            signature = Signature.from_text(found.signature[name])
             scores[name] = Score(nan if value is None else value, evidence, signature, (found.percentiles or {}).get(name))
         return cls(found.id, scores)
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic.json_schema import models_json_schema
 from starlette.datastructures import Headers
@@ -25,7 +25,7 @@ from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from . import messages
 from .keys import Keys
-from .messages import SHOWN_ERRORS, Problem
+from .messages import Problem, invalid_parameters, refuse_unknown_parameters
 from .middleware import RequestMiddleware
 from .routes import exploring_routes, querying_routes, reporting_routes, scoring_routes
 from .service import Service, Settings
@@ -73,7 +73,7 @@ def create_app(
     )
     app.state.service = service
     for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes):
-        app.include_router(routes(service))
+        app.include_router(routes(service), dependencies=[Depends(refuse_unknown_parameters)])
     mount_page(app)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(HTTPException, _refused)
@@ -107,12 +107,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """Handle a missing or invalid path or query parameter."""
     assert isinstance(error, RequestValidationError)
-    errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in error.errors()[:SHOWN_ERRORS]]
-    first = errors[0]
-    problem = Problem(
-        422, "invalid-parameter", f"{first['at']} is not valid ({first['reason']}); see /openapi.json", extra={"errors": errors}
-    )
-    return problem.response(request.scope)
+    return invalid_parameters(error.errors()).response(request.scope)
 
 
 def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:

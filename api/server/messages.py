@@ -7,13 +7,15 @@ too many members, so that there are few errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import orjson
 from fastapi import Request
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
 from pydantic_core import from_json
 from starlette.responses import Response
@@ -91,7 +93,7 @@ class CypherRequest(Message):
 
     query: _TEXT = Field(description="Cypher, or the name of a query of the cookbook.")
     parameters: dict[str, Any] = Field(default_factory=dict, description="Values of the query's $parameters.")
-    limit: _WHOLE = Field(1000, ge=0, description="Maximum number of rows.")
+    limit: int = Field(1000, strict=True, ge=0, le=2**53, description="Maximum number of rows.")
     timeout: float = Field(10.0, gt=0, strict=True, allow_inf_nan=False, description="Seconds after which the query is stopped.")
 
 
@@ -287,26 +289,136 @@ def problem_of(error: TacitError, *, cypher: bool = False) -> Problem:
     return Problem(500, "failure", str(error))
 
 
-def invalid(error: ValidationError) -> Problem:
-    """Return the problem document of a validation error: fields and reasons, without the values."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    errors = [{"at": ".".join(map(str, one["loc"])), "reason": one["msg"]} for one in found]
-    first = errors[0]
-    where = f" at {first['at']}" if first["at"] else ""
-    more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-    return Problem(
-        422,
-        "invalid-body",
-        f"the body is not valid{where} ({first['reason']}{more}); see /openapi.json",
-        extra={"errors": errors[:SHOWN_ERRORS]},
-    )
+# Validation errors as sentences, without the values.
+
+
+def invalid(error: ValidationError, model: type[Message]) -> Problem:
+    """Return the problem document of a body that is not a ``model``: the first error as a sentence, and the places of all."""
+    return _invalid("invalid-body", error.errors(include_url=False), model)
+
+
+def invalid_parameters(errors: Sequence[Any]) -> Problem:
+    """Return the problem document of FastAPI's errors of path and query parameters."""
+    return _invalid("invalid-parameter", errors)
+
+
+def refuse_unknown_parameters(request: Request) -> None:
+    """Check that a route below ``/v1/`` takes the query parameters of a request.
+
+    Raises:
+        Problem: 422: it does not take one.
+    """
+    route = request.scope.get("route")
+    known = [one.alias for one in route.dependant.query_params] if isinstance(route, APIRoute) else []
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown and request.url.path.startswith("/v1/"):
+        name, advice = _shown(unknown[0]), _meant(unknown[0], known, "the parameters are")
+        raise Problem(
+            422,
+            "invalid-parameter",
+            f"unknown query parameter {name}; {advice}",
+            extra={"errors": [{"at": f"query.{one[:_SHOWN_NAME]}", "reason": "unknown query parameter"} for one in unknown]},
+        )
+
+
+def _invalid(kind: str, errors: Sequence[Any], model: type[Message] | None = None) -> Problem:
+    reasons: dict[str, str] = {}
+    missed = set()
+    for one in sorted(errors, key=lambda one: one["type"] != "extra_forbidden"):  # a misspelt name before the missing one
+        place = [part for part in one["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
+        if one["type"] == "extra_forbidden":
+            missed.update((*place[:-1], name) for name in _near(str(place[-1]), _names(place[:-1], model)))
+        if one["type"] == "missing" and tuple(place) in missed:
+            continue
+        at = ".".join(str(part)[:_SHOWN_NAME] for part in place)
+        if at not in reasons or one["type"] == "less_than_equal":
+            reasons[at] = _reason(one, place, model)
+    shown = [{"at": at, "reason": reason} for at, reason in reasons.items()][:SHOWN_ERRORS]
+    more = len(reasons) - 1
+    rest = f" ({more} more error{'s' if more > 1 else ''})" if more else ""
+    return Problem(422, kind, f"{shown[0]['reason']}{rest}", extra={"errors": shown})
+
+
+_SHOWN_NAME = 60
+_KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+_WANTED = {
+    "string_type": "a text", "bool_type": "true or false", "int_type": "a whole number", "float_type": "a number",
+    "dict_type": "an object", "int_parsing": "a whole number", "finite_number": "a finite number",
+}  # fmt: skip
+_LISTS = {"items": "a list of items", "history": "a list of texts", "references": "a list of texts", "metrics": "a list of texts"}
+_SIGNS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
+
+
+def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None) -> str:
+    """Return one error of pydantic as a sentence: what is wrong, where, and what is expected."""
+    kind, context = error["type"], error.get("ctx", {})
+    where, name = _where(place), str(place[-1]) if place else ""
+    if kind == "missing":
+        return f"{_where(place[:-1])} has no {name}; give {_LISTS.get(name, 'a text')}" if model else f"{where} is missing"
+    if kind == "extra_forbidden":
+        return f"{_where(place[:-1])} has an unknown name {_shown(name)}; " + _meant(
+            name, _names(place[:-1], model), "the names are"
+        )
+    if kind == "too_short":
+        return f"{where} is empty; give at least one item"
+    if kind == "string_too_long":
+        return f"{where} has more than {context['max_length']:,} characters; give a shorter text"
+    if kind in _SIGNS:
+        (bound,) = context.values()
+        return f"{where} must be {_SIGNS[kind]} {bound:,}".removesuffix(".0")
+    if kind == "value_error":
+        return str(context["error"])
+    wanted = _WANTED.get(kind, "")
+    if kind == "list_type":
+        wanted = _LISTS.get(name, "a list")
+    if kind == "model_type":
+        wanted = "an object with " + " and ".join(_required(place, model))
+    if name == "id":
+        wanted = "a text or a whole number"
+    given = _KINDS.get(type(error.get("input")), "null")
+    return f"{where} is {given}; give {wanted}" if wanted else f"{where} is not valid: {error['msg']}"
+
+
+def _where(place: Sequence[str | int]) -> str:
+    """Return a place as a phrase: ``the body``, ``items[0].history``, ``the parameter limit``."""
+    if place and place[0] in ("query", "path"):
+        return f"the parameter {place[-1]}"
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:_SHOWN_NAME]}" for part in place)
+    return text.removeprefix(".") or "the body"
+
+
+def _model_at(place: Sequence[str | int], model: type[Message] | None) -> type[Message]:
+    return ScoreItem if place or model is None else model
+
+
+def _names(place: Sequence[str | int], model: type[Message] | None) -> list[str]:
+    return list(_model_at(place, model).model_fields)
+
+
+def _required(place: Sequence[str | int], model: type[Message] | None) -> list[str]:
+    return [name for name, field in _model_at(place, model).model_fields.items() if field.is_required()]
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…")
+
+
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    return get_close_matches(name[:_SHOWN_NAME], known, 1)
+
+
+def _meant(name: str, known: Sequence[str], listed: str) -> str:
+    """Return the advice for an unknown name: one that is spelt alike, or all that are known."""
+    if near := _near(name, known):
+        return f"did you mean {near[0]!r}?"
+    return f"{listed} {', '.join(known)}" if known else "there are none"
 
 
 # Parsing and serialising. A JSON value of three bytes can become a Python object of a hundred, so the number of values is limited
 # before parsing, and the number of errors during validation. Large bodies are parsed in a separate thread, one at a time, so that
 # they do not block the event loop.
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound=Message)
 
 VALUES = 200_000
 """Maximum number of JSON values (numbers, texts, lists, objects, ...) in a body."""
@@ -346,7 +458,7 @@ def parse(body: bytes, model: type[Model], check: Callable[[Any], None] = lambda
     try:
         return model.model_validate(found)
     except ValidationError as error:
-        raise invalid(error) from None
+        raise invalid(error, model) from None
 
 
 def count_values(body: bytes) -> int:

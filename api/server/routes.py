@@ -49,6 +49,7 @@ from .messages import (
     failures,
     problem_of,
     read,
+    refuse_unknown_parameters,
     request_body,
 )
 from .service import Service
@@ -70,7 +71,7 @@ def scoring_routes(service: Service) -> APIRouter:
                 422,
                 "invalid-body",
                 f"the body has no items; put each item into a list: {_EXAMPLE_BODY}",
-                extra={"errors": [{"at": "items", "reason": "Field required"}]},
+                extra={"errors": [{"at": "items", "reason": "the body has no items"}]},
             )
         items = body.get("items")
         if isinstance(items, list) and len(items) > most:
@@ -93,6 +94,7 @@ def scoring_routes(service: Service) -> APIRouter:
     )
     async def score(request: Request) -> Response:
         """One row per item, in order. An item that cannot be scored gets a row with `error`; the others are scored."""
+        refuse_unknown_parameters(request)
         body = await read(request, ScoreRequest, service.parsing, check_items)
         names = service.names(body.metrics)
         explain = body.explain

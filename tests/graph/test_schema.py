@@ -63,8 +63,9 @@ def test_rows_are_read_back() -> None:
 
 @pytest.mark.parametrize("row", [{}, [], {"label": "a"}, {"label": 1, "value": 1}, {"label": "a", "value": 1, "parts": [{}]}])
 def test_a_malformed_row_is_a_value_error(row: object) -> None:
-    with pytest.raises(ValueError, match="Node"):
+    with pytest.raises(ValueError, match=r"^not the JSON of Node: .+") as caught:
         load(Node, row)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_first_use_in_several_threads() -> None:

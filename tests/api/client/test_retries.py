@@ -131,7 +131,7 @@ def test_an_answer_that_takes_too_long_is_not_asked_for_again(score: Callable[..
         (httpx.Response(500, json=["no", "document"]), ServiceError, "answers 500"),
         (httpx.Response(200, text="<html>hello"), ServiceError, "is not one of tacit's service"),
         (httpx.Response(200, json={"items": []}), ServiceError, "0 rows for 1 items"),
-        (httpx.Response(200, json={"items": [{"id": 1}]}), ServiceError, "KeyError"),
+        (httpx.Response(200, json={"items": [{"id": 1}]}), ServiceError, "neither scores nor an error"),
         (httpx.Response(200, json=[1]), ServiceError, "is not one of tacit's service"),
         (httpx.Response(302, headers={"Location": "https://elsewhere.example"}), ServiceError, "answers 302"),
     ],

@@ -117,6 +117,67 @@ def test_what_has_another_form_is_refused(ask: Asked, path: str, body: Any, stat
     assert "xxxx" not in answer.text
 
 
+ONE = {"history": [], "response": "a dog"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        ("score", [ONE], "the body is a list; give an object with items"),
+        ("score", {"item": [ONE]}, "the body has an unknown name 'item'; did you mean 'items'?"),
+        ("score", {"items": [ONE], "zzz": 1}, "the body has an unknown name 'zzz'; the names are items, metrics, explain"),
+        ("score", {"items": []}, "items is empty; give at least one item"),
+        ("score", {"items": ONE}, "items is an object; give a list of items"),
+        ("score", {"items": ["x"]}, "items[0] is a text; give an object with history and response"),
+        ("score", {"items": [ONE, ONE | {"history": "one text"}]}, "items[1].history is a text; give a list of texts"),
+        ("score", {"items": [ONE | {"history": ["x", 3]}]}, "items[0].history[1] is a number; give a text"),
+        ("score", {"items": [{"history": []}]}, "items[0] has no response; give a text"),
+        (
+            "score",
+            {"items": [{"history": [], "respons": ""}]},
+            "items[0] has an unknown name 'respons'; did you mean 'response'?",
+        ),
+        ("score", {"items": [ONE | {"id": [1]}]}, "items[0].id is a list; give a text or a whole number"),
+        ("score", {"items": [ONE], "explain": 1, "metrics": None}, "explain is a number; give true or false"),
+        ("explain", {"response": "x"}, "the body has no history; give a list of texts"),
+        ("explain", {"response": 1}, "the body has no history; give a list of texts (1 more error)"),
+        ("cypher", {"query": "RETURN 1", "limit": -1}, "limit must be >= 0"),
+        ("cypher", {"query": "RETURN 1", "timeout": 0}, "timeout must be > 0"),
+        ("cypher", {"query": "RETURN 1", "limit": "many"}, "limit is a text; give a whole number"),
+        ("cypher", {"query": "RETURN 1", "parameters": []}, "parameters is a list; give an object"),
+    ],
+)
+def test_an_invalid_body_is_one_plain_sentence(ask: Asked, path: str, body: Any, detail: str) -> None:
+    answer = ask("POST", f"/v1/{path}", json=body)
+    assert (answer.status_code, answer.json()["detail"]) == (422, detail)
+    assert detail.startswith(answer.json()["errors"][0]["reason"])
+    assert "xxxx" not in ask("POST", f"/v1/{path}", json={"x" * 5000: body}).text.replace("x" * 60, "")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "detail"),
+    [
+        ("GET", "/v1/neighbours?concept=dog&limt=3", "unknown query parameter 'limt'; did you mean 'limit'?"),
+        ("GET", "/v1/tails?head=x&hop=1", "unknown query parameter 'hop'; the parameters are head, relation, limit"),
+        ("GET", "/v1/concepts/dog?limit=3", "unknown query parameter 'limit'; the parameters are language"),
+        ("GET", "/v1/info?x=1", "unknown query parameter 'x'; there are none"),
+        ("POST", "/v1/score?explain=true", "unknown query parameter 'explain'; there are none"),
+        ("POST", "/v1/cypher?limit=3", "unknown query parameter 'limit'; there are none"),
+        ("GET", "/v1/neighbours", "the parameter concept is missing"),
+        ("GET", "/v1/neighbours?concept=dog&limit=many", "the parameter limit is a text; give a whole number"),
+        ("GET", "/v1/neighbours?concept=dog&hop=9", "the parameter hop must be <= 6"),
+        ("GET", "/v1/paths?source=dog&target=cat&limit=-1", "the parameter limit must be >= 0"),
+        ("GET", f"/v1/tails?head={'x' * 2000}", "the parameter head has more than 1,000 characters; give a shorter text"),
+    ],
+)
+def test_invalid_parameters_are_refused_by_name(ask: Asked, method: str, path: str, detail: str) -> None:
+    content = {"json": {"items": [ONE]}} if method == "POST" else {}
+    answer = ask(method, path, **content)
+    assert (answer.status_code, answer.json()["detail"]) == (422, detail)
+    assert answer.json()["type"] == "urn:tacit:problem:invalid-parameter"
+    assert ask("GET", "/healthz?probe=1").status_code == 200
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"\xff\xfe", b'{"items":[{"history":[],"response":"\xc3"}]}', b"[" * 50_000, b"NaN", b'"\\ud800"', b"null"],
