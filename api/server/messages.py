@@ -323,7 +323,7 @@ def refuse_unknown_parameters(request: Request) -> None:
 
 def _invalid(kind: str, errors: Sequence[Any], model: type[Message] | None = None) -> Problem:
     reasons: dict[str, str] = {}
-    missed = set()
+    missed: set[tuple[str | int, ...]] = set()
     for one in sorted(errors, key=lambda one: one["type"] != "extra_forbidden"):  # a misspelt name before the missing one
         place = [part for part in one["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
         if one["type"] == "extra_forbidden":
