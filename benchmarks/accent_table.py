@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("data", nargs="?", type=Path)
     parser.add_argument("--parts", default="cskb,deco,comet,metric")
     parser.add_argument("--comet", metavar="MODEL", help="a COMET to measure too: a folder, a GGUF file or an id")
-    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.graph is None or arguments.data is None:
@@ -255,7 +255,7 @@ def main() -> None:
             found["comet"] = comet(resources, recorded, arguments.resamples)
         if "metric" in parts:
             metrics = {scorer: load_metric("accent", graph, scorer=scorer) for scorer in ("blend", "compatibility", "retriever")}
-            metrics["compatibility, as in the paper"] = load_metric("accent", graph, profile="paper")
+            metrics["compatibility, 0.5 without a tuple"] = load_metric("accent", graph, profile="offline")
             found["metric"] = metric(metrics, dialogues, arguments.resamples)
     if arguments.json:
         print(json.dumps(found))

@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph")
     parser.add_argument("judgements", nargs="+", type=Path)
-    parser.add_argument("--resamples", type=int, default=2_000)
+    parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     analyser = load_pipeline()

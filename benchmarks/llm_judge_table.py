@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("model", nargs="?")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.model is None:

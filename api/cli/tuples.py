@@ -321,7 +321,7 @@ def evaluate_tuples(
             help="Write the extracted tuples to this file, one JSON line per row.",
         ),
     ] = None,
-    resamples: Resamples = 2000,
+    resamples: Resamples = 10_000,
     seed: ResampleSeed = 0,
     pipeline: Pipeline = None,
     json: Json = False,

@@ -1,15 +1,20 @@
 """The metric ``accent`` (ACCENT, Ghazarian et al., ACL 2023): event commonsense of a response.
 
 Event tuples are extracted from the response and the turn before it, each is scored by a tuple scorer (:mod:`.scorers`), and the
-metric's score is their mean, in 0..1. The profiles differ for a response without tuples: ``paper`` gives it 0.5; ``tacit``, the
-default, gives it no score (NaN), since a missing tuple is no evidence for or against the response.
+metric's score is their mean, in 0..1. Profiles:
+
+* ``tacit``, the default: the models that ship; a response without tuples has no score (NaN), since a missing tuple is no evidence
+  for or against it.
+* ``paper``: extraction by the T5 of the paper, equation 1 over ten tails of COMET-BART alone, paraphrase-MiniLM, and 0.5 for a
+  response without tuples. The models come from the hub, or from folders that the options name.
+* ``offline``: equation 1 and the 0.5 of the paper with the models that ship.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ....graph.errors import InputError
 from ....graph.item import Item
@@ -19,14 +24,19 @@ from ....graph.protocol import KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ...registry import DEFAULT_SCORER, SCORER_REGISTRY
 from ...text.linking import Mention
-from .events import EventTuple, Extractor, Where
+from .events import EventTuple, Extractor, Kind, Where
 from .scorers.base import CloseTail, Triple, TupleScore, TupleScorer
 from .tails.table import Provenance
 
+if TYPE_CHECKING:
+    from .scorers.registry import ScorerResources
+
 VERSION = 2
 
-PROFILES = ("tacit", "paper")
+PROFILES = ("tacit", "paper", "offline")
 PAPER_PRIOR = 0.5
+PAPER_ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"
+TUPLES = ("all", *Kind)
 NO_TUPLES = "no event tuple was found in the response"
 IN_THE_PAPER = "no event tuple was found, and the paper gives 0.5 to such a response"
 
@@ -37,19 +47,22 @@ class Accent(BatchScoring):
     name = "accent"
     together = 256
 
-    def __init__(self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit") -> None:
-        """Score the tuples that ``extractor`` finds with ``scorer``.
+    def __init__(
+        self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit", tuples: str = "all"
+    ) -> None:
+        """Score the tuples that ``extractor`` finds with ``scorer``; ``tuples`` is ``all`` or the one kind that counts.
 
         Raises:
-            InputError: the profile is unknown.
+            InputError: ``profile`` or ``tuples`` is unknown.
         """
-        if profile not in PROFILES:
-            raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
+        _check("profile", profile, PROFILES)
+        _check("kind of tuples", tuples, TUPLES)
         self.provenance = Provenance(graph)
         self.extractor = extractor
         self.scorer = scorer
         self.profile = profile
-        self.reads_english = profile != "paper"
+        self.tuples = tuples
+        self.reads_english = profile == "tacit"
         self.signature = Signature(
             self.name,
             (
@@ -57,20 +70,21 @@ class Accent(BatchScoring):
                 ("extractor", extractor.signature),
                 ("scorer", scorer.signature),
                 ("profile", profile),
+                *((("tuples", tuples),) if tuples != "all" else ()),
             ),
             VERSION,
         )
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score a batch, each distinct tuple once; with ``explain`` the closest known tails are looked up in the graph."""
-        found = self.extractor.extract_batch(items)
+        found = [[one for one in row if self.tuples in ("all", one.kind)] for row in self.extractor.extract_batch(items)]
         triples: dict[Triple, TupleScore | None] = {(one.head, one.relation, one.tail): None for row in found for one in row}
         triples.update(zip(triples, self.scorer.score(list(triples)), strict=True))
         return [self._score(item, row, triples, explain) for item, row in zip(items, found, strict=True)]
 
     def _score(self, item: Item, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
         if not tuples:
-            if self.profile != "paper":
+            if self.profile == "tacit":
                 return no_score(NO_TUPLES, self.signature)
             base = Piece("base", PAPER_PRIOR, PAPER_PRIOR, name="no event tuple")
             return Score(PAPER_PRIOR, Evidence((base,), IN_THE_PAPER), self.signature)
@@ -126,9 +140,10 @@ def _mention(item: Item, where: Where | None, event: str) -> Mention | None:
 def make(
     graph: KnowledgeGraph,
     *,
-    extractor: Extractor | str = "rules",
+    extractor: Extractor | str | None = None,
     scorer: TupleScorer | str | None = None,
     profile: str = "tacit",
+    tuples: str = "all",
     encoder: Any = None,
     nearest: int = 0,
     threshold: float = 0.8,
@@ -147,14 +162,16 @@ def make(
 
     Args:
         extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a sequence-to-sequence model (``extractor_model``),
-            ``cskb`` by keywords of the graph, or an extractor object.
+            ``cskb`` by keywords of the graph, or an extractor object; by default ``rules``, in the profile ``paper`` ``t5``.
         scorer: scores a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer object; by default
-            ``compatibility`` (equation 1) in the profile ``paper``, else ``blend``.
-        profile: ``paper`` or ``tacit``; see the module.
-        encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2.
+            ``blend``, and ``compatibility`` (equation 1) in the other profiles, in ``paper`` over the COMET's tails alone.
+        profile: ``tacit``, ``paper`` or ``offline``; see the module.
+        tuples: ``all``, or only ``single`` tuples (both events in the response) or ``pair`` ones (table 5 of the paper).
+        encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2, in ``paper`` paraphrase-MiniLM-L6-v2.
         nearest: when the graph does not hold a head, use the tails of this many nearest heads; 0 uses none. The embeddings of all
             heads are computed once per graph. threshold: lowest cosine, in -1..1, of a head that counts as near.
-        comet: a COMET's folder or id, for heads that the graph does not hold; None uses none.
+        comet: a COMET's folder or id, for heads that the graph does not hold; None uses none, and in ``paper`` the published
+            COMET-BART.
         remember: store the tails that the COMET generates, so that no query is generated twice.
         model: file of the compact model that scores heads without known tails (by default the one that ships), or the model of
             ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: the probe of ``llm-probe``, by default the one that ships. dtype:
@@ -170,17 +187,37 @@ def make(
     """
     from .scorers.registry import ScorerResources
 
-    if profile not in PROFILES:
-        raise InputError(f"the metric accent has no profile {profile!r}; choose from {', '.join(PROFILES)}")
+    _check("profile", profile, PROFILES)
+    _check("kind of tuples", tuples, TUPLES)
+    if profile == "paper":
+        extractor, encoder = extractor or "t5", encoder or PAPER_ENCODER
+    extractor = extractor or "rules"
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
     resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
-    chosen = scorer or ("compatibility" if profile == "paper" else DEFAULT_SCORER)
-    if isinstance(chosen, str):
+    chosen = scorer or (DEFAULT_SCORER if profile == "tacit" else "compatibility")
+    if profile == "paper" and scorer is None:
+        chosen = _equation_1(resources, comet, remember)
+    elif isinstance(chosen, str):
         tails = None
         if "tails" in SCORER_REGISTRY.kind(chosen).options():
             tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
         chosen = resources.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
-    return Accent(graph, found, chosen, profile=profile)
+    return Accent(graph, found, chosen, profile=profile, tuples=tuples)
+
+
+def _check(what: str, value: str, known: Sequence[str]) -> None:
+    """Raise :class:`InputError` when ``value`` is not one of ``known``."""
+    if value not in known:
+        raise InputError(f"the metric accent has no {what} {value!r}; choose from {', '.join(known)}")
+
+
+def _equation_1(resources: ScorerResources, comet: Any, remember: bool) -> TupleScorer:
+    """Return equation 1 of the paper over a COMET's tails alone."""
+    from .scorers.compatibility import Compatibility
+    from .tails.journal import CometTails
+
+    tails = CometTails(resources.comet(comet), resources.memory, remember=remember)
+    return Compatibility(tails, resources.embed, resources.relations(), encoder=resources.encoder.signature)
 
 
 def _extractor(name: str, graph: KnowledgeGraph, model: str | Path | None, pipeline: Any, device: str | None) -> Extractor:

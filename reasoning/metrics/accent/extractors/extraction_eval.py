@@ -67,7 +67,7 @@ def compare_tuples(
     human: Sequence[Sequence[Triple]],
     *,
     encode: Encode | None = None,
-    resamples: int = 2000,
+    resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Presence]:
     """Return the agreement of extracted tuples with annotated ones: micro and macro first, then every relation.

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from tacit.graph import WritableGraph, open_graph
-from tacit.graph.errors import InputError
+from tacit.graph.errors import InputError, ModelError
 from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
 from tacit.reasoning.metrics.accent.events import EventTuple, Kind, Where
-from tacit.reasoning.metrics.accent.metric import Accent, make
+from tacit.reasoning.metrics.accent.metric import PAPER_ENCODER, Accent, make
 from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
 from tacit.reasoning.metrics.accent.tails.source import KnownTail, Origin
@@ -104,8 +104,52 @@ def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: Writabl
         assert "the paper gives 0.5" in paper.evidence.note
         assert default.signature != paper.signature
     assert told(graph)[0].score([], "nothing happens").evidence.note == "no event tuple was found in the response"
-    with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper"):
+    with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper, offline"):
         told(graph, "mine")
+
+
+def test_single_and_pair_tuples_can_be_left_out(graph: WritableGraph) -> None:
+    alone = HAPPY._replace(kind=Kind.PAIR)
+    extractor = Told({"both": [FEED._replace(kind=Kind.SINGLE), alone]})
+    values = {
+        tuples: Accent(graph, extractor, Fixed(), tuples=tuples).score(["i bought a dog"], "both")
+        for tuples in ("all", "single", "pair")
+    }
+    assert values["all"].value == pytest.approx((values["single"].value + values["pair"].value) / 2)
+    assert [len(score.evidence.pieces) for score in values.values()] == [2, 1, 1]
+    assert "tuples" not in str(values["all"].signature)
+    assert "|tuples:pair|" in str(values["pair"].signature)
+
+
+def test_the_profile_paper_compares_with_the_tails_of_a_comet_alone(graph: WritableGraph) -> None:
+    comet = ToldComet({("PersonX buys a dog", "xReact"): ["excited", "happy"]})
+    extractor = Told({"two": [HAPPY], "one": [EventTuple("PersonX buys a dog", "xWant", "PersonX sings", Kind.SINGLE)]})
+    metric = load_metric("accent", graph, profile="paper", extractor=extractor, encoder=WordEncoder(), comet=comet)
+    two, one, none = metric.score_batch([(["i bought a dog"], said) for said in ("two", "one", "nothing")])
+    assert two.value == pytest.approx(1.0, abs=1e-4)
+    assert two.evidence.pieces[0].rests_on[0].kind == "comet-tail"
+    assert one.value == 0  # the graph knows tails of this head, and the paper asks the model alone
+    assert none.value == 0.5
+
+
+def test_the_models_of_the_paper_are_asked_for_by_their_published_names(
+    graph: WritableGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def find(model: object, *_: object, **__: object) -> object:
+        asked.append(str(model))
+        raise ModelError(f"there is no model {model}")
+
+    for module in ("extractors.t5", "tails.comet"):
+        monkeypatch.setattr(f"tacit.reasoning.metrics.accent.{module}.find_model", find)
+    with pytest.raises(ModelError, match="there is no model EchoShao8899/t5_event_relation_extractor"):
+        load_metric("accent", graph, profile="paper")
+    with pytest.raises(ModelError, match="there is no model mismayil/comet-bart-ai2"):
+        load_metric("accent", graph, profile="paper", extractor=Told({}))
+    metric = load_metric("accent", graph, profile="paper", extractor=Told({}), comet=ToldComet({}), encoder=WordEncoder())
+    assert "scorer:compatibility" in str(metric.signature)
+    assert PAPER_ENCODER == "sentence-transformers/paraphrase-MiniLM-L6-v2"
 
 
 def test_the_evidence_is_a_piece_a_tuple_with_its_closest_tails(graph: WritableGraph) -> None:
@@ -250,6 +294,7 @@ def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGra
     ("options", "sentence"),
     [
         ({"profile": "mine"}, "no profile 'mine'"),
+        ({"tuples": "triple"}, "no kind of tuples 'triple'; choose from all, single, pair"),
         ({"scorer": "best"}, "unknown tuple scorer 'best'"),
         ({"extractor": "guess"}, "unknown extractor 'guess'"),
         ({"nearest": 3, "threshold": 2.0}, "nearest must be >= 1"),
