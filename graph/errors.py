@@ -23,7 +23,7 @@ TacitError
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 class TacitError(Exception):
@@ -133,6 +133,14 @@ class MissingExtra(TacitError):
     def together(cls, errors: Sequence[MissingExtra]) -> MissingExtra:
         """Return several errors as one."""
         return cls([name for error in errors for name in error.packages], [name for error in errors for name in error.extras])
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the advice for an unknown name: the one of ``known`` that is spelt alike, or ``otherwise``."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name[:100], list(known), 1)
+    return f"did you mean {near[0]}?" if near else otherwise
 
 
 def reason_of(error: BaseException) -> str:

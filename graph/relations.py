@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
-from .errors import InputError
+from .errors import InputError, did_you_mean
 from .names import check_relation
 
 _CONCEPTNET = """
@@ -116,9 +116,5 @@ def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
         if name in RELATIONS or name in known or name.startswith("dbpedia"):
             continue
         same = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
-        if not same:
-            from difflib import get_close_matches
-
-            same = get_close_matches(name, [*RELATIONS, *sorted(known)], 1)
-        hint = f"did you mean {same[0]}?" if same else "tacit info GRAPH lists a graph's relations"
+        hint = did_you_mean(name, same or [*RELATIONS, *sorted(known)], "tacit info GRAPH lists a graph's relations")
         raise InputError(f"unknown relation {name}; {hint}")

@@ -22,7 +22,7 @@ from numbers import Integral, Real
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..graph.errors import InputError, PluginError, TacitError
+from ..graph.errors import InputError, PluginError, TacitError, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -164,7 +164,8 @@ class Registry(Generic[K]):
             return self.own[name]
         points = self._points().get(name)
         if points is None:
-            raise InputError(f"unknown {self._what} {name!r}; choose from {', '.join(self.names())}")
+            advice = did_you_mean(name, self.names(), f"choose from {', '.join(self.names())}")
+            raise InputError(f"unknown {self._what} {name!r}; {advice}")
         return self._loaded(name, points)
 
     def kinds(self) -> dict[str, K]:

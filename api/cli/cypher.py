@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...graph.errors import InputError
+from ...graph.errors import InputError, did_you_mean
 from ..opening import open_store
 from .options import Json, Param, address_at
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def cypher(
     graph: Annotated[
         str | None,
-        typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://."),
+        typer.Argument(
+            metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH]."
+        ),
     ] = None,
     query: Annotated[
         str | None,
@@ -96,11 +98,8 @@ def find_query(query: str) -> tuple[str, Query | None]:
         if query.endswith((".cypher", ".cql")) and not any(mark in query for mark in " ({"):
             raise InputError(f"there is no file {query}")
     if query.replace("-", "_").replace("/", "_").isidentifier():
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, list(known), 1)
-        hint = f"did you mean {close[0]}, or " if close else ""
-        raise InputError(f"{query!r} is neither a query of the cookbook nor a file; {hint}see tacit cypher --list")
+        advice = did_you_mean(name, known, "tacit cypher --list shows the queries")
+        raise InputError(f"{query!r} is neither a query of the cookbook nor a file; {advice}")
     if not query.strip():
         raise InputError("the query is empty; give Cypher, a file with Cypher, or a name from tacit cypher --list")
     return query, None
@@ -116,8 +115,10 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         name = name.strip().removeprefix("$")
-        if not equals or not name.isidentifier():
-            raise InputError(f"{pair!r} is not a parameter; write --param name=value")
+        if not equals and name.isidentifier():
+            raise InputError(f"--param {name} has no value; write --param {name}=VALUE")
+        if not name.isidentifier():
+            raise InputError(f"--param {pair} does not begin with the name of a parameter; write --param NAME=VALUE")
         if name in values:
             raise InputError(f"the parameter {name} is given twice; give it once")
         values[name] = _value(text)

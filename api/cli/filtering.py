@@ -20,7 +20,7 @@ from ...graph.schema import dump
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from .options import Engine, EngineOption, GraphNeeded, Pipeline, Quiet, Relations, Strict, address_at
+from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Relations, Strict, address_at
 
 if TYPE_CHECKING:
     from ...loaders.dialogues import Dialogue
@@ -42,10 +42,7 @@ def filter_dialogues(
         str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
     ],
     graph: GraphNeeded,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically."),
-    ] = None,
+    output: Output = None,
     count: Annotated[
         Counting, typer.Option("--count", help="List all triples, or the strongest one of each pair of concepts.")
     ] = Counting.TRIPLES,

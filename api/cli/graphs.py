@@ -12,7 +12,7 @@ from ...graph.schema import dump
 from ..opening import open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
-from .options import GraphArgument, GraphOrDefault, Json, Param, Quiet, address_at, server_given
+from .options import GraphOrDefault, Json, Param, Quiet, address_at, server_given
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
@@ -173,7 +173,7 @@ _RDF_FORMATS = ("turtle", "nt", "xml")
 
 
 def export(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write; with csv-import a folder.")],
     format: Annotated[
         Literal["csv-import", "jsonl", "turtle", "nt", "xml"] | None,

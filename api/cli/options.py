@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from contextvars import ContextVar
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from ...graph.errors import InputError, TacitError
+from ...graph.errors import InputError, TacitError, did_you_mean
 from ..opening import Address, Options
 from ..opening import Engine as Engine
 from ..opening import open_metrics as open_metrics
@@ -32,6 +34,37 @@ class Group(TyperGroup):
         return option
 
 
+class GraphFirst(TyperCommand):
+    """A command whose first argument, GRAPH, may be left out where ``TACIT_GRAPH`` names a graph.
+
+    The first argument is taken as GRAPH if it is a URL or an existing path, and the others are not missing then.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        default = os.environ.get(GRAPH)
+        if default:
+            found = self._arguments(args)
+            names = [one for one in self.params if one.param_type_name == "argument"]
+            needed = max(sum(one.required for one in names), min(2, len(names)))
+            if len(found) < needed or not ("://" in args[found[0]] or os.path.lexists(args[found[0]])):
+                place = found[0] if found else len(args)
+                args = [*args[:place], default, *args[place:]]
+        return super().parse_args(ctx, args)
+
+    def _arguments(self, args: Sequence[str]) -> list[int]:
+        """Return the indices of the words that are neither options nor their values."""
+        takes_value = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
+        found: list[int] = []
+        place = 0
+        while place < len(args):
+            if args[place] == "--":
+                return [*found, *range(place + 1, len(args))]
+            if not args[place].startswith("-") or args[place] == "-":
+                found.append(place)
+            place += 2 if args[place] in takes_value else 1
+        return found
+
+
 class Dtype(Enum):
     """The numbers that a model works with."""
 
@@ -41,10 +74,7 @@ class Dtype(Enum):
 
 GRAPH = "TACIT_GRAPH"  # environment variable: the graph of commands that are given none
 
-GraphArgument = Annotated[
-    str, typer.Argument(metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt://.")
-]
-# GRAPH of a command that takes no other words; one before other words has to be given.
+# GRAPH of a command without other arguments; those with others have the class GraphFirst too.
 GraphOrDefault = Annotated[
     str,
     typer.Argument(
@@ -61,8 +91,16 @@ GraphNeeded = Annotated[
 ]  # fmt: skip
 Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
 ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically."),
+]
+Limit = Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of results, best first.")]
+LimitOrAll = Annotated[
+    int | None, typer.Option(metavar="N", min=0, show_default="all", help="Maximum number of results, best first.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-Strict = Annotated[bool, typer.Option("--strict", help="End at the first line that cannot be read.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Language = Annotated[str, typer.Option(metavar="CODE", help="Language of the texts.")]
 Relations = Annotated[
@@ -214,7 +252,8 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
             raise InputError(f"--option {text} is for the metric {metric!r}, which is not asked for")
         known = known_options(metric)
         if option not in known:
-            raise InputError(f"the metric {metric} has no option {option!r}; it has {', '.join(known) or 'none'}")
+            advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
+            raise InputError(f"the metric {metric} has no option {option!r}; {advice}")
         meant = _value(value)
         if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
             kind = metric_kind(metric)

@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand
 
 from ...graph.model import FoundPath
 from ...graph.schema import dump
 from ..opening import open_engine, open_store, resolve
-from .options import Engine, EngineOption, GraphArgument, Json, Language, Relations, address_at
+from .options import Engine, EngineOption, GraphFirst, GraphOrDefault, Json, Language, Limit, LimitOrAll, Relations, address_at
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="A word, a phrase, or a concept URI.")]
-Limit = Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of results, best first.")]
 MaxHops = Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Longest path to search for.")]
 
 
 def neighbours(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     text: Text,
     hop: Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Concepts at exactly this distance.")] = 1,
     limit: Limit = 10,
@@ -41,7 +39,7 @@ def neighbours(
 
 
 def hops(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
     targets: Annotated[list[str], typer.Argument(metavar="TARGET", show_default=False, help="Words, phrases, or concept URIs.")],
     max_hops: MaxHops = 6,
@@ -78,7 +76,7 @@ def hops(
 
 
 def paths(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="A word, a phrase, or a concept URI.")],
     limit: Limit = 10,
@@ -96,7 +94,7 @@ def paths(
     _answer(found, (">hops", ">strength", "text"), json, title)
 
 
-class MultiValueCommand(TyperCommand):
+class MultiValueCommand(GraphFirst):
     """A command whose ``--between`` and ``--and`` take all words up to the next option: ``--between dog cat --and bone``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -124,15 +122,13 @@ def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def triples(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     between: Annotated[
         list[str], typer.Option("--between", metavar="A...", show_default=False, help="The first set of concepts.")
     ],
     others: Annotated[list[str], typer.Option("--and", metavar="B...", show_default=False, help="The second set of concepts.")],
     hops: Annotated[int, typer.Option(metavar="1|2", min=1, max=2, help="Length of the paths: single assertions, or two.")] = 1,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
-    ] = None,
+    limit: LimitOrAll = None,
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
@@ -153,14 +149,12 @@ def triples(
 
 
 def tails(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     head: Annotated[str, typer.Argument(metavar="HEAD", show_default=False, help="An event, e.g. 'PersonX eats dinner'.")],
     relation: Annotated[
         str | None, typer.Argument(metavar="RELATION", show_default=False, help="A relation, e.g. xIntent; all if left out.")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", min=0, show_default="all", help="At most so many, best first.")
-    ] = None,
+    limit: LimitOrAll = None,
     json: Json = False,
 ) -> None:
     """Show the assertions about an event: its causes, effects, intentions and so on."""
@@ -180,7 +174,7 @@ def tails(
 
 
 def heads(
-    graph: GraphArgument,
+    graph: GraphOrDefault,
     text: Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="Words of the event, e.g. 'eats dinner'.")],
     limit: Limit = 10,
     json: Json = False,

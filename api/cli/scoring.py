@@ -25,8 +25,10 @@ from .options import (
     GraphOption,
     Metrics,
     OptionOption,
+    Output,
     Pipeline,
     Quiet,
+    Strict,
     address_of,
     chosen_metrics,
     metric_options,
@@ -63,9 +65,7 @@ def score(
     graph: GraphOption = None,
     metrics: Metrics = None,
     explain: Annotated[bool, typer.Option("--explain", help="Give the evidence; on a terminal in words.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write here, whole or not at all.")
-    ] = None,
+    output: Output = None,
     form: Annotated[
         Format | None,
         typer.Option("--format", show_default="by the output's name", help="Of the output: .parquet, else JSON lines."),
@@ -97,7 +97,7 @@ def score(
         int | None,
         typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: how many score at a time."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End at the first line that holds no item.")] = False,
+    strict: Strict = False,
     text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines, also on a terminal.")] = False,
     quiet: Quiet = False,
@@ -111,6 +111,7 @@ def score(
     is the share of true responses of a reference with this score or less, null without a reference.
     A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
     """
+    from ...loaders import read_items
     from ..report.collecting import Reporting
     from ..scoring.plan import Plan
     from ..scoring.rows import Form
@@ -133,6 +134,8 @@ def score(
         observers.append(report.collected.add)
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
     _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
+    if Path(file).is_file():
+        next(iter(read_items(file, strict=strict)), None)  # an unreadable file is an error before anything is said
     tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
         done = score_file(
@@ -216,8 +219,10 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
     from ..scoring.rows import Form
 
     if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
-        if output is None or printed or (output.exists() and not output.is_file()):
-            raise InputError("Parquet is written to a file and holds rows; name one with --output, without --text or --json")
+        if printed:
+            raise InputError("--text and --json print rows, which Parquet cannot hold; leave them out, or write .jsonl")
+        if output is None or (output.exists() and not output.is_file()):
+            raise InputError("Parquet needs a regular file to write to; name one with --output")
         return Form.PARQUET
     if asked is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in (".csv", ".tsv"):
         raise InputError(f"{output}: scores are written as JSON lines or Parquet, not CSV; name it .jsonl or .parquet")
@@ -265,6 +270,9 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     if quiet:
         return
     sys.stdout.flush()
+    if done.complete:
+        note(f"{output} is complete: its {plural(tally.rows, 'row')} were scored before; without --resume they are scored again")
+        return
     if done.fresh < tally.rows:
         note(f"{count(tally.rows - done.fresh)} of {count(tally.rows)} rows were scored before")
     rate = f"{done.fresh / max(done.seconds, 1e-9):,.0f}"

@@ -13,7 +13,7 @@ from . import graphs as exporting
 from . import loading as fetching
 from . import serving as keeping
 from . import tuples as evaluating_tuples
-from .options import Group, add_server_options
+from .options import GraphFirst, Group, add_server_options
 from .training import table as training
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Try it": {"demo": demo.demo},
 }  # fmt: skip
 
-_CLASSES = {"triples": querying.MultiValueCommand}
+_CLASSES = {
+    "triples": querying.MultiValueCommand,
+    **dict.fromkeys(("neighbours", "hops", "paths", "tails", "heads", "cypher", "export"), GraphFirst),
+}
 _COMPLETION = {
     "--install-completion": "Install shell completion.",
     "--show-completion": "Print the completion script.",

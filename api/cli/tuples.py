@@ -30,10 +30,12 @@ from .options import (
     GraphNeeded,
     GraphOrDefault,
     Json,
+    Output,
     Pipeline,
     Quiet,
     Resamples,
     ResampleSeed,
+    Strict,
     address_at,
 )
 
@@ -91,15 +93,12 @@ def score_tuples(
     device: Annotated[
         str | None, typer.Option(metavar="NAME", show_default="the fastest", help="Device for the models, e.g. cpu or cuda.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically."),
-    ] = None,
+    output: Output = None,
     batch_size: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, show_default="512, fewer for language models", help="Tuples scored together."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first line that cannot be scored.")] = False,
+    strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
     """Score event tuples, one JSON line each.

@@ -141,12 +141,26 @@ def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
     with pq.ParquetFile(output) as file:
         for batch in file.iter_batches(_AT_A_TIME, columns=columns):
             for sheet in batch.to_pylist():
-                row = {name: sheet[name] for name in ("id", "line", "error") if sheet[name] is not None}
-                row["scores"] = {name: sheet[f"score.{name}"] for name in names}
-                row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
-                row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
-                row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
+                row = {name: sheet[name] for name in ("id", "line", "error")}
+                if row["error"] is None:
+                    row["scores"] = {name: sheet[f"score.{name}"] for name in names}
+                    row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
+                    row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
+                    row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
                 yield _row(row)
+
+
+def has_evidence(output: Path, form: Form) -> bool | None:
+    """Return whether the scores in a file of rows have their evidence; None without scores."""
+    import orjson
+
+    if form is Form.PARQUET:
+        import pyarrow.parquet as pq
+
+        return "evidence" in pq.read_schema(output).names
+    with gzip.open(output) if form is Form.GZIP else output.open("rb") as file:
+        rows = (orjson.loads(line) for line in file)
+        return next(("evidence" in row for row in rows if "scores" in row), None)
 
 
 def _row(row: dict[str, Any]) -> ItemScores:

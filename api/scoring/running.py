@@ -22,7 +22,7 @@ from ..terminal.progress import Meter
 from ..terminal.text import count
 from . import LINES
 from .plan import Observe, Part, Plan, Shard, digest, read_shards, score_shard
-from .rows import Form, read_lines, read_parquet, write_parquet
+from .rows import Form, has_evidence, read_lines, read_parquet, write_parquet
 from .statistics import Tally
 
 if TYPE_CHECKING:
@@ -254,6 +254,7 @@ class Done:
         tally: counts of the whole output; fresh: number of rows scored by this run; seconds: its duration.
         signatures: by metric.
         damage: the row at which the input ends early, None if it is complete.
+        complete: with ``resume``: the output was complete, and nothing was done.
     """
 
     plan: Plan
@@ -262,6 +263,7 @@ class Done:
     seconds: float
     signatures: dict[str, str]
     damage: ItemScores | None = None
+    complete: bool = False
 
 
 def score_file(
@@ -285,8 +287,8 @@ def score_file(
 ) -> Done:
     """Score the responses of a dialogue file into another file, which is created atomically.
 
-    An interrupted run leaves its finished shards in ``<output>.partial``, and ``resume`` continues from there. The rows do not
-    depend on interruptions or on the machines that score.
+    An interrupted run leaves its finished shards in ``<output>.partial``, and ``resume`` continues from there; if the output is
+    already complete, ``resume`` leaves it as it is. The rows do not depend on interruptions or on the machines that score.
 
     Args:
         file: JSON lines, JSON list, CSV or Parquet, plain or gzip (:func:`tacit.loaders.read_items`); ``-`` reads standard input.
@@ -405,6 +407,8 @@ def _run(
     with ExitStack() as stack:
         reasoner = stack.enter_context(plan.open(quiet=not progress))
         signatures = reasoner.signatures
+        if resume and (tally := _complete(plan, target, signatures)) is not None:
+            return Done(plan, tally, 0, 0.0, signatures, complete=True)
         if cluster is not None:
             stack.close()  # it was opened to report errors early, and to build the index only once
         total = total_items(plan.file, progress)
@@ -420,6 +424,25 @@ def _run(
             else:
                 shards = _score_locally(plan, work, reasoner, observers, meter)
             return Done(plan, work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
+
+
+def _complete(plan: Plan, target: Path, signatures: dict[str, str]) -> Tally | None:
+    """Return the counts of an output that has the scores of the plan's present file under ``signatures``; else None."""
+    if not target.is_file() or target.with_name(f"{target.name}.partial").exists() or plan.file == "-":
+        return None
+    if target.stat().st_mtime_ns < Path(plan.file).stat().st_mtime_ns:
+        return None
+    tally = Tally()
+    try:
+        if has_evidence(target, plan.form) not in (None, plan.shown):
+            return None
+        for row in read_scores(plan, target):
+            if row.error is None and {name: str(score.signature) for name, score in row.scores.items()} != signatures:
+                return None
+            tally.add(row)
+    except (InputError, LookupError, ValueError, OSError):  # a file of another kind, or of another run
+        return None
+    return tally
 
 
 def _kept(work: WorkFolder) -> str:

@@ -90,8 +90,32 @@ def test_a_download_was_cut_short(type_: Type) -> None:
 def test_a_metric_is_misspelt(type_: Type) -> None:
     said(
         type_("tacit score talk.jsonl --graph my-graph --metrics groundin"), 2,
-        "tacit: unknown metric 'groundin'; choose from grounding, commonsense, …",
+        "tacit: unknown metric 'groundin'; did you mean grounding?",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("tacit score talk.jsonl --metrics xyz", "unknown metric 'xyz'; choose from grounding, commonsense, …"),
+        (
+            "tacit score talk.jsonl --metrics grounding -O grounding.max_hop=3",
+            "the metric grounding has no option 'max_hop'; did you mean max_hops?",
+        ),
+        (
+            "tacit cypher my-graph usd_for",
+            "'usd_for' is neither a query of the cookbook nor a file; did you mean used_for?",
+        ),
+        ("tacit cypher my-graph used_for --param concept", "--param concept has no value; write --param concept=VALUE"),
+        (
+            "tacit cypher my-graph used_for --param 1=2",
+            "--param 1=2 does not begin with the name of a parameter; …",
+        ),
+        ("tacit keys list keys.txt", "the file of keys keys.txt does not exist; tacit keys add keys.txt NAME makes one"),
+    ],
+)
+def test_the_sentence_says_what_to_write(type_: Type, line: str, sentence: str) -> None:
+    said(type_(line), 2, f"tacit: {sentence}")
 
 
 def test_an_option_has_the_wrong_type(type_: Type) -> None:

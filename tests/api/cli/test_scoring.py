@@ -108,6 +108,49 @@ def test_the_default_graph_is_that_of_other_commands_too(
     assert tacit("metrics", "grounding", "--json").json["ready"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["neighbours", "GRAPH", "--limit", 2, "dog"],
+        ["hops", "GRAPH", "dog", "cat", "no-such-word"],
+        ["paths", "GRAPH", "dog", "doctor", "--limit=1"],
+        ["triples", "GRAPH", "--between", "dog", "--and", "bone"],
+        ["tails", "GRAPH", "PersonX cooks dinner for PersonY", "xIntent"],
+        ["heads", "GRAPH", "cooks"],
+        ["cypher", "GRAPH", "used_for", "-p", "concept=knife"],
+        ["export", "GRAPH", "OUT"],
+    ],
+)
+def test_the_default_graph_comes_before_other_arguments(
+    tacit: Tacit, sample_graph: str, words: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [tmp_path / "out.jsonl" if word == "OUT" else word for word in words]
+    given = [sample_graph if word == "GRAPH" else word for word in words]
+    without = [word for word in words if word != "GRAPH"]
+    assert tacit(*without).status == 2
+    expected = tacit(*given, "--json").json
+    monkeypatch.setenv("TACIT_GRAPH", str(tmp_path / "none"))
+    assert tacit(*given, "--json").json == expected  # the argument comes before the variable
+    monkeypatch.setenv("TACIT_GRAPH", sample_graph)
+    assert tacit(*without, "--json").json == expected
+    if words[0] != "triples":
+        assert "missing" in tacit(words[0]).err.lower()
+
+
+@pytest.mark.usefixtures("no_models")
+def test_an_unreadable_file_is_reported_before_the_default_metrics(tacit: Tacit, tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_bytes(b"\xff\xfe\x00\x01" * 9)
+    outcome = tacit("score", file, "--strict")
+    assert (outcome.status, outcome.err.count("\n")) == (2, 1), outcome.err
+
+
+def test_parquet_and_text_exclude_each_other(tacit: Tacit, rated: Path, tmp_path: Path) -> None:
+    words = ["score", rated, "--metrics", "length", "--format", "parquet"]
+    assert "leave them out, or write .jsonl" in tacit(*words, "--text", "-o", tmp_path / "out.parquet").err
+    assert "name one with --output" in tacit(*words).err
+
+
 @pytest.mark.usefixtures("no_models")
 def test_a_text_begins_with_the_headline_and_its_percentile(tacit: Tacit, rated: Path, sample_graph: str) -> None:
     lines = tacit("score", rated, "--graph", sample_graph, "--text").out.splitlines()

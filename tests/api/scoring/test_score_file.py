@@ -58,6 +58,28 @@ def test_it_goes_on_where_it_was_cut_short(dialogues: Path, capsys: pytest.Captu
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
+def test_a_complete_output_is_left_as_it_is(tacit: Tacit, dialogues: Path, name: str) -> None:
+    output = dialogues.parent / name
+    words = ["score", dialogues, "--metrics", "length", "-o", output]
+    assert tacit(*words).status == 0
+    before = output.stat().st_ino
+    again = tacit(*words, "--resume")
+    assert again.status == 0
+    assert output.stat().st_ino == before
+    assert "is complete: its 4 rows were scored before" in again.err
+    assert score_file(dialogues, output, metrics=["length"], resume=True).tally.scored == 3
+    for other in (["--explain"], ["--metrics", "repetition"]):  # another run
+        assert tacit(*words, *other, "--resume").status == 0
+        assert output.stat().st_ino != before
+        assert tacit(*words).status == 0
+        before = output.stat().st_ino
+    text = dialogues.read_text(encoding="utf-8")
+    dialogues.write_text(text + text.splitlines()[-1] + "\n", encoding="utf-8")
+    assert score_file(dialogues, output, metrics=["length"], resume=True).tally.rows == 5
+    assert not output.with_name(f"{name}.partial").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
