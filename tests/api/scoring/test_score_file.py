@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from tacit.api import Address, Cluster, score_file
+from tacit.api.scoring.plan import Form
+from tacit.api.scoring.rows import read_lines, read_parquet
 from tacit.graph.errors import InputError
 from tacit.reasoning.scorer import ItemScores
 
@@ -34,6 +36,9 @@ def test_it_writes_what_the_command_writes(tacit: Tacit, sample_graph: str, dial
     assert [(row.id, row.line, row.item is None) for row in seen] == [
         ("1/2", None, False), ("1/3", None, False), (None, 2, True), ("x", None, False),
     ]  # fmt: skip
+    form = Form.GZIP if name.endswith("gz") else Form.JSONL
+    read = read_parquet(ours, ("grounding", "length")) if name.endswith("parquet") else read_lines(ours, form)
+    assert [(row.id, row.line, row.error) for row in read] == [(row.id, row.line, row.error) for row in seen]
 
 
 def test_it_goes_on_where_it_was_cut_short(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
