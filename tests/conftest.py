@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -42,12 +43,13 @@ OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
 # Groups that take longest, the longest first; see group_of.
 LONGEST = (
     "neo4j", "test_pages", "own server", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
-    "api/page/test_accessibility", "api/page/test_use", "attacks/test_service_doors", "graph/test_loading",
+    "api/page", "attacks/test_service_doors", "graph/test_loading",
     "loaders/test_real_data", "reasoning/explanation/test_claims", "api/cli/test_installed_program",
 )  # fmt: skip
 ON_SERVER = ("cypher/test_cookbook",)
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
+Stored = Callable[[Iterable[Assertion], Path], Path]
 
 
 @pytest.fixture(scope="session")
@@ -173,12 +175,30 @@ def wipe(url: str) -> None:
         session.run("MATCH (n) CALL (n) { DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
 
 
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    """A maker of embedded graphs: the same rows are loaded once, and each caller gets a copy in a folder of its own."""
+    loaded: dict[tuple[Assertion, ...], Path] = {}
+
+    def copy(rows: Iterable[Assertion], folder: Path) -> Path:
+        rows = tuple(rows)
+        if rows not in loaded:
+            new = tmp_path_factory.mktemp("stored") / "graph"
+            with open_graph(new, engine="store", create=True) as store:
+                if rows:
+                    store.load(rows)
+            loaded[rows] = new
+        return Path(shutil.copytree(loaded[rows], folder))
+
+    return copy
+
+
 def _stores(request: pytest.FixtureRequest, kind: str, tmp_path: Path, stack: ExitStack) -> Callable[[], WritableGraph]:
     """Return a maker of empty stores, an embedded one each time or the server's one database."""
 
     def embedded() -> WritableGraph:
-        folder = tmp_path / f"graph-{len(list(tmp_path.iterdir()))}"
-        return stack.enter_context(open_graph(folder, engine="store", create=True))
+        folder = request.getfixturevalue("stored")((), tmp_path / f"graph-{len(list(tmp_path.iterdir()))}")
+        return stack.enter_context(open_graph(folder, engine="store"))
 
     def on_server() -> WritableGraph:
         url = request.getfixturevalue("neo4j_url")
@@ -203,11 +223,14 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
 def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf]:
     """From rows to a graph that holds them, in one backend after the other, closed after the test."""
     with ExitStack() as stack:
-        new = _stores(request, request.param, tmp_path, stack)
 
         def graph(rows: Iterable[Assertion]) -> KnowledgeGraph:
-            store = new()
-            store.load(rows)
+            if "neo4j" in request.param:
+                store = _stores(request, request.param, tmp_path, stack)()
+                store.load(rows)
+            else:
+                folder = request.getfixturevalue("stored")(rows, tmp_path / f"graph-{len(list(tmp_path.iterdir()))}")
+                store = stack.enter_context(open_graph(folder, engine="store"))
             if not request.param.startswith("index"):
                 return store
             return stack.enter_context(open_index(store, directory=tmp_path / "indexes"))
@@ -223,6 +246,8 @@ def group_of(nodeid: str) -> str:
         return "own server"
     if "test_real_data_neo4j" in nodeid:  # it makes a server for itself
         return file
+    if file.startswith("api/page/"):  # one browser and one service for all of them
+        return "api/page"
     return "neo4j" if "neo4j" in f"{file}{name}" or file in ON_SERVER else file
 
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +18,6 @@ from tacit.reasoning.metrics.grounding import Grounding, Talk
 from tacit.reasoning.text.language import SpacyAnalyser
 
 from tests.networkx_oracle import OracleGraph
-from tests.reasoning.conftest import WORLD
 
 ITEMS: list[tuple[Any, Any, Any]] = [
     ("one", ["i have a dog"], "give it a bone"),
@@ -156,39 +151,3 @@ def test_several_metrics_share_a_row(metric: Metric) -> None:
     rows = [row.to_dict() for row in score_items(ITEMS[:3], [metric, Length(metric)])]
     assert rows[0]["scores"] == {"grounding": 7 / 8, "length": 14.0}
     assert "error" in rows[1]
-
-
-SCRIPT = """
-import json, sys
-from tacit.graph.model import Assertion
-from tacit.graph.names import concept_uri
-from tests.networkx_oracle import OracleGraph
-from tests.reasoning.conftest import WORLD
-from tacit.reasoning import load_metric, score_items
-from tacit.reasoning.metrics.grounding import Talk
-from tacit.reasoning.metrics.grounding import Grounding
-rows = [Assertion(concept_uri(h), r, concept_uri(t), w, "conceptnet", "/d/test") for h, r, t, w in WORLD]
-metric = load_metric("grounding", OracleGraph(rows))
-for row in score_items(json.load(sys.stdin), [metric], batch_size=5, explain=True):
-    print(json.dumps(row.to_dict(explain=True), sort_keys=True))
-"""
-
-
-@pytest.mark.slow
-def test_two_processes_print_the_same_bytes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """This process and one with another seed of hashes."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(ITEMS)))
-    exec(SCRIPT, {})  # noqa: S102
-    here = capsys.readouterr().out
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    there = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        input=json.dumps(ITEMS),
-        env={**os.environ, "PYTHONHASHSEED": seed},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert there.stdout == here
-    assert here.count("\n") == len(ITEMS)
-    assert len(WORLD) > 20

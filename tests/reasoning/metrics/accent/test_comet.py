@@ -71,7 +71,7 @@ def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module")
 def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("comet") / "comet"
-    train_comet(TRIPLES, base, output, Plan(150, batch_size=4, rate=3e-3, seed=1), graph="0123")
+    train_comet(TRIPLES, base, output, Plan(80, batch_size=4, rate=5e-3, seed=1), graph="0123")
     return output
 
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
 def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> None:
     said = [("PersonX feeds the dog", "xWant", "PersonX feeds the dog and the dog and the dog")]
     base = save_tiny_causal(tmp_path / "base", sentences=[" ".join(said[0])], positions=160, kind="llama")
-    train_comet(said, base, tmp_path / "comet", Plan(80, batch_size=1, rate=3e-3))
+    train_comet(said, base, tmp_path / "comet", Plan(40, batch_size=1, rate=6e-3))
     (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*said[0][:2])])
     assert tails[0].text.lower().startswith("personx feeds the dog and")
     assert all(tail.text.count("the dog") < 3 for tail in tails)
@@ -262,7 +262,7 @@ def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> 
     settings |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # too small a model to learn with dropout
     (body / "config.json").write_text(json.dumps(settings), encoding="utf-8")
     triples = [("the dog", "xWant", "to food"), ("the beach", "xWant", "to sea")]
-    train_kgbert(triples, body, tmp_path / "kgbert", Plan(200, batch_size=2, rate=1e-3, seed=0))
+    train_kgbert(triples, body, tmp_path / "kgbert", Plan(100, batch_size=2, rate=2e-3, seed=0))
     scorer = open_kgbert(tmp_path / "kgbert")
     true = [score.value for score in scorer.score(triples)]
     false = [score.value for score in scorer.score([("the dog", "xWant", "to sea"), ("the beach", "xWant", "to food")])]

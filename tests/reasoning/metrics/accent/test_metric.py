@@ -19,6 +19,7 @@ from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, Tuple
 from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
 from tacit.reasoning.metrics.accent.tails.source import KnownTail, Origin
 
+from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import ToldComet, WordEncoder, world
 
 FEED = EventTuple("PersonX buys a dog", "xWant", "PersonX wants to feed the dog", Kind.SINGLE)
@@ -59,9 +60,8 @@ class Fixed:
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> Iterator[WritableGraph]:
-    with open_graph(tmp_path / "graph", create=True) as store:
-        store.load(world())
+def graph(stored: Stored, tmp_path: Path) -> Iterator[WritableGraph]:
+    with open_graph(stored(world(), tmp_path / "graph")) as store:
         yield store
 
 

@@ -22,6 +22,7 @@ from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WI
 from tacit.reasoning.metrics.accent.tails.source import Origin
 from tacit.reasoning.metrics.accent.verbalise import statement
 
+from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
 
 ANIMALS = ("dog", "cat", "fox", "cow", "hen", "pig", "bee", "ant")
@@ -42,7 +43,7 @@ def trained() -> Compact:
     from tacit.reasoning.training.retriever import Recipe, train_retriever
 
     encoder = WordEncoder()
-    recipe = Recipe(steps=150, batch_size=64, parts=32, seed=1)
+    recipe = Recipe(steps=50, batch_size=64, parts=32, seed=1)
     return train_retriever(lesson(), ("xWant", "xAttr", "oWant"), encoder.encode, recipe, encoder=("words", "words"))
 
 
@@ -67,16 +68,16 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
     from tacit.reasoning.training import retriever
     from tacit.reasoning.training.retriever import Recipe, train_retriever
 
-    monkeypatch.setattr(retriever, "Plan", partial(retriever.Plan, keep_every=40))
+    monkeypatch.setattr(retriever, "Plan", partial(retriever.Plan, keep_every=15))
     steps: list[int] = []
 
     def die(step: int, _: int, __: float) -> None:
         steps.append(step)
-        if len(steps) == 100:
+        if len(steps) == 35:
             raise KeyboardInterrupt
 
     def train(seed: int) -> Compact:
-        recipe = Recipe(steps=150, batch_size=64, parts=32, seed=seed)
+        recipe = Recipe(steps=50, batch_size=64, parts=32, seed=seed)
         return train_retriever(
             lesson(), ("xWant", "xAttr"), WordEncoder().encode, recipe, encoder=("words", "words"), checkpoints=tmp_path / "c",
             progress=die,
@@ -85,7 +86,7 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
     with pytest.raises(KeyboardInterrupt):
         train(1)
     assert to_bytes(train(1)) == to_bytes(trained)
-    assert steps[99:102] == [100, 81, 82]
+    assert steps[34:37] == [35, 31, 32]
     assert to_bytes(train(2)) != to_bytes(trained)
 
 
@@ -157,10 +158,9 @@ def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
     assert nobody.measure(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
 
 
-def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -> None:
+def test_what_goes_together_has_more_support(stored: Stored, trained: Compact, tmp_path: Path) -> None:
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
-    graph = open_graph(tmp_path / "graph", create=True)
-    graph.load(world())
+    graph = open_graph(stored(world(), tmp_path / "graph"))
     scorer = ScorerResources(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
     assert scorer.signature == f"support({trained.digest})"
     for animal, other in pairwise(ANIMALS):
@@ -172,10 +172,11 @@ def test_what_goes_together_has_more_support(trained: Compact, tmp_path: Path) -
         assert 0 < right.closest[0].tail.likeness < 1
 
 
-def test_a_model_is_read_once_for_all_that_ask_it(trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_read_once_for_all_that_ask_it(
+    stored: Stored, trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
-    graph = open_graph(tmp_path / "graph", create=True)
-    graph.load(world())
+    graph = open_graph(stored(world(), tmp_path / "graph"))
     opened: list[object] = []
     monkeypatch.setattr(compact, "open_compact", lambda model: opened.append(model) or open_compact(model))
     resources = ScorerResources(graph, encoder=WordEncoder())

@@ -107,8 +107,8 @@ def test_no_item_no_tuples(rules: RuleExtractor) -> None:
 
 
 @pytest.mark.parametrize("unit", ["i went home because she was sad and ", "she said that ", "go and ", "a. ", "no ! "])
-def test_ten_thousand_words_are_read(rules: RuleExtractor, unit: str) -> None:
-    response = " ".join((unit * 10_000).split()[:10_000])
+def test_thousands_of_words_are_read(rules: RuleExtractor, unit: str) -> None:
+    response = " ".join((unit * 3_000).split()[:3_000])
     found = rules.extract_batch([Item(["I like dogs."], response)])[0]
     assert all(len(one.tail.split()) < 40 for one in found)
 

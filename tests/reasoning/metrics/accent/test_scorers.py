@@ -26,16 +26,15 @@ from tacit.reasoning.metrics.accent.tails.source import Origin
 from tacit.reasoning.metrics.accent.tails.table import open_table
 from tacit.reasoning.registry import SCORER_REGISTRY
 
+from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
 
 RELATIONS = ("xWant", "xReact", "xNeed")
 
 
 @pytest.fixture
-def graph(tmp_path: Path) -> KnowledgeGraph:
-    store = open_graph(tmp_path / "graph", create=True)
-    store.load(world())
-    return store
+def graph(stored: Stored, tmp_path: Path) -> KnowledgeGraph:
+    return open_graph(stored(world(), tmp_path / "graph"))
 
 
 def compatibility(graph: KnowledgeGraph, encoder: WordEncoder, **options: object) -> Compatibility:

@@ -62,7 +62,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     folder = tmp_path_factory.mktemp("trained") / "model"
     seen: list[tuple[int, int, float]] = []
     found = train_extractor(
-        ROWS, base, folder, nones=3, epochs=80, batch_size=8, learning_rate=3e-3, seed=1,
+        ROWS, base, folder, nones=3, epochs=80, batch_size=13, learning_rate=4e-3, seed=1,
         progress=lambda done, total, loss: seen.append((done, total, loss)), data=["made by hand"],
     )  # fmt: skip
     return folder, found, seen

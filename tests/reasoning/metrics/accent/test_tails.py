@@ -19,16 +19,16 @@ from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail,
 from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
 from tacit.reasoning.metrics.accent.tails.vectors import VectorCache
 
+from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> EventTable:
+def table(stored: Stored, tmp_path_factory: pytest.TempPathFactory) -> EventTable:
     folder = tmp_path_factory.mktemp("world")
-    with open_graph(folder / "graph", create=True) as graph:
-        graph.load(world())
+    with open_graph(stored(world(), folder / "graph")) as graph:
         return open_table(graph)
 
 
@@ -60,10 +60,9 @@ def test_conceptnets_events_stand_under_atomics_names(table: EventTable) -> None
     assert (tail.text, tail.form, tail.source) == ("get a leash", "PersonX gets a leash", "conceptnet")
 
 
-def test_a_table_is_made_once_and_goes_with_the_graph(tmp_path: Path) -> None:
+def test_a_table_is_made_once_and_goes_with_the_graph(stored: Stored, tmp_path: Path) -> None:
     read: list[int] = []
-    with open_graph(tmp_path / "graph", create=True) as graph:
-        graph.load(world())
+    with open_graph(stored(world(), tmp_path / "graph")) as graph:
         first = open_table(graph, progress=read.append)
         assert sum(read) == len(world())
         open_table(graph, progress=read.append)
@@ -74,9 +73,8 @@ def test_a_table_is_made_once_and_goes_with_the_graph(tmp_path: Path) -> None:
     assert not first.folder.exists()
 
 
-def test_a_damaged_table_is_made_anew(tmp_path: Path) -> None:
-    with open_graph(tmp_path / "graph", create=True) as graph:
-        graph.load(world())
+def test_a_damaged_table_is_made_anew(stored: Stored, tmp_path: Path) -> None:
+    with open_graph(stored(world(), tmp_path / "graph")) as graph:
         folder = open_table(graph).folder
         (folder / "tail.npy").write_bytes(b"broken")
         with pytest.raises(GraphError, match=r"tail\.npy is damaged"):
@@ -214,9 +212,10 @@ def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
     assert chain.find([]) == []
 
 
-def test_a_graph_that_cannot_be_written_to_is_served_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_graph(tmp_path / "graph", create=True) as graph:
-        graph.load(world())
+def test_a_graph_that_cannot_be_written_to_is_served_from_the_cache(
+    stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_graph(stored(world(), tmp_path / "graph")) as graph:
         (tmp_path / "graph" / "events").write_text("in the way")
         monkeypatch.setattr("platformdirs.user_cache_dir", lambda _: str(tmp_path / "cache"))
         assert events_home(graph) == tmp_path / "cache" / "events"

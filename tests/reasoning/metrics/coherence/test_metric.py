@@ -218,21 +218,6 @@ def test_signatures_say_what_a_score_rests_on(folder: Path, encoder: Path, tmp_p
     assert load_metric("coherence", checkpoint=again, encoder=encoder).signature != metric.signature
 
 
-def test_two_processes_give_one_number(folder: Path, encoder: Path, metrics: dict[str, Metric]) -> None:
-    program = (
-        "import json, sys\n"
-        "from tacit.reasoning import load_metric\n"
-        "folder, encoder, items = json.load(sys.stdin)\n"
-        "metric = load_metric('coherence', checkpoint=folder, encoder=encoder)\n"
-        "print(json.dumps([[score.value, str(score.signature)] for score in metric.score_batch(items)]))\n"
-    )
-    given = json.dumps([str(folder), str(encoder), ITEMS])
-    said = subprocess.run([sys.executable, "-c", program], input=given, check=True, capture_output=True, text=True).stdout
-    found = json.loads(said)
-    np.testing.assert_allclose([value for value, _ in found], values(metrics["coherence"], ITEMS), rtol=0, atol=1e-5)
-    assert {signature for _, signature in found} == {str(metrics["coherence"].signature)}
-
-
 def test_another_encoder_is_refused(folder: Path, tmp_path: Path) -> None:
     other = save_tiny_encoder(tmp_path / "other", modes=("mean",), seed=5)
     for name in ("coherence", "selection"):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isnan
@@ -242,28 +239,3 @@ def test_a_checkpoint_of_another_version_is_refused(checkpoint: Checkpoint, tmp_
     told.write_text(json.dumps(json.loads(told.read_text()) | {"version": 1}))
     with pytest.raises(ModelError, match="has format version 1, and this tacit reads 2; train it again with: tacit train grade"):
         load_checkpoint(where)
-
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from tacit.graph.index import open_index_directory
-from tacit.reasoning import load_metric
-with open_index_directory(Path(sys.argv[1])) as index:
-    metric = load_metric("grade", index, model=sys.argv[2], encoder=sys.argv[3])
-    print(metric.score(["My dog is at home."], "Give it a bone.").value, metric.signature)
-"""
-
-
-def test_two_processes_give_one_number(
-    world: list[Assertion], analyser: SpacyAnalyser, encoder: TextEncoder, folder: Path, tmp_path: Path
-) -> None:
-    with open_index_directory(build_from_rows(world, tmp_path / "index")) as opened:
-        save_checkpoint(tiny_checkpoint(opened, analyser, encoder), tmp_path / "model", "")
-        here = load_metric("grade", opened, model=tmp_path / "model", encoder=encoder)
-        value = here.score(["My dog is at home."], "Give it a bone.").value
-    copy = Path(shutil.copytree(folder, tmp_path / "encoder"))
-    words = [sys.executable, "-c", PROGRAM, str(tmp_path / "index"), str(tmp_path / "model"), str(copy)]
-    there = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
-    assert float(there[0]) == pytest.approx(value, abs=1e-7)
-    assert there[1] == str(here.signature)
