@@ -45,56 +45,22 @@ if TYPE_CHECKING:
     from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
 
 _MODULES = {
-    "errors": (
-        "FetchError", "GraphBusy", "GraphError", "GraphNotFound", "GraphUnavailable", "InputError", "LoadError", "MissingExtra",
-        "ModelError", "PluginError", "QueryInvalid", "QueryRefused", "QueryTimeout", "ServiceError",
-        "ServiceUnavailable", "TacitError", "UnknownName",
-    ),
-    "index": ("open_index",),
-    "model": (
-        "Assertion", "GraphCounts", "LoadCounts", "LoadEntry", "Manifest", "Neighbour", "Path", "QueryResult", "TripleCounts",
-        "checksum",
-    ),
-    "open": ("Graph", "open_graph"),
-    "protocol": ("MAX_HOPS", "KnowledgeGraph", "WritableGraph"),
+    "errors": "FetchError GraphBusy GraphError GraphNotFound GraphUnavailable InputError LoadError MissingExtra ModelError "
+    "PluginError QueryInvalid QueryRefused QueryTimeout ServiceError ServiceUnavailable TacitError UnknownName",
+    "index": "open_index",
+    "model": "Assertion GraphCounts LoadCounts LoadEntry Manifest Neighbour Path QueryResult TripleCounts checksum",
+    "open": "Graph open_graph",
+    "protocol": "KnowledgeGraph MAX_HOPS WritableGraph",
 }  # fmt: skip
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "MAX_HOPS",
-    "Assertion",
-    "FetchError",
-    "Graph",
-    "GraphBusy",
-    "GraphCounts",
-    "GraphError",
-    "GraphNotFound",
-    "GraphUnavailable",
-    "InputError",
-    "KnowledgeGraph",
-    "LoadCounts",
-    "LoadEntry",
-    "LoadError",
-    "Manifest",
-    "MissingExtra",
-    "ModelError",
-    "Neighbour",
-    "Path",
-    "PluginError",
-    "QueryInvalid",
-    "QueryRefused",
-    "QueryResult",
-    "QueryTimeout",
-    "ServiceError",
-    "ServiceUnavailable",
-    "TacitError",
-    "TripleCounts",
-    "UnknownName",
-    "WritableGraph",
-    "checksum",
-    "open_graph",
-    "open_index",
-]
+    "MAX_HOPS", "Assertion", "FetchError", "Graph", "GraphBusy", "GraphCounts", "GraphError", "GraphNotFound",
+    "GraphUnavailable", "InputError", "KnowledgeGraph", "LoadCounts", "LoadEntry", "LoadError", "Manifest", "MissingExtra",
+    "ModelError", "Neighbour", "Path", "PluginError", "QueryInvalid", "QueryRefused", "QueryResult", "QueryTimeout",
+    "ServiceError", "ServiceUnavailable", "TacitError", "TripleCounts", "UnknownName", "WritableGraph", "checksum",
+    "open_graph", "open_index",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

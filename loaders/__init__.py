@@ -21,90 +21,27 @@ if TYPE_CHECKING:
     from .tuples import HumanTuple, JudgedTuple, JudgedTupleError, TupleRow, read_event_tuples, read_judged_tuples
     from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
 
-_NAMES = {
-    "..graph.item": (
-        "Item",
-        "ItemError",
-    ),
-    ".atomic": ("read_atomic",),
-    ".conceptnet": ("read_conceptnet",),
-    ".dialogues": (
-        "Dialogue",
-        "read_dialogues",
-        "read_items",
-    ),
-    ".download": (
-        "Source",
-        "all_sources",
-        "fetch",
-        "find_source",
-    ),
-    ".tuples": (
-        "HumanTuple",
-        "JudgedTuple",
-        "JudgedTupleError",
-        "TupleRow",
-        "read_event_tuples",
-        "read_judged_tuples",
-    ),
-    ".judgements": (
-        "Judgement",
-        "JudgementError",
-        "read_judgements",
-    ),
-    ".vectors": (
-        "Vector",
-        "Vectors",
-        "build_vectors",
-        "open_vectors",
-        "read_numberbatch",
-    ),
-    ".rdf": ("read_rdf",),
-    ".rdf_export": (
-        "write_rdf",
-        "write_result_rdf",
-    ),
-    ".reader": (
-        "Reader",
-        "Reject",
-        "Report",
-    ),
-}
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_MODULES = {
+    "..graph.item": "Item ItemError",
+    ".atomic": "read_atomic",
+    ".conceptnet": "read_conceptnet",
+    ".dialogues": "Dialogue read_dialogues read_items",
+    ".download": "Source all_sources fetch find_source",
+    ".judgements": "Judgement JudgementError read_judgements",
+    ".rdf": "read_rdf",
+    ".rdf_export": "write_rdf write_result_rdf",
+    ".reader": "Reader Reject Report",
+    ".tuples": "HumanTuple JudgedTuple JudgedTupleError TupleRow read_event_tuples read_judged_tuples",
+    ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "Dialogue",
-    "HumanTuple",
-    "Item",
-    "ItemError",
-    "JudgedTuple",
-    "JudgedTupleError",
-    "Judgement",
-    "JudgementError",
-    "Reader",
-    "Reject",
-    "Report",
-    "Source",
-    "TupleRow",
-    "Vector",
-    "Vectors",
-    "all_sources",
-    "build_vectors",
-    "fetch",
-    "find_source",
-    "open_vectors",
-    "read_atomic",
-    "read_conceptnet",
-    "read_dialogues",
-    "read_event_tuples",
-    "read_items",
-    "read_judged_tuples",
-    "read_judgements",
-    "read_numberbatch",
-    "read_rdf",
-    "write_rdf",
-    "write_result_rdf",
-]
+    "Dialogue", "HumanTuple", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError", "Reader",
+    "Reject", "Report", "Source", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source",
+    "open_vectors", "read_atomic", "read_conceptnet", "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples",
+    "read_judgements", "read_numberbatch", "read_rdf", "write_rdf", "write_result_rdf",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

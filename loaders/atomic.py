@@ -33,7 +33,18 @@ _HEADER_HEADS = {"head", "event", "head_event", "source"}
 
 
 class AtomicReader(Reader[Assertion]):
-    """Iterator of the tuples in one ATOMIC file; see :func:`read_atomic`."""
+    """Iterator of the tuples of an ATOMIC file, ATOMIC-2020 or v1, gzip or plain, with or without a header.
+
+    Args:
+        path: the file; its base name without ``.gz`` becomes the rows' dataset.
+        keep_none: keep tuples whose tail is ``none``, for which annotators saw no such consequence.
+        strict: end the load at the first invalid line.
+        on_reject: called with every invalid line.
+
+    Raises:
+        InputError: the file cannot be opened.
+        LoadError: while iterating, under ``strict``.
+    """
 
     loader = "atomic2020"
     version = 1
@@ -97,26 +108,7 @@ class AtomicReader(Reader[Assertion]):
                     yield Assertion(head, relation, tail, 1.0, self.loader, self._dataset, LICENSE)
 
 
-def read_atomic(
-    path: str | os.PathLike[str],
-    *,
-    keep_none: bool = False,
-    strict: bool = False,
-    on_reject: OnReject | None = None,
-) -> AtomicReader:
-    """Read the tuples of an ATOMIC file (ATOMIC-2020 or v1, gzip or plain, with or without a header, also ``head @@ relation``).
-
-    Args:
-        path: the file; its base name without ``.gz`` becomes the rows' dataset.
-        keep_none: keep tuples whose tail is ``none``, for which annotators saw no such consequence.
-        strict: end the load at the first invalid line.
-        on_reject: called with every invalid line.
-
-    Raises:
-        InputError: the file cannot be opened.
-        LoadError: while iterating, under ``strict``.
-    """
-    return AtomicReader(path, keep_none=keep_none, strict=strict, on_reject=on_reject)
+read_atomic = AtomicReader
 
 
 def _split(text: str) -> tuple[str, str, list[str]] | None:

@@ -67,7 +67,22 @@ def relation_name(uri: str) -> str | None:
 
 
 class ConceptNetReader(Reader[Assertion]):
-    """Iterator of the assertions in one ConceptNet file; see :func:`read_conceptnet`."""
+    """Iterator of the assertions of a ConceptNet 5.7 file, gzip or plain.
+
+    Args:
+        path: the file.
+        languages: keep assertions with *both* ends in one of these; None keeps all languages.
+        relations: keep these relations, with or without ``/r/``; None keeps all but ``ExternalURL``, which is never kept.
+        min_weight: keep assertions of at least this weight.
+        datasets: keep these datasets and those below them, with or without ``/d/`` (``/d/wiktionary`` includes ``…/en``).
+        strict: end the load at the first invalid line.
+        on_reject: called with every invalid line.
+        compiled: use the compiled scanner; None decides by the file's size. The rows are the same.
+
+    Raises:
+        InputError: the file cannot be opened, or a filter is malformed.
+        LoadError: while iterating, under ``strict``.
+    """
 
     loader = "conceptnet"
     version = 1
@@ -184,6 +199,9 @@ class ConceptNetReader(Reader[Assertion]):
         return details
 
 
+read_conceptnet = ConceptNetReader
+
+
 def parse_details(rest: str) -> tuple[float, str, str, str] | str:
     """Return weight, dataset, licence and contributors from the JSON ``rest`` of a line, or the reason to reject the line."""
     try:
@@ -205,45 +223,6 @@ def parse_details(rest: str) -> tuple[float, str, str, str] | str:
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.0 <= weight < math.inf:
         return "weight is not a finite number >= 0"
     return abs(float(weight)), dataset, license, contributors  # -0.0 is 0.0
-
-
-def read_conceptnet(
-    path: str | os.PathLike[str],
-    *,
-    languages: Collection[str] | None = ("en",),
-    relations: Collection[str] | None = None,
-    min_weight: float = 0.0,
-    datasets: Collection[str] | None = None,
-    strict: bool = False,
-    on_reject: OnReject | None = None,
-    compiled: bool | None = None,
-) -> ConceptNetReader:
-    """Read the assertions of a ConceptNet 5.7 file, gzip or plain.
-
-    Args:
-        path: the file.
-        languages: keep assertions with *both* ends in one of these; None keeps all languages.
-        relations: keep these relations, with or without ``/r/``; None keeps all but ``ExternalURL``, which is never kept.
-        min_weight: keep assertions of at least this weight.
-        datasets: keep these datasets and those below them, with or without ``/d/`` (``/d/wiktionary`` includes ``…/en``).
-        strict: end the load at the first invalid line.
-        on_reject: called with every invalid line.
-        compiled: use the compiled scanner; None decides by the file's size. The rows are the same.
-
-    Raises:
-        InputError: the file cannot be opened, or a filter is malformed.
-        LoadError: while iterating, under ``strict``.
-    """
-    return ConceptNetReader(
-        path,
-        languages=languages,
-        relations=relations,
-        min_weight=min_weight,
-        datasets=datasets,
-        strict=strict,
-        on_reject=on_reject,
-        compiled=compiled,
-    )
 
 
 def _split_sense(uri: str) -> tuple[str, str]:

@@ -18,10 +18,9 @@ import queue
 import sys
 import tempfile
 import threading
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol, TypeVar
 
 from ..graph.errors import InputError, LoadError
 
@@ -247,7 +246,9 @@ def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
     Raises:
         _Damaged: a checksum or length is wrong, or the stream is invalid, truncated, or followed by other data.
     """
-    decompressor: Any = None
+    from isal import igzip_lib
+
+    decompressor: igzip_lib.IgzipDecompressor | None = None
     members = 0
     while data or (data := read()):
         if decompressor is None:
@@ -257,56 +258,22 @@ def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
                 data += more
             if members and not data.startswith(GZIP_MAGIC):
                 raise _Damaged(TRAILING)
-            decompressor = _decompressor()
+            decompressor = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
         done = False
         while not done:
             try:
                 out = decompressor.decompress(data, _CHUNK_BYTES)
-            except Exception:  # IsalError and zlib.error have no common base below Exception
+            except Exception:  # IsalError, whose type stub lacks its base
                 raise _Damaged(CORRUPT) from None
             if out:
                 yield out
-            data, ended = _rest(decompressor)
-            done = ended or decompressor.needs_input
-            if ended:
-                decompressor = None
-                members += 1
+            data = decompressor.unused_data if decompressor.eof else b""
+            done = decompressor.eof or decompressor.needs_input
+        if decompressor.eof:
+            decompressor = None
+            members += 1
     if decompressor is not None:
         raise _Damaged(TRUNCATED)
-
-
-def _rest(decompressor: Any) -> tuple[bytes, bool]:
-    """Return the data after a member that has just ended, and whether one has ended."""
-    return (decompressor.unused_data, True) if decompressor.eof else (b"", False)
-
-
-class _Zlib:
-    """zlib with the interface of igzip's decompressor, for platforms without ISA-L."""
-
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
-        self.needs_input = True
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        out = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
-        self.needs_input = not self._inner.unconsumed_tail and len(out) < max_length
-        return out
-
-
-def _decompressor() -> Any:
-    try:
-        from isal import igzip_lib
-    except ImportError:
-        return _Zlib()
-    return igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
 
 
 def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None, None]:

@@ -55,7 +55,24 @@ class _Found(NamedTuple):
 
 
 class RdfReader(Reader[Assertion]):
-    """Iterator of the assertions in one RDF file; see :func:`read_rdf`."""
+    """Iterator of the assertions of an RDF file, gzip or plain.
+
+    Args:
+        path: the file.
+        format: ``turtle``, ``nt`` or ``xml``; None for that of the file's suffix.
+        mapping: predicate IRI -> relation, as a mapping, or a TOML or JSON file with one; an empty relation excludes the
+            predicate, and the key ``*`` with an empty relation excludes every predicate that is not listed. Without an entry, the
+            relation is the last segment of the IRI, as a well-formed name.
+        language: of labels and literals without a language tag, and the preferred one where there are several labels.
+        labels: name nodes by ``skos:prefLabel`` or ``rdfs:label``; False saves a pass over N-Triples and the memory for labels.
+        literals: keep triples whose object is a literal, as the concept with that text.
+        strict: end the load at the first invalid line.
+        on_reject: called with every invalid line.
+
+    Raises:
+        InputError: the file, the format or the mapping is invalid.
+        LoadError: while iterating, under ``strict``.
+    """
 
     loader = "rdf"
     version = 1
@@ -263,45 +280,7 @@ class RdfReader(Reader[Assertion]):
         return None if node is None else (node, "")
 
 
-def read_rdf(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    mapping: Mapping[str, str | None] | str | os.PathLike[str] | None = None,
-    language: str = "en",
-    labels: bool = True,
-    literals: bool = False,
-    strict: bool = False,
-    on_reject: OnReject | None = None,
-) -> RdfReader:
-    """Read an RDF file, gzip or plain.
-
-    Args:
-        path: the file.
-        format: ``turtle``, ``nt`` or ``xml``; None for that of the file's suffix.
-        mapping: predicate IRI -> relation, as a mapping, or a TOML or JSON file with one; an empty relation excludes the
-            predicate, and the key ``*`` with an empty relation excludes every predicate that is not listed. Without an entry, the
-            relation is the last segment of the IRI, as a well-formed name.
-        language: of labels and literals without a language tag, and the preferred one where there are several labels.
-        labels: name nodes by ``skos:prefLabel`` or ``rdfs:label``; False saves a pass over N-Triples and the memory for labels.
-        literals: keep triples whose object is a literal, as the concept with that text.
-        strict: end the load at the first invalid line.
-        on_reject: called with every invalid line.
-
-    Raises:
-        InputError: the file, the format or the mapping is invalid.
-        LoadError: while iterating, under ``strict``.
-    """
-    return RdfReader(
-        path,
-        format=format,
-        mapping=mapping,
-        language=language,
-        labels=labels,
-        literals=literals,
-        strict=strict,
-        on_reject=on_reject,
-    )
+read_rdf = RdfReader
 
 
 def _key(head: Any, predicate: Any, tail: Any) -> int:

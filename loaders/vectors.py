@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..graph.errors import InputError, LoadError
 from .guess import nothing_kept
 from .io import Line, decode, lines
-from .reader import OnReject, Reader, hash64
+from .reader import Reader, hash64
 
 Progress = Callable[[int, int, int | None], object]
 
@@ -249,7 +249,11 @@ def masked(uri: str) -> str | None:
 
 
 class NumberbatchReader(Reader[Vector]):
-    """Iterator of the vectors in one file; see :func:`read_numberbatch`.
+    """Iterator of the vectors of a Numberbatch file: gzip or plain, with or without header and ``/c/en/`` prefix.
+
+    Raises:
+        InputError: the file cannot be opened.
+        LoadError: while iterating, under ``strict``.
 
     Attributes:
         dimensions: length of the vectors, None before the first line has been read.
@@ -327,13 +331,4 @@ class NumberbatchReader(Reader[Vector]):
                 yield Vector(uri, values)
 
 
-def read_numberbatch(
-    path: str | os.PathLike[str], *, strict: bool = False, on_reject: OnReject | None = None
-) -> NumberbatchReader:
-    """Read the vectors of a Numberbatch file: gzip or plain, with or without header and ``/c/en/`` prefix.
-
-    Raises:
-        InputError: the file cannot be opened.
-        LoadError: while iterating, under ``strict``.
-    """
-    return NumberbatchReader(path, strict=strict, on_reject=on_reject)
+read_numberbatch = NumberbatchReader

@@ -14,29 +14,19 @@ if TYPE_CHECKING:
     from .reader import IndexGraph
 
 _MODULES = {
-    "IndexGraph": "reader",
-    "build_from_rows": "build",
-    "build_index": "build",
-    "NoPlaceForIndex": "open",
-    "index_home": "open",
-    "index_homes": "open",
-    "open_index": "open",
-    "open_index_directory": "open",
-}
+    "build": "build_from_rows build_index",
+    "open": "NoPlaceForIndex index_home index_homes open_index open_index_directory",
+    "reader": "IndexGraph",
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "IndexGraph",
-    "NoPlaceForIndex",
-    "build_from_rows",
-    "build_index",
-    "index_home",
-    "index_homes",
-    "open_index",
+    "IndexGraph", "NoPlaceForIndex", "build_from_rows", "build_index", "index_home", "index_homes", "open_index",
     "open_index_directory",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)

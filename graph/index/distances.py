@@ -16,6 +16,7 @@ from numba import njit
 
 from .labels import hub_bounds, through_labels
 from .primitives import fresh_stamps, prefetch, push_bounded, sort_key
+from .triples import arcs_of
 
 _BLOCK = 128  # pairs whose labels fit a core's first caches
 _AHEAD = 5  # pairs between prefetching hub labels and reading them: as many outstanding misses as a core supports
@@ -36,17 +37,7 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
             here, there = there, here
             start, end, other_start, other_end = other_start, other_end, start, end
             mine, yours = yours, mine
-        if depth == most:  # the last level: only look for a node of the other side
-            for position in range(start, end):
-                node = here[position]
-                for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
-                    other = neighbour[arc]
-                    if other < covered:
-                        break
-                    if mark[other] == yours:
-                        return depth
-            return 127
-        size = end
+        size, last = end, depth == most  # on the last level, only look for a node of the other side
         for position in range(start, end):
             node = here[position]
             for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
@@ -55,7 +46,7 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
                     break
                 if mark[other] == yours:
                     return depth
-                if mark[other] != mine:
+                if not last and mark[other] != mine:
                     mark[other] = mine
                     here[size] = other
                     size += 1
@@ -166,7 +157,7 @@ def best_at_hop(  # type: ignore[no-untyped-def]
         for position in range(len(order)):
             node = order[position]
             reached = value[node]
-            if last and position > 0 and reached < value[order[position - 1]] and _count_above(counts, reached) >= limit:
+            if last and position > 0 and reached < value[order[position - 1]] and counts[reached + 1 :].sum() >= limit:
                 break
             for arc in range(indptr[node], indptr[node + 1]):
                 other = neighbour[arc]
@@ -211,14 +202,6 @@ def best_of_each(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True)
-def _count_above(counts, strength):  # type: ignore[no-untyped-def]
-    total = 0
-    for code in range(strength + 1, len(counts)):
-        total += counts[code]
-    return total
-
-
-@njit(nogil=True, cache=True)
 def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-untyped-def]
     """Return ``queue[start:end]`` by value descending, with a counting sort."""
     places = np.zeros(strongest + 2, np.int64)
@@ -233,14 +216,6 @@ def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-un
         out[places[code]] = node
         places[code] += 1
     return out
-
-
-@njit(nogil=True, cache=True)
-def _degrees(indptr, nodes):  # type: ignore[no-untyped-def]
-    total = 0
-    for node in nodes:
-        total += indptr[node + 1] - indptr[node]
-    return total
 
 
 @njit(nogil=True, cache=True)
@@ -259,7 +234,7 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
     start, end, first, last = np.int64(0), np.int64(1), np.int64(0), np.int64(1)
     back, forth = 0, 0
     while back + forth < hops:
-        if _degrees(indptr, near_target[start:end]) <= _degrees(indptr, near_source[first:last]):
+        if arcs_of(indptr, near_target[start:end]) <= arcs_of(indptr, near_source[first:last]):
             back += 1
             size = end
             for position in range(start, end):

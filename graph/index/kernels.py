@@ -85,8 +85,15 @@ class Kernels:
 
     def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> Iterator[Chain]:
         """Yield every path between two sets of distinct nodes, in the order of ``Path.order``."""
-        ones, twos, turned = self._lighter_first(ones, twos, hops_)
-        rows = triples.expand_joints(*self._graph, ones, twos, self._joints(ones, twos, hops_))
+        arcs_of = triples.arcs_of
+        turned = hops_ == 2 and arcs_of(self._graph[0], ones) > arcs_of(self._graph[0], twos)
+        ones, twos = (twos, ones) if turned else (ones, twos)  # the set with fewer arcs first
+        if hops_ == 1:
+            joints = triples.one_hop_joints(*self._graph, ones, twos)
+        else:
+            with self._pool.lend() as scratch:
+                joints = triples.two_hop_joints(*self._graph, ones, twos, scratch)
+        rows = triples.expand_joints(*self._graph, ones, twos, joints)
         weight, rank = self._arrays["weight"], self._arrays["rank"]
         first, last, arcs = ones[rows[:, 0]], twos[rows[:, 1]], rows[:, 2]
         if hops_ == 1:
@@ -101,21 +108,6 @@ class Kernels:
         order = np.lexsort((further, arcs, rank[last], rank[middle], rank[first], -strength))
         columns = (column[order].tolist() for column in (first, middle, last, arcs, further))
         return (([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True))
-
-    def _lighter_first(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[NodeIds, NodeIds, bool]:
-        """Return the two sets, for two hops the one with fewer arcs first, and whether they were swapped."""
-        turned = hops_ == 2 and self._degrees(ones) > self._degrees(twos)
-        return (twos, ones, True) if turned else (ones, twos, False)
-
-    def _degrees(self, nodes: NodeIds) -> int:
-        indptr = self._arrays["indptr"]
-        return int((indptr[nodes + 1] - indptr[nodes]).sum())
-
-    def _joints(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
-        if hops_ == 1:
-            return triples.one_hop_joints(*self._graph, ones, twos)  # type: ignore[no-any-return]
-        with self._pool.lend() as scratch:
-            return triples.two_hop_joints(*self._graph, ones, twos, scratch)  # type: ignore[no-any-return]
 
     @contextmanager
     def successors(

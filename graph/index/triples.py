@@ -43,16 +43,26 @@ def one_hop_joints(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-de
 
 
 @njit(nogil=True, cache=True)
-def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
-    """Return the joints of two hops, shape (joints, 4): indices in ``ones`` and ``twos``, first arcs in their lists.
+def arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
+    """Return how many arcs ``nodes`` have."""
+    arcs = np.int64(0)
+    for node in nodes:
+        arcs += indptr[node + 1] - indptr[node]
+    return arcs
 
-    ``ones`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
+
+@njit(nogil=True, cache=True)
+def _mark_middles(indptr, neighbour, ones, scratch):  # type: ignore[no-untyped-def]
+    """Mark the neighbours of ``ones``, and return one entry for each step from one of ``ones`` to a neighbour.
+
+    Returns:
+        By entry: the index in ``ones``, the first arc, and the earlier entry of the same neighbour, -1 when there is none
+        (``scratch.value`` has the latest entry of each neighbour); then the number of neighbours, which are in ``scratch.here``,
+        and their stamp in ``scratch.mark``.
     """
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
     seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
-    arcs = 0
-    for one in ones:
-        arcs += indptr[one + 1] - indptr[one]
+    arcs = arcs_of(indptr, ones)
     owner, place, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
     entries, found = 0, 0
     for i in range(len(ones)):
@@ -70,6 +80,17 @@ def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-u
             owner[entries], place[entries], before[entries] = i, arc, latest[middle]
             latest[middle] = entries
             entries += 1
+    return owner[:entries], place[:entries], before[:entries], found, seen
+
+
+@njit(nogil=True, cache=True)
+def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
+    """Return the joints of two hops, shape (joints, 4): indices in ``ones`` and ``twos``, first arcs in their lists.
+
+    ``ones`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
+    """
+    mark, latest, middles = scratch.mark, scratch.value, scratch.here
+    owner, place, before, found, seen = _mark_middles(indptr, neighbour, ones, scratch)
     out = np.empty((64, 4), np.int32)
     size = 0
     for j in range(len(twos)):
@@ -164,15 +185,6 @@ def _distinct_nodes(sources, targets, mark, stamp):  # type: ignore[no-untyped-d
 
 
 @njit(nogil=True, cache=True)
-def _arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
-    """Return how many arcs ``nodes`` have."""
-    arcs = np.int64(0)
-    for node in nodes:
-        arcs += indptr[node + 1] - indptr[node]
-    return arcs
-
-
-@njit(nogil=True, cache=True)
 def _counted_reversed(one, two, mark, both):  # type: ignore[no-untyped-def]
     """Return whether the pair is also counted in the other direction, because both nodes are in both sets."""
     return one > two and mark[one] == both and mark[two] == both
@@ -196,26 +208,7 @@ def _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both):  # type
 def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at two hops; ``ones`` should be the set with fewer arcs."""
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
-    seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
-    arcs = _arcs_of(indptr, ones)
-    owner, kinds, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
-    entries, found = 0, 0
-    for i in range(len(ones)):
-        previous = -1
-        for arc in range(indptr[ones[i]], indptr[ones[i] + 1]):
-            middle = neighbour[arc]
-            if middle == previous:
-                continue
-            previous = middle
-            if mark[middle] != seen:
-                mark[middle] = seen
-                latest[middle] = -1
-                middles[found] = middle
-                found += 1
-            owner[entries], before[entries] = i, latest[middle]
-            kinds[entries] = _distinct_relations(indptr, neighbour, relation, ones[i], arc)
-            latest[middle] = entries
-            entries += 1
+    owner, place, before, found, seen = _mark_middles(indptr, neighbour, ones, scratch)
     joined = np.full(len(ones), -1, np.int32)  # by index in ones: the last index in twos that it was found to be connected to
     pairs, triples = np.int64(0), np.int64(0)
     for j in range(len(twos)):
@@ -240,7 +233,7 @@ def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # 
                         joined[owner[entry]] = j
                         pairs += 1
                     if not _counted_reversed(one, two, scratch.other_mark, both):
-                        triples += kinds[entry] * further
+                        triples += _distinct_relations(indptr, neighbour, relation, one, place[entry]) * further
                 entry = before[entry]
     return pairs, triples
 
@@ -262,6 +255,6 @@ def count_many(indptr, neighbour, relation, sources, targets, starts, hops, scra
         if hops == 1:
             out[number, 0], out[number, 1] = _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both)
             continue
-        if _arcs_of(indptr, ones) > _arcs_of(indptr, twos):
+        if arcs_of(indptr, ones) > arcs_of(indptr, twos):
             ones, twos = twos, ones
         out[number, 0], out[number, 1] = _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch)
