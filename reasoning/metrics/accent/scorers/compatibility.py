@@ -8,25 +8,21 @@ scorer may be used; without one the value is 0. ``blend`` is the mean of several
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .....graph.errors import InputError
 from ..tails.source import Found, Query, TailSource
 from ..verbalise import statement
-from .base import SHOWN, CloseTail, Triple, TupleScore, TupleScorer
+from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, TupleScorer, Vectors, check_relations
 from .compact import Scale
+from .retriever import Match, make_retriever, make_support
 
 if TYPE_CHECKING:
     from .registry import ScorerResources
-
-Vectors = NDArray[np.float32]
-Embed = Callable[[Sequence[str]], Vectors]
 
 UNKNOWN = "no tail of this head under this relation is known"
 
@@ -120,13 +116,6 @@ def closest(vector: Vectors, known: Vectors, found: Found, shown: int = SHOWN) -
     return TupleScore(min(max(best[0].similarity, 0.0), 1.0), tuple(best), found.note)
 
 
-def check_relations(tuples: Sequence[Triple], relations: frozenset[str]) -> None:
-    """Raise :class:`InputError` when a tuple has a relation that is not one of ``relations``."""
-    for _, relation, _ in tuples:
-        if relation not in relations:
-            raise InputError(f"unknown relation between events {relation!r}; choose from {', '.join(sorted(relations))}")
-
-
 def make_compatibility(
     resources: ScorerResources, *, tails: TailSource | None = None, model: str | Path | None = None
 ) -> Compatibility:
@@ -135,8 +124,6 @@ def make_compatibility(
     Raises:
         ModelError: the compact model ``model`` cannot be opened.
     """
-    from .retriever import make_retriever as make_retriever
-
     fallback = make_retriever(resources, model=model)
     return Compatibility(
         tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, fallback=fallback
@@ -190,38 +177,12 @@ def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
     return TupleScore(1 / (1 + exp(-sum(levels) / len(levels))) if levels else 0.5, closest, note)
 
 
-def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
-    """Return ``triples`` with their tails permuted at random within each relation; one ``seed``, one permutation."""
-    random = np.random.default_rng(seed)
-    mixed: list[Triple] = []
-    for relation in sorted({relation for _, relation, _ in triples}):
-        part = [one for one in triples if one[1] == relation]
-        order = random.permutation(len(part)).tolist()
-        mixed += [(head, relation, part[other][2]) for (head, _, _), other in zip(part, order, strict=True)]
-    return mixed
-
-
-def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]:
-    """Return mean and standard deviation of a scorer's values for each relation of ``tuples``; NaN values are left out."""
-    values: dict[str, list[float]] = {}
-    for (_, relation, _), score in zip(tuples, scorer.score(tuples), strict=True):
-        values.setdefault(relation, []).append(score.value)
-    return {
-        relation: Scale(round(float(np.nanmean(found)), 4), round(max(float(np.nanstd(found)), 1e-3), 4))
-        for relation, found in sorted(values.items())
-    }
-
-
 def make_blend(resources: ScorerResources, *, tails: TailSource | None = None, model: str | Path | None = None) -> Blend:
     """Return equation 1 over ``tails`` (by default the graph's) combined with the scores of the compact model ``model``.
 
     Raises:
         ModelError: the model cannot be opened.
     """
-    from .retriever import Match
-    from .retriever import make_retriever as make_retriever
-    from .retriever import make_support as make_support
-
     retriever = make_retriever(resources, model=model)
     known = Compatibility(
         tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, unknown=nan

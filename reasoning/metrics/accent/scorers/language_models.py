@@ -27,8 +27,7 @@ from ..events import tail_form
 from ..tails.comet import Comet
 from ..tails.source import Query
 from ..verbalise import VERBALISED, Verbalised, as_prompt, prompt_prefix, verbalise
-from .base import Triple, TupleScore
-from .compatibility import check_relations
+from .base import Triple, TupleScore, check_relations
 
 if TYPE_CHECKING:
     from .registry import ScorerResources
@@ -152,6 +151,127 @@ class PlausibilityPrompt:
         raise ModelError(f"the chat template of {self.causal.files.given!r} fails ({reason}); give another model")
 
 
+# The scorer ``llm-judge``.
+#
+# A model's answers (Zheng et al., NeurIPS 2023) and its likelihoods (Holtzman et al., EMNLP 2021) err on different tuples, so the
+# two together agree better with ratings than either (docs/accent.md).
+
+YES, SAVED = "chance of yes", "share of surprise saved"
+"""The names of the parts of a score."""
+
+
+class LlmJudge(VerbalisedScorer):
+    """The scorer over a causal language model; see :func:`open_llm_judge`.
+
+    A score is the mean of 1, the probability of the answer Yes rather than No, and the share of the inference's surprisal that
+    the event removes, at least -1; so it is 1/2 where the model is undecided and the event makes no difference.
+    """
+
+    def __init__(self, causal: CausalModel) -> None:
+        """Score by ``causal``."""
+        super().__init__()
+        self.asking = PlausibilityPrompt(causal)
+        self.surprise = SurprisalReduction(causal)
+
+    @property
+    def signature(self) -> str:
+        """The model's name and digest, and the parts of the score."""
+        return f"llm-judge(yes+saved:{self.asking.causal.signature})"
+
+    def judge(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
+        """Return the scores of verbalised tuples, with their parts."""
+        rows = self.asking.rows(inferences)
+        chances = self.asking.continuation.probabilities(rows, self.asking.template.answers)[:, 0].tolist()
+        return [
+            TupleScore((1 + chance + max(saved, -1.0)) / 3, parts=((YES, chance), (SAVED, saved)))
+            for chance, saved in zip(chances, self.surprise.shares(inferences).tolist(), strict=True)
+        ]
+
+
+def open_llm_judge(model: str | Path, *, device: str | None = None, dtype: str = "float32") -> LlmJudge:
+    """Open the scorer over a causal language model: a folder, a GGUF file, or an id of the hub; prefer an instruction-tuned one.
+
+    Args:
+        device: as torch names it.
+        dtype: of the weights; in ``bfloat16`` and ``float16`` scores depend slightly on the batch.
+
+    Raises:
+        InputError: the device or dtype is unknown.
+        ModelError: the model cannot be found, or is not a causal language model.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
+    """
+    return LlmJudge(open_causal(model, device=device, dtype=dtype))
+
+
+def make_llm_judge(resources: ScorerResources, *, model: str | Path | None = None) -> LlmJudge:
+    """Return the scorer over the language model ``model``.
+
+    Raises:
+        InputError: no model is given.
+        ModelError: it cannot be opened.
+    """
+    if model is None:
+        raise InputError("the scorer llm-judge needs a model; name a language model: a folder, a GGUF file or an id")
+    return open_llm_judge(model, device=resources.device, dtype=resources.dtype)
+
+
+# Its second part: pointwise mutual information of event and inference, as a share of the inference's surprisal.
+#
+# The model continues a list of plausible inferences, which gives each inference a cost in nats. The part of it that the event
+# removes, compared with an event without content, is the pointwise mutual information of the two given the list (Holtzman et al.,
+# EMNLP 2021, equation 2); as a share of the cost it is comparable between inferences of any length.
+
+_SURPRISE_TASK = "These inferences about everyday events are plausible, as a matter of common sense."
+PLAUSIBLE = (
+    *(one for one, answer in EXAMPLES if answer == "Yes"),
+    ("PersonX loses PersonX's wallet", "xWant", "to cancel the cards"),
+    ("PersonX goes for a run", "HinderedBy", "PersonX has hurt a knee"),
+    ("PersonX quits smoking", "xIntent", "to be healthier"),
+    ("PersonX spills coffee on PersonY", "oEffect", "has to change clothes"),
+    ("PersonX bakes a cake", "isAfter", "PersonX buys flour and eggs"),
+    ("PersonX lends PersonY a book", "xAttr", "generous"),
+    ("PersonX pays for PersonY's lunch", "oReact", "grateful"),
+    ("PersonX paints the house", "HasSubEvent", "PersonX climbs a ladder"),
+)
+"""The list before every inference, which the model continues."""
+_EMPTY_EVENT = "Alex does something"
+
+
+class SurprisalReduction:
+    """The share of an inference's surprisal that its event removes, under a causal language model."""
+
+    def __init__(self, causal: CausalModel) -> None:
+        """Measure by ``causal``."""
+        self.causal = causal
+        self._alone: LruCache[str, float] = LruCache(_CACHE_SIZE)
+
+    def shares(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
+        """Return 1 - cost after the event / cost after an empty event, <= 1, shape (inferences,); below 0 the event adds cost.
+
+        Raises:
+            ModelError: the model's context is too short, or its output is not finite.
+        """
+        bare = {inferred: self._alone.get(inferred) for _, inferred in inferences}
+        fresh = [inferred for inferred, nats in bare.items() if nats is None]
+        nats = self._nats([*inferences, *((_EMPTY_EVENT, inferred) for inferred in fresh)])
+        for inferred, alone in zip(fresh, nats[len(inferences) :].tolist(), strict=True):
+            bare[inferred] = alone
+            self._alone.put(inferred, alone)
+        costs = np.array([bare[inferred] for _, inferred in inferences], dtype=np.float64)
+        return 1 - np.divide(nats[: len(inferences)], costs, out=np.ones(len(costs)), where=costs > 0)
+
+    def _nats(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
+        events = self.causal.tokens([prompt_prefix(event) for event, _ in inferences])
+        inferred = self.causal.tokens([f" {inferred}." for _, inferred in inferences])
+        rows = [[*before, *after] for before, after in zip(events, inferred, strict=True)]
+        return self._list.nats(rows, [len(before) for before in events])
+
+    @cached_property
+    def _list(self) -> Continuation:
+        text = "".join(f"{as_prompt(*verbalise(*one))}\n\n" for one in PLAUSIBLE)
+        return Continuation(self.causal, [self.causal.begin, *self.causal.tokens([f"{_SURPRISE_TASK}\n\n{text}"])[0]])
+
+
 # Linear probes (Alain and Bengio, ICLR 2017, workshop track): a direction in the hidden states of a layer that separates tuples
 # rated plausible from the others, in one small safetensors file of numbers and text.
 
@@ -223,70 +343,6 @@ def from_bytes(data: bytes, name: str) -> Probe:
         return Probe(layer, weights, bias, str(head["model"]), facts, digest_of(data))
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{name} is not a probe ({reason_of(error)}); give one that tacit train llm-probe wrote") from error
-
-
-# The scorer ``llm-judge``.
-#
-# A model's answers (Zheng et al., NeurIPS 2023) and its likelihoods (Holtzman et al., EMNLP 2021) err on different tuples, so the
-# two together agree better with ratings than either (docs/accent.md).
-
-YES, SAVED = "chance of yes", "share of surprise saved"
-"""The names of the parts of a score."""
-
-
-class LlmJudge(VerbalisedScorer):
-    """The scorer over a causal language model; see :func:`open_llm_judge`.
-
-    A score is the mean of 1, the probability of the answer Yes rather than No, and the share of the inference's surprisal that
-    the event removes, at least -1; so it is 1/2 where the model is undecided and the event makes no difference.
-    """
-
-    def __init__(self, causal: CausalModel) -> None:
-        """Score by ``causal``."""
-        super().__init__()
-        self.asking = PlausibilityPrompt(causal)
-        self.surprise = SurprisalReduction(causal)
-
-    @property
-    def signature(self) -> str:
-        """The model's name and digest, and the parts of the score."""
-        return f"llm-judge(yes+saved:{self.asking.causal.signature})"
-
-    def judge(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
-        """Return the scores of verbalised tuples, with their parts."""
-        rows = self.asking.rows(inferences)
-        chances = self.asking.continuation.probabilities(rows, self.asking.template.answers)[:, 0].tolist()
-        return [
-            TupleScore((1 + chance + max(saved, -1.0)) / 3, parts=((YES, chance), (SAVED, saved)))
-            for chance, saved in zip(chances, self.surprise.shares(inferences).tolist(), strict=True)
-        ]
-
-
-def open_llm_judge(model: str | Path, *, device: str | None = None, dtype: str = "float32") -> LlmJudge:
-    """Open the scorer over a causal language model: a folder, a GGUF file, or an id of the hub; prefer an instruction-tuned one.
-
-    Args:
-        device: as torch names it.
-        dtype: of the weights; in ``bfloat16`` and ``float16`` scores depend slightly on the batch.
-
-    Raises:
-        InputError: the device or dtype is unknown.
-        ModelError: the model cannot be found, or is not a causal language model.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
-    """
-    return LlmJudge(open_causal(model, device=device, dtype=dtype))
-
-
-def make_llm_judge(resources: ScorerResources, *, model: str | Path | None = None) -> LlmJudge:
-    """Return the scorer over the language model ``model``.
-
-    Raises:
-        InputError: no model is given.
-        ModelError: it cannot be opened.
-    """
-    if model is None:
-        raise InputError("the scorer llm-judge needs a model; name a language model: a folder, a GGUF file or an id")
-    return open_llm_judge(model, device=resources.device, dtype=resources.dtype)
 
 
 # The scorer ``llm-probe``.
@@ -389,60 +445,3 @@ def make_comet_loss(resources: ScorerResources, *, comet: Any = None) -> CometLo
         ModelError: it cannot be opened.
     """
     return CometLoss(resources.comet(comet))
-
-
-# The second part of ``llm-judge``: pointwise mutual information of event and inference, as a share of the inference's surprisal.
-#
-# The model continues a list of plausible inferences, which gives each inference a cost in nats. The part of it that the event
-# removes, compared with an event without content, is the pointwise mutual information of the two given the list (Holtzman et al.,
-# EMNLP 2021, equation 2); as a share of the cost it is comparable between inferences of any length.
-
-_SURPRISE_TASK = "These inferences about everyday events are plausible, as a matter of common sense."
-PLAUSIBLE = (
-    *(one for one, answer in EXAMPLES if answer == "Yes"),
-    ("PersonX loses PersonX's wallet", "xWant", "to cancel the cards"),
-    ("PersonX goes for a run", "HinderedBy", "PersonX has hurt a knee"),
-    ("PersonX quits smoking", "xIntent", "to be healthier"),
-    ("PersonX spills coffee on PersonY", "oEffect", "has to change clothes"),
-    ("PersonX bakes a cake", "isAfter", "PersonX buys flour and eggs"),
-    ("PersonX lends PersonY a book", "xAttr", "generous"),
-    ("PersonX pays for PersonY's lunch", "oReact", "grateful"),
-    ("PersonX paints the house", "HasSubEvent", "PersonX climbs a ladder"),
-)
-"""The list before every inference, which the model continues."""
-_EMPTY_EVENT = "Alex does something"
-
-
-class SurprisalReduction:
-    """The share of an inference's surprisal that its event removes, under a causal language model."""
-
-    def __init__(self, causal: CausalModel) -> None:
-        """Measure by ``causal``."""
-        self.causal = causal
-        self._alone: LruCache[str, float] = LruCache(_CACHE_SIZE)
-
-    def shares(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
-        """Return 1 - cost after the event / cost after an empty event, <= 1, shape (inferences,); below 0 the event adds cost.
-
-        Raises:
-            ModelError: the model's context is too short, or its output is not finite.
-        """
-        bare = {inferred: self._alone.get(inferred) for _, inferred in inferences}
-        fresh = [inferred for inferred, nats in bare.items() if nats is None]
-        nats = self._nats([*inferences, *((_EMPTY_EVENT, inferred) for inferred in fresh)])
-        for inferred, alone in zip(fresh, nats[len(inferences) :].tolist(), strict=True):
-            bare[inferred] = alone
-            self._alone.put(inferred, alone)
-        costs = np.array([bare[inferred] for _, inferred in inferences], dtype=np.float64)
-        return 1 - np.divide(nats[: len(inferences)], costs, out=np.ones(len(costs)), where=costs > 0)
-
-    def _nats(self, inferences: Sequence[Verbalised]) -> NDArray[np.float64]:
-        events = self.causal.tokens([prompt_prefix(event) for event, _ in inferences])
-        inferred = self.causal.tokens([f" {inferred}." for _, inferred in inferences])
-        rows = [[*before, *after] for before, after in zip(events, inferred, strict=True)]
-        return self._list.nats(rows, [len(before) for before in events])
-
-    @cached_property
-    def _list(self) -> Continuation:
-        text = "".join(f"{as_prompt(*verbalise(*one))}\n\n" for one in PLAUSIBLE)
-        return Continuation(self.causal, [self.causal.begin, *self.causal.tokens([f"{_SURPRISE_TASK}\n\n{text}"])[0]])

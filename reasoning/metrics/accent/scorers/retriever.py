@@ -23,9 +23,8 @@ from ....cache import LruCache
 from ..events import head_form
 from ..tails.source import RETRIEVER_PREFIX, KnownTail, Origin
 from ..verbalise import statement
-from .base import SHOWN, CloseTail, Triple, TupleScore
+from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, Vectors, check_relations
 from .compact import Compact, Quantised
-from .compatibility import Embed, check_relations
 
 if TYPE_CHECKING:
     from .registry import ScorerResources
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 _CACHE_SIZE = 50_000
 
-Vectors = NDArray[np.float32]
 Result = TypeVar("Result")
 
 

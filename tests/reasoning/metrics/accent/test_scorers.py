@@ -17,8 +17,6 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
     Blend,
     Compatibility,
     Part,
-    exchanged,
-    scales_of,
 )
 from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
@@ -125,21 +123,6 @@ def test_a_blend_is_the_mean_on_common_scales_of_those_that_speak() -> None:
     assert Blend(parts).signature == "blend(one:fixed1+two:fixed2)"
     (alone,) = Blend(parts | {"three": Part(Fixed(), {})}).score([("h", "xWant", "0.6")])
     assert alone.value == score.value
-
-
-def test_scales_are_of_a_relation_and_leave_out_what_is_no_number() -> None:
-    tuples = [("h", relation, str(number)) for number in range(10) for relation in ("xWant", "xNeed")]
-    scales = scales_of(Fixed(), [*tuples, ("h", "xWant", "nan")])
-    assert scales["xWant"] == scales["xNeed"] == Scale(4.5, round(float(np.std(range(10))), 4))
-
-
-def test_tails_are_exchanged_within_their_relation() -> None:
-    triples = [(f"h{number}", relation, f"{relation} {number}") for number in range(40) for relation in ("xWant", "xNeed")]
-    mixed = exchanged(triples, seed=1)
-    assert mixed == exchanged(triples, seed=1) != exchanged(triples, seed=2)
-    assert sum(one in triples for one in mixed) < 10
-    assert sorted(tail for _, _, tail in mixed) == sorted(tail for _, _, tail in triples)
-    assert all(tail.startswith(relation) for _, relation, tail in mixed)
 
 
 def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
