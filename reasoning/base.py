@@ -166,7 +166,10 @@ class Score(Json):
 
 @runtime_checkable
 class Metric(Protocol):
-    """A dialogue metric: deterministic, with the same scores one by one and in batches of any size and order."""
+    """A dialogue metric: deterministic, with the same scores one by one and in batches of any size and order.
+
+    Scores that a neural model computes may differ by up to 1e-5 with the batch, since its rounding depends on the batch's size.
+    """
 
     @property
     def name(self) -> str:

@@ -24,12 +24,13 @@ from ....graph.item import Item
 from ....graph.protocol import KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature
 from ...models.encoder import TextEncoder, open_encoder
+from ...models.hub import find_model, open_tokenizer
 from ...text.language import Analyser, is_english, open_analyser
 from ...text.linking import Linker
-from .checkpoint import Checkpoint, load_checkpoint
+from .checkpoint import ENCODER, Checkpoint, load_checkpoint
 from .concepts import ConceptVectors, EncodedVectors, Neighbourhood, TableVectors, VectorTable
 from .dialogue_graph import DialogueGraph, Floats, Keyword, KeywordFinder, Keywords, build, edge_weights
-from .network import GradeModel, Graphs
+from .network import GradeModel, Graphs, context_of, frozen_texts, graph_tensors, tuned_texts
 
 VERSION = 2
 Starts = Callable[[Sequence[str]], Floats]
@@ -102,8 +103,6 @@ class Grade(BatchScoring):
 
     def graphs(self, items: Sequence[Item]) -> list[tuple[Keywords, DialogueGraph]]:
         """Return the keywords and the dialogue graph of each item."""
-        from .network import context_of
-
         contexts = [context_of(item.history, self.config.turns) for item in items]
         texts = list(dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in (*turns, item.response)))
         found = dict(zip(texts, self.finder.of_texts(texts), strict=True))
@@ -117,8 +116,6 @@ class Grade(BatchScoring):
 
     def _together(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score items whose texts are encoded together; the network's batches are sorted by size, to pad little."""
-        import torch
-
         known = self.graphs(items) if self.config.graph else []
         texts_of = self._texts(items)
         if self._tokenizer is None and known:
@@ -140,8 +137,6 @@ class Grade(BatchScoring):
         self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], starts: Starts, explain: bool
     ) -> list[Score]:
         """Run the network on one batch; ``known`` is empty without a graph branch."""
-        from .network import graph_tensors
-
         model, signature = self.checkpoint.model, self.signature
         utterance = model.reading(*texts)
         if not known:
@@ -158,8 +153,6 @@ class Grade(BatchScoring):
 
     def _starts(self, graphs: Sequence[DialogueGraph]) -> Starts:
         """Return a function from concepts to initial node vectors, which are computed once for all graphs."""
-        import torch
-
         concepts = list(dict.fromkeys(concept for graph in graphs for concept in graph.concepts))
         if not concepts:
             return self.around.rows
@@ -172,8 +165,6 @@ class Grade(BatchScoring):
 
         With a frozen encoder each distinct turn is encoded once, all of them together.
         """
-        from .network import context_of, frozen_texts, tuned_texts
-
         contexts = [context_of(item.history, self.config.turns) for item in items]
         responses = [item.response for item in items]
         tokenizer = self._tokenizer
@@ -207,9 +198,6 @@ def _check_same(what: str, trained: str, given: str) -> None:
 
 
 def _own_tokenizer(checkpoint: Checkpoint) -> Any:
-    from ...models.hub import find_model, open_tokenizer
-    from .checkpoint import ENCODER
-
     assert checkpoint.folder is not None
     return open_tokenizer(find_model(checkpoint.folder / ENCODER))
 

@@ -23,6 +23,104 @@ from ..events import head_form
 from ..verbalise import statement
 from .source import Found, KnownTail, Origin, Query
 
+DEFAULT_COMET = "mismayil/comet-bart-ai2"
+BEAMS = 10
+GENERATE = "[GEN]"
+SOME_EVENT = "PersonX does something"
+"""An event without content."""
+NOTHING = "none"
+"""The tail that ATOMIC, and so a COMET, gives where nothing follows."""
+
+_BATCH = 16
+
+
+class Generated(NamedTuple):
+    """A generated tail: its text, and its mean log-probability per token from beam search."""
+
+    text: str
+    score: float
+
+
+class Comet:
+    """An open COMET; :attr:`calls` counts the queries that went through the model."""
+
+    def __init__(self, files: ModelFiles, writer: Writer, *, beams: int = BEAMS) -> None:
+        """Wrap a model; see :func:`open_comet`."""
+        self.files = files
+        self.beams = beams
+        self.calls = 0
+        self._writer = writer
+
+    @property
+    def source(self) -> str:
+        """The source of the assertions that it generates."""
+        return f"comet:{self.files.name}@{self.files.digest}"
+
+    @property
+    def signature(self) -> str:
+        """The model, and the options that change its output."""
+        return ";".join([self.files.signature, *([f"beams={self.beams}"] if self.beams != BEAMS else [])])
+
+    def generate(self, queries: Sequence[Query]) -> list[list[Generated]]:
+        """Return the distinct tails of each query, best first; ``none`` is kept where the model generates it."""
+        prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
+        found: list[list[Generated]] = [[] for _ in queries]
+        self.calls += len(queries)
+        for places in _batches([len(prompt) for prompt in prompts]):
+            texts, scores = self._writer.write([prompts[place] for place in places], self.beams)
+            for row, place in enumerate(places):
+                beams = slice(row * self.beams, (row + 1) * self.beams)
+                best: dict[str, float] = {}
+                for text, score in zip(texts[beams], scores[beams], strict=True):
+                    if normal := normalise_event(text):
+                        best.setdefault(normal, score)
+                found[place] = [Generated(text, score) for text, score in best.items()]
+        return found
+
+    def losses(self, queries: Sequence[Query], tails: Sequence[str]) -> NDArray[np.float64]:
+        """Return the mean negative log-likelihood per token of each tail given its query, in nats, shape (queries,)."""
+        prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
+        found = np.empty(len(queries), dtype=np.float64)
+        for places in _batches([len(prompt) + len(tail) for prompt, tail in zip(prompts, tails, strict=True)]):
+            found[places] = self._writer.losses([prompts[place] for place in places], [tails[place] for place in places])
+        return found
+
+
+def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, beams: int = BEAMS) -> Comet:
+    """Open a COMET, a folder that transformers saved, a GGUF file, or an id of the hub.
+
+    Raises:
+        InputError: ``beams`` is below 1, or the device is unknown.
+        ModelError: the model cannot be found, or does not generate text.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
+    """
+    if beams < 1:
+        raise InputError(f"beams is {beams}; it must be >= 1")
+    need("torch", extra_of(model))
+    files = find_model(model, gguf=True)
+    return Comet(files, open_writer(files, device=device), beams=beams)
+
+
+def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found:
+    """Return generated tails as known tails, without ``none``."""
+    tails = tuple(
+        KnownTail(text, statement(text, query.relation), Origin.COMET, head_form(query.head), 1.0, source, rank, score)
+        for rank, (text, score) in enumerate(generated)
+        if text != NOTHING
+    )
+    return Found(tails)
+
+
+def prompt_of(head: str, relation: str) -> str:
+    """Return the model's input for a query."""
+    return f"{head} {relation} {GENERATE}"
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
+
+
 # One interface for two kinds of models: sequence-to-sequence and causal.
 #
 # A causal model reads the prompt as text and continues it with a space and the tail, as COMET's GPT-2 does (Hwang et al., AAAI
@@ -188,101 +286,3 @@ def _scores(out: Any) -> list[float]:
     given = out.get("sequences_scores")
     found: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
     return found
-
-
-DEFAULT_COMET = "mismayil/comet-bart-ai2"
-BEAMS = 10
-GENERATE = "[GEN]"
-SOME_EVENT = "PersonX does something"
-"""An event without content."""
-NOTHING = "none"
-"""The tail that ATOMIC, and so a COMET, gives where nothing follows."""
-
-_BATCH = 16
-
-
-class Generated(NamedTuple):
-    """A generated tail: its text, and its mean log-probability per token from beam search."""
-
-    text: str
-    score: float
-
-
-class Comet:
-    """An open COMET; :attr:`calls` counts the queries that went through the model."""
-
-    def __init__(self, files: ModelFiles, writer: Writer, *, beams: int = BEAMS) -> None:
-        """Wrap a model; see :func:`open_comet`."""
-        self.files = files
-        self.beams = beams
-        self.calls = 0
-        self._writer = writer
-
-    @property
-    def source(self) -> str:
-        """The source of the assertions that it generates."""
-        return f"comet:{self.files.name}@{self.files.digest}"
-
-    @property
-    def signature(self) -> str:
-        """The model, and the options that change its output."""
-        return ";".join([self.files.signature, *([f"beams={self.beams}"] if self.beams != BEAMS else [])])
-
-    def generate(self, queries: Sequence[Query]) -> list[list[Generated]]:
-        """Return the distinct tails of each query, best first; ``none`` is kept where the model generates it."""
-        prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
-        found: list[list[Generated]] = [[] for _ in queries]
-        self.calls += len(queries)
-        for places in _batches([len(prompt) for prompt in prompts]):
-            texts, scores = self._writer.write([prompts[place] for place in places], self.beams)
-            for row, place in enumerate(places):
-                beams = slice(row * self.beams, (row + 1) * self.beams)
-                best: dict[str, float] = {}
-                for text, score in zip(texts[beams], scores[beams], strict=True):
-                    if normal := normalise_event(text):
-                        best.setdefault(normal, score)
-                found[place] = [Generated(text, score) for text, score in best.items()]
-        return found
-
-    def losses(self, queries: Sequence[Query], tails: Sequence[str]) -> NDArray[np.float64]:
-        """Return the mean negative log-likelihood per token of each tail given its query, in nats, shape (queries,)."""
-        prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
-        found = np.empty(len(queries), dtype=np.float64)
-        for places in _batches([len(prompt) + len(tail) for prompt, tail in zip(prompts, tails, strict=True)]):
-            found[places] = self._writer.losses([prompts[place] for place in places], [tails[place] for place in places])
-        return found
-
-
-def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, beams: int = BEAMS) -> Comet:
-    """Open a COMET, a folder that transformers saved, a GGUF file, or an id of the hub.
-
-    Raises:
-        InputError: ``beams`` is below 1, or the device is unknown.
-        ModelError: the model cannot be found, or does not generate text.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
-    """
-    if beams < 1:
-        raise InputError(f"beams is {beams}; it must be >= 1")
-    need("torch", extra_of(model))
-    files = find_model(model, gguf=True)
-    return Comet(files, open_writer(files, device=device), beams=beams)
-
-
-def as_known(query: Query, generated: Sequence[Generated], source: str) -> Found:
-    """Return generated tails as known tails, without ``none``."""
-    tails = tuple(
-        KnownTail(text, statement(text, query.relation), Origin.COMET, head_form(query.head), 1.0, source, rank, score)
-        for rank, (text, score) in enumerate(generated)
-        if text != NOTHING
-    )
-    return Found(tails)
-
-
-def prompt_of(head: str, relation: str) -> str:
-    """Return the model's input for a query."""
-    return f"{head} {relation} {GENERATE}"
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
-    return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]

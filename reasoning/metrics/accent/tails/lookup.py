@@ -8,7 +8,6 @@ of datasets: a tail that a model generated holds for its own head alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,76 +18,6 @@ from .comet import NOTHING
 from .source import Found, KnownTail, Origin, Query
 from .table import EventTable
 from .vectors import VectorCache
-
-# Exact search for the nearest vectors above a threshold: a small matrix product bounds every cosine, and only the vectors that
-# pass the bound are compared in full.
-#
-# Unit vectors are rotated so that their first components hold most of their length. For two of them, the cosine is at most the
-# product of the first parts plus the product of the lengths of the rests (Cauchy-Schwarz).
-
-Vectors = NDArray[np.float32]
-
-_COLUMNS = 96
-_SAMPLE = 20_000
-_QUERIES = 32
-_SLACK = 1e-5  # for rounding in single precision
-
-
-class Near(NamedTuple):
-    """A near vector: its number, and its cosine with the query."""
-
-    number: int
-    cosine: float
-
-
-class NearestVectors:
-    """A search index over unit vectors."""
-
-    def __init__(self, vectors: NDArray[np.floating]) -> None:
-        """Index ``vectors``, shape (n, d), each of unit length."""
-        self.vectors: Vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        count, width = self.vectors.shape
-        step = max(1, count // _SAMPLE)
-        sample = self.vectors[::step].astype(np.float64)
-        _, axes = np.linalg.eigh(sample.T @ sample)
-        columns = min(_COLUMNS, width)
-        self._axes: Vectors = np.ascontiguousarray(axes[:, ::-1][:, :columns], dtype=np.float32)
-        self._bounds = self._bound(self.vectors)
-
-    def __len__(self) -> int:
-        return len(self.vectors)
-
-    def search(self, queries: Vectors, limit: int, threshold: float) -> list[list[Near]]:
-        """Return for each query (rows of unit length) the nearest ``limit`` vectors whose cosine is at least ``threshold``.
-
-        Nearest first, of equal ones the lower number; exact to single precision.
-        """
-        found: list[list[Near]] = []
-        if not len(self):
-            return [[] for _ in queries]
-        for start in range(0, len(queries), _QUERIES):
-            block = np.ascontiguousarray(queries[start : start + _QUERIES], dtype=np.float32)
-            bounds = self._bound(block) @ self._bounds.T
-            for query, bound in zip(block, bounds, strict=True):
-                found.append(self._among(np.flatnonzero(bound >= threshold - _SLACK), query, limit, threshold))
-        return found
-
-    def _among(self, numbers: NDArray[np.int64], query: Vectors, limit: int, threshold: float) -> list[Near]:
-        """The nearest of the vectors that passed the bound."""
-        cosines = self.vectors[numbers] @ query
-        inside = cosines >= threshold
-        numbers, cosines = numbers[inside], cosines[inside]
-        best = np.lexsort((numbers, -cosines))[:limit]
-        return [Near(int(numbers[place]), float(cosines[place])) for place in best]
-
-    def _bound(self, vectors: Vectors) -> Vectors:
-        """The first components of vectors, with the length of the remaining ones as last column."""
-        first = vectors @ self._axes
-        rest = np.sqrt(np.maximum((vectors * vectors).sum(1) - (first * first).sum(1), 0.0))
-        return np.ascontiguousarray(np.concatenate([first, rest[:, None]], axis=1), dtype=np.float32)
-
-
-# The sources.
 
 DEFAULT_NEAREST = 10
 DEFAULT_THRESHOLD = 0.7
@@ -168,15 +97,14 @@ class NearestTails:
         self._numbers: NDArray[np.int64] = table.observed_heads()
         texts = [table.heads[head] for head in self._numbers.tolist()]
         vectors.add(texts, progress)
-        self._search = NearestVectors(vectors.known(texts))
+        self._vectors = vectors.known(texts)
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
         """Return the tails of the nearest heads that have any under the relation, nearest head first."""
         texts = list(dict.fromkeys(head_form(query.head) for query in queries))
         if not texts:
             return []
-        # More heads are searched than needed, since not every head has tails under every relation.
-        near = dict(zip(texts, self._search.search(self.vectors[texts], 8 * self.limit, self.threshold), strict=True))
+        near = {text: self._near(vector) for text, vector in zip(texts, self.vectors[texts], strict=True)}
         found = []
         for query in queries:
             tails: list[KnownTail] = []
@@ -190,3 +118,13 @@ class NearestTails:
                     break
             found.append(Found(tuple(tails)))
         return found
+
+    def _near(self, vector: NDArray[np.float32]) -> list[tuple[int, float]]:
+        """Return the nearest heads with a cosine of at least the threshold, as indices and cosines, nearest first.
+
+        More are returned than needed, since not every head has tails under every relation.
+        """
+        cosines = self._vectors @ vector
+        places = np.flatnonzero(cosines >= self.threshold)
+        best = places[np.lexsort((places, -cosines[places]))[: 8 * self.limit]]
+        return list(zip(best.tolist(), cosines[best].tolist(), strict=True))

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails, NearestVectors
+from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, Origin, Query
 from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
 from tacit.reasoning.metrics.accent.tails.vectors import VectorCache
@@ -153,33 +150,6 @@ def test_vectors_stay_in_memory_where_nothing_can_be_written(tmp_path: Path) -> 
     kept = VectorCache(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
     kept.add(["a", "b"])
     assert kept.known(["b", "a"]).shape == (2, 64)
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    arrays(np.float32, st.tuples(st.integers(1, 60), st.just(8)), elements=st.floats(-1, 1, width=32)),
-    arrays(np.float32, st.tuples(st.integers(1, 5), st.just(8)), elements=st.floats(-1, 1, width=32)),
-    st.floats(-1, 1),
-    st.integers(1, 8),
-)
-def test_the_search_finds_what_comparing_all_finds(
-    vectors: np.ndarray, queries: np.ndarray, threshold: float, limit: int
-) -> None:
-    vectors, queries = (x + np.float32(1e-3) for x in (vectors, queries))
-    vectors, queries = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-6) for x in (vectors, queries))
-    search = NearestVectors(vectors)
-    search_small = NearestVectors(vectors)
-    search_small._axes = search._axes[:, :2]
-    search_small._bounds = search_small._bound(search_small.vectors)
-    for one in (search, search_small):
-        for query, found in zip(queries, one.search(queries, limit, threshold), strict=True):
-            cosines = vectors @ query
-            sure = np.sort(cosines[cosines > threshold + 1e-5])[::-1][:limit]
-            got = np.array([near.cosine for near in found])
-            assert len(found) <= limit
-            np.testing.assert_allclose(got[: len(sure)], sure, atol=1e-5)
-            assert (got >= threshold - 1e-5).all()
-            assert [near.cosine for near in found] == sorted((near.cosine for near in found), reverse=True)
 
 
 class Counting:
