@@ -79,12 +79,12 @@ class KeywordExtractor:
         return [in_order(self._tuples(item, keywords)) for item in items]
 
     def _tuples(self, item: Item, keywords: Mapping[str, Keywords]) -> Iterator[EventTuple]:
-        said = keywords[item.response]
-        yield from self._between(said, said, Kind.SINGLE)
+        in_response = keywords[item.response]
+        yield from self._between(in_response, in_response, Kind.SINGLE)
         if item.history:
             turn = len(item.history) - 1
             before = {word: at._replace(turn=turn) for word, at in keywords[item.history[-1]].items()}
-            yield from self._between(before, said, Kind.PAIR)
+            yield from self._between(before, in_response, Kind.PAIR)
 
     def _between(self, heads: Keywords, tails: Keywords, kind: Kind) -> Iterator[EventTuple]:
         """Tuples with a word of ``heads`` in their head and a different one of ``tails`` in their tail, rarest words first."""

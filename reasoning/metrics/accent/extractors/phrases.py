@@ -143,8 +143,8 @@ class _TimeAttachment:
             clause = next(
                 (one for one in below if self.words[one].relation.startswith("acl") and self._is_whole(place, one)), None
             )
-            said_of = any(self.words[one].relation in ("cop", *_SUBJECTS) for one in below)  # "that was the day I met her"
-            if clause is not None and not said_of:
+            is_clause = any(self.words[one].relation in ("cop", *_SUBJECTS) for one in below)  # "that was the day I met her"
+            if clause is not None and not is_clause:
                 self._turn(place, clause)
 
     def _turn(self, place: int, clause: int) -> None:

@@ -200,8 +200,8 @@ _WORD = re.compile(r"[a-z]{3,}")
 
 def prompt(relation: str, item: Item) -> str:
     """Return the prompt for ``relation`` in a response after its history."""
-    said = "".join(f"{turn}{TURN_END}" for turn in item.history)
-    return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {said}{item.response}"
+    turns = "".join(f"{turn}{TURN_END}" for turn in item.history)
+    return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {turns}{item.response}"
 
 
 def within(item: Item, size: Callable[[str], int], most: int) -> Item:
@@ -257,6 +257,6 @@ def as_tuple(relation: str, head: str, tail: str, item: Item) -> EventTuple:
 
     words = set(_WORD.findall(head.lower())) - {"person", "personx", "persony", "personz"}
     before = set(_WORD.findall(item.history[-1].lower())) if item.history else set()
-    said = set(_WORD.findall(item.response.lower()))
-    kind = Kind.PAIR if len(words & before) > len(words & said) else Kind.SINGLE
+    after = set(_WORD.findall(item.response.lower()))
+    kind = Kind.PAIR if len(words & before) > len(words & after) else Kind.SINGLE
     return EventTuple(head_form(head), relation, head_form(tail), kind)

@@ -71,7 +71,7 @@ class ScorerResources:
     @cached_property
     def table(self) -> EventTable:
         """The graph's events as arrays."""
-        return open_table(self.graph, progress=self._told("reading the events"))
+        return open_table(self.graph, progress=self._counter("reading the events"))
 
     @cached_property
     def vectors(self) -> Any:
@@ -163,7 +163,7 @@ class ScorerResources:
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
         from ..tails.lookup import NearestTails
 
-        return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._told("embedding the heads"))
+        return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._counter("embedding the heads"))
 
     def _comet(self, comet: Any, remember: bool) -> TailSource:
         from ..tails.journal import AbsentComet, CometTails
@@ -173,6 +173,6 @@ class ScorerResources:
         except ModelError as error:
             return AbsentComet(str(error))
 
-    def _told(self, what: str) -> Callable[[int], None] | None:
+    def _counter(self, what: str) -> Callable[[int], None] | None:
         progress = self._progress
         return None if progress is None else lambda number: progress(what, number)

@@ -202,32 +202,32 @@ class TailCache:
         """Open the cache of ``graph``, whose events are in ``table``."""
         self.journal: Journal | None = journal_of(graph)
         self._graph = graph
-        self._said: dict[tuple[Query, str], dict[str, float]] = {}
+        self._stored: dict[tuple[Query, str], dict[str, float]] = {}
         self._lock = threading.Lock()
-        self._take_in_table(table)
+        self._add_table(table)
         self.refresh()
 
     def refresh(self) -> None:
         """Read what other processes appended to the journal; with an unreadable journal, their queries are generated again."""
         if self.journal is not None:
             with self._lock, suppress(GraphError):
-                self._take_in(self.journal.new())
+                self._add_rows(self.journal.new())
 
     def recall(self, query: Query, source: str) -> list[Generated] | None:
         """Return the stored tails of ``source`` for a query, best first; None when the query was never generated."""
-        said = self._said.get((_key(query), source))
-        return None if said is None else [Generated(text, score) for text, score in said.items()]
+        stored = self._stored.get((_key(query), source))
+        return None if stored is None else [Generated(text, score) for text, score in stored.items()]
 
     def sources(self) -> list[str]:
         """Return the sources of all stored tails, sorted."""
-        return sorted({source for _, source in self._said})
+        return sorted({source for _, source in self._stored})
 
     @property
     def digest(self) -> str:
         """Twelve hex digits for all stored tails; empty when there are none."""
-        if not self._said:
+        if not self._stored:
             return ""
-        lines = sorted(repr((*query, source, *said.items())) for (query, source), said in self._said.items())
+        lines = sorted(repr((*query, source, *stored.items())) for (query, source), stored in self._stored.items())
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     def keep(self, queries: Sequence[Query], answers: Sequence[Sequence[Generated]], source: str) -> None:
@@ -238,24 +238,24 @@ class TailCache:
         """
         rows = []
         for query, answer in zip(queries, answers, strict=True):
-            said = answer if any(one.text != NOTHING for one in answer) else [Generated(NOTHING, 0.0)]
+            stored = answer if any(one.text != NOTHING for one in answer) else [Generated(NOTHING, 0.0)]
             head = event_uri(_key(query).head)
             rows += [
                 Assertion(head, query.relation, event_uri(text), source=source, rank=rank, score=score)
-                for rank, (text, score) in enumerate(said)
+                for rank, (text, score) in enumerate(stored)
             ]
         with self._lock:
-            self._take_in(rows)
+            self._add_rows(rows)
         if self.journal is not None:
             self.journal.append(rows)
         else:
             writable(self._graph).load(rows)
 
-    def _take_in(self, rows: Iterable[Assertion]) -> None:
+    def _add_rows(self, rows: Iterable[Assertion]) -> None:
         for row in rows:
             self._add(Query(text_of(row.head), row.relation), row.source, text_of(row.tail), row.score or 0.0)
 
-    def _take_in_table(self, table: EventTable) -> None:
+    def _add_table(self, table: EventTable) -> None:
         if not table.is_generated.any():
             return
         for head, text in enumerate(table.heads):
@@ -266,7 +266,7 @@ class TailCache:
 
     def _add(self, query: Query, source: str, text: str, score: float) -> None:
         if source.startswith(GENERATED_PREFIX):
-            self._said.setdefault((_key(query), source), {}).setdefault(text, score)
+            self._stored.setdefault((_key(query), source), {}).setdefault(text, score)
 
 
 def writable(graph: KnowledgeGraph) -> WritableGraph:
@@ -308,8 +308,8 @@ class CometTails:
         if self.memory is None:
             return {}
         self.memory.refresh()
-        said = {query: self.memory.recall(query, self.comet.source) for query in queries}
-        return {query: tails for query, tails in said.items() if tails is not None}
+        stored = {query: self.memory.recall(query, self.comet.source) for query in queries}
+        return {query: tails for query, tails in stored.items() if tails is not None}
 
     def _generate(self, queries: Sequence[Query], answers: dict[Query, Sequence[Generated]]) -> str:
         """Generate tails and store them; return a note where either fails, since a failure must not end the scoring."""

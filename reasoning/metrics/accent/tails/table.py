@@ -113,8 +113,8 @@ class EventTable:
     def observed_heads(self) -> NDArray[np.int64]:
         """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
         owners = np.repeat(np.arange(len(self._starts) - 1) // max(len(self.relations), 1), np.diff(self._starts))
-        learnt = self.is_generated[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
-        return np.unique(owners[~learnt])
+        generated = self.is_generated[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
+        return np.unique(owners[~generated])
 
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
         """Return ``(head, relation, tail)`` from datasets under ``relations``, for training, in fixed order.
@@ -175,7 +175,7 @@ def _columns(
     assertions: Iterable[Assertion], progress: Callable[[int], None] | None
 ) -> tuple[list[tuple[str, list[_Entry]]], list[str], list[str]]:
     """The assertions of each head, by text; the relations; the sources."""
-    said: dict[str, dict[tuple[str, str, str], _Entry]] = {}
+    by_head: dict[str, dict[tuple[str, str, str], _Entry]] = {}
     read = 0
     for row in assertions:
         read += 1
@@ -188,13 +188,13 @@ def _columns(
         ends = row.head, row.tail
         for name, (head, tail) in ((relation, ends), *([(TURNED[relation], ends[::-1])] if relation in TURNED else [])):
             entry = (name, tail, row.weight, text_of(tail), row.source, rank, score)
-            known = said.setdefault(text_of(head), {})
+            known = by_head.setdefault(text_of(head), {})
             before = known.get(key := (name, entry[3], row.source))
             if before is None or entry[2] > before[2]:
                 known[key] = entry
     if progress is not None:
         progress(read % 10_000)
-    rows = [(head, sorted(said[head].values(), key=_order)) for head in sorted(said)]
+    rows = [(head, sorted(by_head[head].values(), key=_order)) for head in sorted(by_head)]
     relations = sorted({entry[0] for _, entries in rows for entry in entries})
     sources = sorted({entry[4] for _, entries in rows for entry in entries})
     return rows, relations, sources
