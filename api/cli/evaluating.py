@@ -15,7 +15,7 @@ from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
-from ..terminal.screen import show, table
+from ..terminal.screen import note, note_faults, show, table
 from ..terminal.text import count, plural
 from .options import (
     BatchSize,
@@ -139,14 +139,7 @@ class _Collected:
 
     def tell(self) -> None:
         """Print notes on rows that are left out, and on data sets that are in several files."""
-        from ..terminal.screen import note
-        from ..terminal.text import count
-
-        if self.missing:
-            shown = "" if self.missing == len(self.faults) else f", the first {len(self.faults)} of {count(self.missing)}"
-            note(f"left out{shown}:")
-            for fault in self.faults:
-                note(f"  {fault}")
+        note_faults("left out", self.faults, self.missing)
         for dataset, files in self.datasets.items():
             if len(files) > 1:
                 note(f"the data set {dataset} is in {len(files)} files, which are merged: {', '.join(files)}")
@@ -294,8 +287,6 @@ def _draw(path: Path, judged: Sequence[Judged], rows: Sequence[Agreement], resam
 
 def _report(plots: Sequence[Path], signatures: dict[str, str]) -> None:
     """Print signatures and the plots' paths to stderr."""
-    from ..terminal.screen import note
-
     for signature in signatures.values():
         note(f"signature {signature}")
     for path in plots:

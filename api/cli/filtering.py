@@ -193,18 +193,14 @@ def _total(file: str, watched: bool) -> int | None:
 
 def _report(tally: Tally, seconds: float, signature: str, output: Path | None, json: bool, quiet: bool) -> None:
     """Print the summary: JSON to stdout, or a table to stderr."""
-    from ..terminal.screen import note, print_json, show, table
-    from ..terminal.text import count, duration
+    from ..terminal.screen import note, note_faults, print_json, show, table
+    from ..terminal.text import duration
 
     row = tally.row(seconds, signature)
     if json:
         print_json(row)
         return
-    if tally.errors:
-        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
-        note(f"lines without a dialogue{shown}:")
-        for fault in tally.faults:
-            note(f"  {fault}")
+    note_faults("lines without a dialogue", tally.faults, tally.errors)
     if quiet:
         return
     sys.stdout.flush()

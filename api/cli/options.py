@@ -1,4 +1,4 @@
-"""The arguments and options that several commands share, so that each means, and is called, the same everywhere."""
+"""Arguments and options that several commands share, with one name, meaning and help text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Group(TyperGroup):
     """A command that has commands."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The ``--help`` flag, with a default: without one typer imports pydantic, 0.1 s, to find out that no flag is no flag."""
+        """Return the ``--help`` flag with a default: without one typer imports pydantic, which takes 0.1 s."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.default = False
@@ -130,7 +130,7 @@ GraphOption = Annotated[
 
 
 def complete_metrics(incomplete: str) -> list[str]:
-    """Names of metrics for the shell: what may follow the last comma of what was typed."""
+    """Complete names of metrics for the shell, after the last comma."""
     from ...reasoning.registry import METRIC_REGISTRY
 
     before, comma, begun = incomplete.rpartition(",")
@@ -140,7 +140,7 @@ def complete_metrics(incomplete: str) -> list[str]:
 
 
 def complete_options(incomplete: str) -> list[str]:
-    """``METRIC.NAME=`` for the shell."""
+    """Complete ``METRIC.NAME=`` for the shell."""
     from ...reasoning.registry import METRIC_REGISTRY
     from ...reasoning.registry import metric_options as known_options
 
@@ -188,7 +188,7 @@ BatchSize = Annotated[
 
 
 def metric_names(named: Sequence[str]) -> list[str]:
-    """Return the metrics in ``named``, each of which may hold several separated by commas.
+    """Return the metrics in ``named``, texts of names separated by commas.
 
     Raises:
         InputError: there is none, one is unknown, or one is named twice.
@@ -207,7 +207,7 @@ def metric_names(named: Sequence[str]) -> list[str]:
 
 
 def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list[str], DefaultMetrics | None]:
-    """Return the metrics in ``named``, or the default ones with what is to be said about them when nothing is named.
+    """Return the metrics in ``named``; if it is empty the default metrics, and what to tell about them.
 
     Raises:
         InputError: ``named`` cannot be used (see :func:`metric_names`), or no metric is ready here.
@@ -222,7 +222,7 @@ def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list
 
 
 def tell_default(found: DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
-    """Say on stderr which metrics score by default and why, and with ``not_run`` which would if they were ready."""
+    """Print to stderr which metrics score by default and why, and with ``not_run`` which would if they were ready."""
     from ..terminal.screen import note
 
     if found is None or quiet:
@@ -267,7 +267,7 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
 
 
 def _value(text: str) -> Any:
-    """A number, truth value, null or list as JSON has it, else the text itself."""
+    """Return a JSON value, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -315,15 +315,15 @@ def _keep(_: Any, option: Any, value: str | None) -> None:
 
 
 def server_given() -> dict[str, str | None]:
-    """Return what the command line says of ``user``, ``password`` and ``database``."""
+    """Return the values of ``--user``, ``--password`` and ``--database``."""
     return _server.get({})
 
 
 def address_at(graph: str) -> Address:
-    """Return where the graph is, with what the command line says of its server."""
+    """Return the address of a graph, with the server's options."""
     return Address(graph, **server_given())
 
 
 def address_of(graph: str | None) -> Address | None:
-    """Return where the graph is, None when none is named."""
+    """Return the address of a graph with the server's options; None without a graph."""
     return None if graph is None else address_at(graph)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class RunEngine(Enum):
-    """What answers a concept query, or where that happens."""
+    """The engine for concept queries, or a Ray cluster whose workers use ``auto``."""
 
     AUTO = "auto"
     STORE = "store"
@@ -52,7 +52,7 @@ class RunEngine(Enum):
 
 
 class Format(Enum):
-    """How rows are written to a file."""
+    """Format of the output file."""
 
     JSONL = "jsonl"
     PARQUET = "parquet"
@@ -64,19 +64,24 @@ def score(
     ],
     graph: GraphOption = None,
     metrics: Metrics = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Give the evidence; on a terminal in words.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Add the evidence; on a terminal in words.")] = False,
     output: Output = None,
     form: Annotated[
         Format | None,
-        typer.Option("--format", show_default="by the output's name", help="Of the output: .parquet, else JSON lines."),
+        typer.Option("--format", show_default="by the output's name", help="Format of the output."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run into the same output was cut short.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same output.")] = False,
     batch_size: BatchSize = None,
-    shard_lines: Annotated[int, typer.Option(metavar="N", min=1, help="Lines that are kept, for --resume, together.")] = LINES,
+    shard_lines: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Records per shard, the unit that --resume keeps.")
+    ] = LINES,
     html: Annotated[
         Path | None,
         typer.Option(
-            "--html", metavar="FILE", show_default=False, help="Write a report too: one page, worst and best explained."
+            "--html",
+            metavar="FILE",
+            show_default=False,
+            help="Write an HTML report too, with the worst and best items explained.",
         ),
     ] = None,
     option: OptionOption = None,
@@ -91,25 +96,29 @@ def score(
     ] = RunEngine.AUTO,
     address: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", show_default="one of this machine", help="With --engine ray: the cluster, or auto."),
+        typer.Option(
+            metavar="HOST:PORT", show_default="one of this machine", help="With --engine ray: address of the cluster, or auto."
+        ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: how many score at a time."),
+        typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: number of workers."),
     ] = None,
     strict: Strict = False,
-    text: Annotated[bool, typer.Option("--text", help="Show the evidence in words, also off a terminal.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON lines, also on a terminal.")] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="Print the scores and evidence in words, even without a terminal.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines, even on a terminal.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Score the responses of a dialogue file, one JSON line each.
 
-    Without --metrics: the metric that agrees best with people of those that are ready here, and with a graph grounding too.
-    FILE holds {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
-    list, CSV or Parquet; of turns, every one from the second on is scored against what came before, of messages the assistant's.
-    Lines come out in the same order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile
-    is the share of true responses of a reference with this score or less, null without a reference.
-    A run from a file to a file that is cut short leaves what it scored in OUTPUT.partial, and --resume goes on from there.
+    Without --metrics: of the metrics that are ready here the one that agrees best with human ratings, and with a graph grounding.
+    FILE has {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
+    list, CSV or Parquet. Of turns, each from the second on is scored after those before it; of messages, the assistant's.
+    The output has one row per item, in order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A
+    percentile is the share of human responses of a reference corpus with this score or less, null without a reference.
+    An interrupted run from file to file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
     from ...loaders import read_items
     from ..report.collecting import Reporting
@@ -211,10 +220,10 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
 
 
 def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
-    """How rows are written: as asked, else as the output's name says.
+    """Return the format of the rows: as given, or by the suffix of the output.
 
     Raises:
-        InputError: Parquet is asked for without a file, or with what is for printing; or the output is named as a CSV file.
+        InputError: Parquet without a regular file, or with --text or --json; or the output has the suffix of a CSV file.
     """
     from ..scoring.rows import Form
 
@@ -230,10 +239,10 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
 
 
 def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
-    """Whether a cluster scores.
+    """Return whether a cluster scores.
 
     Raises:
-        InputError: it does not, and an option is for one.
+        InputError: an option for a cluster is given without one.
     """
     if engine is not RunEngine.RAY and (address is not None or workers is not None):
         raise InputError(
@@ -243,10 +252,10 @@ def _cluster_options(engine: RunEngine, address: str | None, workers: int | None
 
 
 def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
-    """Check that shards can be kept where that is asked for.
+    """Check that a run with --resume or on a cluster is from file to file.
 
     Raises:
-        InputError: they cannot.
+        InputError: it is not.
     """
     if (resume or cluster) and not sharded:
         asked = "--resume" if resume else "--engine ray"
@@ -255,18 +264,14 @@ def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, clus
 
 
 def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
-    """Write the summary to stderr, so that it never mixes with the scores; ``not_run``: default metrics that are not ready."""
+    """Print the summary to stderr; ``not_run``: default metrics that are not ready."""
     from ...reasoning.metrics.baselines.references import NO_REFERENCE
     from ...reasoning.reference import references_of
-    from ..terminal.screen import note, show, table
+    from ..terminal.screen import note, note_faults, show, table
     from ..terminal.text import count, duration, plural
 
     tally = done.tally
-    if tally.errors:
-        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)} of {count(tally.errors)}"
-        note(f"not scored{shown}:")
-        for fault in tally.faults:
-            note(f"  {fault}")
+    note_faults("not scored", tally.faults, tally.errors)
     if quiet:
         return
     sys.stdout.flush()
@@ -308,19 +313,19 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
         note(f"written to {output}")
 
 
-# A scored item in words, with what each score rests on.
+# A scored item in words: its texts, and each score with its evidence.
 
 _DEEPER = 4
 
 
 def in_words(row: ItemScores, *, first: bool = True) -> str:
-    """Return what was said, and below it each score with its reasons; on a terminal set in its width, with a little emphasis."""
+    """Return an item's texts and below them each score with its evidence; on a terminal wrapped and with styles."""
     lines = [_set(line, style) for line, style in _lines(row)]
     return ("" if first else "\n") + "".join(lines)
 
 
 def _lines(row: ItemScores) -> Iterator[tuple[str, str]]:
-    """Return the lines with their styles; where several metrics score, the first line has the value of the first of them."""
+    """Yield the lines with their styles; with several metrics the first line has the value of the first of them."""
     from ...reasoning.explanation import explain_pieces, explain_value
 
     item = row.item
@@ -339,7 +344,7 @@ def _lines(row: ItemScores) -> Iterator[tuple[str, str]]:
 
 
 def _set(line: str, style: str) -> str:
-    """``line`` as it is written: one line off a terminal, else wrapped between words, deeper from its second line on."""
+    """Return ``line`` for output: on a terminal wrapped between words with a hanging indent, else unwrapped."""
     line = visible(line)
     if not sys.stdout.isatty():
         return f"{line}\n"

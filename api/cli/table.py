@@ -9,10 +9,6 @@ import typer
 
 from ...graph.errors import InputError
 from . import cypher, demo, evaluating, explaining, filtering, graphs, loading, metrics, querying, scoring, serving, tuples
-from . import graphs as exporting
-from . import loading as fetching
-from . import serving as keeping
-from . import tuples as evaluating_tuples
 from .options import GraphFirst, Group, add_server_options
 from .training import table as training
 
@@ -21,8 +17,8 @@ if TYPE_CHECKING:
 
 _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Build a graph": {
-        "load": loading.load, "fetch": fetching.fetch, "sources": fetching.sources, "info": graphs.info, "index": graphs.index,
-        "check": graphs.check, "export": exporting.export,
+        "load": loading.load, "fetch": loading.fetch, "sources": loading.sources, "info": graphs.info, "index": graphs.index,
+        "check": graphs.check, "export": graphs.export,
     },
     "Query a graph": {
         "neighbours": querying.neighbours, "hops": querying.hops, "paths": querying.paths, "triples": querying.triples,
@@ -31,10 +27,10 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
     "Score dialogues": {
         "metrics": metrics.metrics, "score": scoring.score, "explain": explaining.explain,
         "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
-        "evaluate-tuples": evaluating_tuples.evaluate_tuples,
+        "evaluate-tuples": tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "merge-cache": tuples.merge_cache, "train": training.train,
     },
-    "Serve over HTTP": {"serve": serving.serve, "keys": keeping.keys},
+    "Serve over HTTP": {"serve": serving.serve, "keys": serving.keys},
     "Try it": {"demo": demo.demo},
 }  # fmt: skip
 

@@ -233,14 +233,10 @@ def _line(row: _Row, score: TupleScore | None) -> str:
 
 def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
     """Print the summary to stderr."""
-    from ..terminal.screen import note, show, table
-    from ..terminal.text import count, duration, rate
+    from ..terminal.screen import note, note_faults, show, table
+    from ..terminal.text import duration, rate
 
-    if stream.errors:
-        shown = "" if stream.errors == len(stream.faults) else f", the first {len(stream.faults)} of {count(stream.errors)}"
-        note(f"not scored{shown}:")
-        for fault in stream.faults:
-            note(f"  {fault}")
+    note_faults("not scored", stream.faults, stream.errors)
     if quiet:
         return
     sys.stdout.flush()

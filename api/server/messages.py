@@ -31,6 +31,7 @@ from ...graph.errors import (
     QueryRefused,
     QueryTimeout,
     TacitError,
+    did_you_mean,
 )
 from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
@@ -312,7 +313,8 @@ def refuse_unknown_parameters(request: Request) -> None:
     known = [one.alias for one in route.dependant.query_params] if isinstance(route, APIRoute) else []
     unknown = [name for name in request.query_params if name not in known]
     if unknown and request.url.path.startswith("/v1/"):
-        name, advice = _shown(unknown[0]), _meant(unknown[0], known, "the parameters are")
+        name = _shown(unknown[0])
+        advice = did_you_mean(unknown[0], known, f"the parameters are {', '.join(known)}" if known else "there are none")
         raise Problem(
             422,
             "invalid-parameter",
@@ -327,7 +329,8 @@ def _invalid(kind: str, errors: Sequence[Any], model: type[Message] | None = Non
     for one in sorted(errors, key=lambda one: one["type"] != "extra_forbidden"):  # a misspelt name before the missing one
         place = [part for part in one["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
         if one["type"] == "extra_forbidden":
-            missed.update((*place[:-1], name) for name in _near(str(place[-1]), _names(place[:-1], model)))
+            near = get_close_matches(str(place[-1])[:_SHOWN_NAME], _names(place[:-1], model), 1)
+            missed.update((*place[:-1], name) for name in near)
         if one["type"] == "missing" and tuple(place) in missed:
             continue
         at = ".".join(str(part)[:_SHOWN_NAME] for part in place)
@@ -356,9 +359,9 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
     if kind == "missing":
         return f"{_where(place[:-1])} has no {name}; give {_LISTS.get(name, 'a text')}" if model else f"{where} is missing"
     if kind == "extra_forbidden":
-        return f"{_where(place[:-1])} has an unknown name {_shown(name)}; " + _meant(
-            name, _names(place[:-1], model), "the names are"
-        )
+        names = _names(place[:-1], model)
+        advice = did_you_mean(name, names, f"the names are {', '.join(names)}")
+        return f"{_where(place[:-1])} has an unknown name {_shown(name)}; {advice}"
     if kind == "too_short":
         return f"{where} is empty; give at least one item"
     if kind == "string_too_long":
@@ -401,17 +404,6 @@ def _required(place: Sequence[str | int], model: type[Message] | None) -> list[s
 
 def _shown(name: str) -> str:
     return repr(name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…")
-
-
-def _near(name: str, known: Sequence[str]) -> list[str]:
-    return get_close_matches(name[:_SHOWN_NAME], known, 1)
-
-
-def _meant(name: str, known: Sequence[str], listed: str) -> str:
-    """Return the advice for an unknown name: one that is spelt alike, or all that are known."""
-    if near := _near(name, known):
-        return f"did you mean {near[0]!r}?"
-    return f"{listed} {', '.join(known)}" if known else "there are none"
 
 
 # Parsing and serialising. A JSON value of three bytes can become a Python object of a hundred, so the number of values is limited

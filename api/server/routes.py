@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from ...cypher import cookbook
 from ...graph.answers import refuse_unknown
-from ...graph.errors import GraphUnavailable, InputError, QueryTimeout, TacitError, UnknownName
+from ...graph.errors import GraphUnavailable, InputError, UnknownName
 from ...graph.item import Item
 from ...graph.model import FoundPath
 from ...graph.names import text_of
@@ -152,10 +152,8 @@ def scoring_routes(service: Service) -> APIRouter:
                 explanations[name] = dump(explanation, DrawnExplanation if svg else Explanation)
             return answer({"explanations": explanations})
 
-        try:
+        with service.problems():
             return await service.drawings.run(drawn)
-        except TacitError as error:
-            raise problem_of(error) from error
 
     return router
 
@@ -182,13 +180,8 @@ def exploring_routes(service: Service) -> APIRouter:
     async def answered(lookup: Callable[[KnowledgeGraph], Any]) -> Response:
         graph = service.require_graph()
         await service.health.check()
-        try:
+        with service.problems():
             return await service.lookups.run(lambda: answer(lookup(graph)))
-        except GraphUnavailable as error:
-            service.health.expire()
-            raise problem_of(error) from error
-        except TacitError as error:
-            raise problem_of(error) from error
 
     @router.get("/v1/concepts", summary="Complete a prefix to concepts", response_model=ConceptsAnswer, responses=failures())
     async def concepts(
@@ -324,16 +317,8 @@ def querying_routes(service: Service) -> APIRouter:
             rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
             return answer({"columns": list(result.columns), "rows": rows, "truncated": result.truncated})
 
-        try:
+        with service.problems(cypher=True):
             return await service.queries.run(run)
-        except QueryTimeout as error:
-            service.instruments.cypher_timeout()
-            raise problem_of(error) from error
-        except GraphUnavailable as error:
-            service.health.expire()
-            raise problem_of(error) from error
-        except TacitError as error:
-            raise problem_of(error, cypher=True) from error
 
     @router.get("/v1/cookbook", summary="The cookbook of queries", response_model=CookbookAnswer, responses=failures())
     async def queries() -> Response:
@@ -409,10 +394,8 @@ def reporting_routes(service: Service) -> APIRouter:
         `graph.changed` is a sentence if the graph's files were loaded again or deleted since they were opened, else null.
         """
         await service.health.check()
-        try:
+        with service.problems():
             return await service.lookups.run(lambda: answer(_info(service)))
-        except TacitError as error:
-            raise problem_of(error) from error
 
     @router.get("/healthz", summary="Whether the process is alive", response_model=StateAnswer)
     async def alive() -> Response:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -14,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ...graph.errors import InputError, TacitError
+from ...graph.errors import GraphUnavailable, InputError, QueryTimeout, TacitError, did_you_mean
 from ...graph.item import LONGEST_TEXT
 from ...graph.open import store_of
 from ...graph.protocol import KnowledgeGraph, LimitsQueries, Pingable
 from ...reasoning import Reasoner
 from .batching import Batcher
 from .keys import Keys
-from .messages import Problem
+from .messages import Problem, problem_of
 from .middleware import HostPolicy
 from .telemetry import Instruments
 
@@ -94,7 +95,8 @@ class Settings:
         for pair in pairs:
             name, _, number = pair.partition("=")
             if name not in kinds:
-                raise InputError(f"unknown limit {name!r} in --limit {pair}; choose from {', '.join(kinds)}")
+                advice = did_you_mean(name, kinds, f"choose from {', '.join(kinds)}")
+                raise InputError(f"unknown limit {name!r} in --limit {pair}; {advice}")
             try:
                 given[name] = kinds[name](number)
             except ValueError:
@@ -342,9 +344,8 @@ class Service:
             return tuple(self.metrics)
         for name in wanted:
             if name not in self.metrics:
-                raise Problem(
-                    422, "unknown-metric", f"this service has no metric {name!r}; choose from {', '.join(self.metrics)}"
-                )
+                advice = did_you_mean(name, self.metrics, f"choose from {', '.join(self.metrics)}")
+                raise Problem(422, "unknown-metric", f"this service has no metric {name!r}; {advice}")
         if not wanted or len(set(wanted)) < len(wanted):
             raise Problem(422, "invalid-body", "metrics is empty or names a metric twice; name each metric once")
         return tuple(wanted)
@@ -358,6 +359,22 @@ class Service:
         if self.graph is None:
             raise Problem(404, "no-graph", "this service has no graph, so graph queries are not available")
         return self.graph
+
+    @contextmanager
+    def problems(self, *, cypher: bool = False) -> Iterator[None]:
+        """Convert the library's errors to problem documents; ``cypher``: an error of the engine is a fault of the query.
+
+        Raises:
+            Problem: an error was raised.
+        """
+        try:
+            yield
+        except TacitError as error:
+            if isinstance(error, GraphUnavailable):
+                self.health.expire()
+            if cypher and isinstance(error, QueryTimeout):
+                self.instruments.cypher_timeout()
+            raise problem_of(error, cypher=cypher) from error
 
     def close(self) -> None:
         """Score what is in the queue, and end the threads."""
