@@ -6,8 +6,9 @@ Both stream the graph; memory grows by eight bytes per node.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from .errors import GraphError
 from .loading import Known, properties
-from .model import Assertion, Manifest
+from .model import Assertion
 from .names import Label, label_of, language_of, text_of
 from .protocol import KnowledgeGraph
 
@@ -56,7 +57,8 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
 
         nodes = {label: create(name, _NODE_HEADERS[label]) for label, name in NODES.items()}
         assertions = {label: create(name, _ASSERTION_HEADER.format(label=label)) for label, name in ASSERTIONS.items()}
-        for batch in _batches(graph.assertions()):
+        rows = graph.assertions()
+        while batch := list(islice(rows, _BATCH)):
             uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
             new = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
             for uri in (uri for uri, fresh in zip(uris, new.tolist(), strict=True) if fresh):
@@ -69,7 +71,11 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
             number += len(batch)
         held = properties(manifest)
         create(MANIFEST, _MANIFEST_HEADER).write(_line(["tacit", *held.values(), "Manifest"]))
-    _check(manifest, graph.manifest(), number)
+    after = graph.manifest()
+    if manifest.digest != after.digest or manifest.assertions != number:
+        raise GraphError(
+            f"the graph changed while it was exported ({number} of {after.assertions} assertions read); export it again"
+        )
     (directory / COMMAND).write_text(_instructions(directory), encoding="utf-8")
     from .neo4j.load import statements
 
@@ -127,20 +133,6 @@ def _cell(value: Any) -> str:
     if value is None or value == "":
         return ""
     return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
-
-
-def _batches(rows: Iterator[Assertion]) -> Iterator[list[Assertion]]:
-    from itertools import islice
-
-    while batch := list(islice(rows, _BATCH)):
-        yield batch
-
-
-def _check(before: Manifest, after: Manifest, number: int) -> None:
-    if before.digest != after.digest or before.assertions != number:
-        raise GraphError(
-            f"the graph changed while it was exported ({number} of {after.assertions} assertions read); export it again"
-        )
 
 
 def _instructions(directory: Path) -> str:

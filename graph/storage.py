@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -169,7 +169,7 @@ def whole_folder(directory: Path, kind: str, format: int, digest: str) -> Iterat
     try:
         yield folder
         folder.chmod(0o755)
-        _replace(folder, directory, lambda: _sound(directory, kind, format, digest))
+        _replace(folder, directory, kind, format, digest)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
@@ -201,8 +201,8 @@ def _try_lock(folder: Path) -> int | None:
     return descriptor
 
 
-def _replace(folder: Path, directory: Path, sound: Callable[[], bool]) -> None:
-    """Move ``folder`` to ``directory`` unless the folder there is ``sound``.
+def _replace(folder: Path, directory: Path, kind: str, format: int, digest: str) -> None:
+    """Move ``folder`` to ``directory`` unless there is a sound folder of this kind, format and digest.
 
     The folder there is moved away first, since a rename replaces only empty folders.
     """
@@ -212,7 +212,8 @@ def _replace(folder: Path, directory: Path, sound: Callable[[], bool]) -> None:
         except OSError:
             if not directory.exists():
                 raise
-            if sound():
+            with suppress(GraphError):
+                unseal(directory, kind, format, digest=digest, whole=True)
                 return
             aside = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory.parent))
             with suppress(OSError):
@@ -221,11 +222,3 @@ def _replace(folder: Path, directory: Path, sound: Callable[[], bool]) -> None:
         else:
             return
     raise GraphError(f"{directory} could not be replaced; close the programs that are building it and try again")
-
-
-def _sound(directory: Path, kind: str, format: int, digest: str) -> bool:
-    try:
-        unseal(directory, kind, format, digest=digest, whole=True)
-    except GraphError:
-        return False
-    return True

@@ -207,16 +207,16 @@ def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
             raise BrokenRecord(f"turns holds {'one text' if turns else 'nothing'}; a response needs a turn before it")
         return turns, replies
     if "messages" not in data:
-        raise BrokenRecord(f"response is missing; expected {_FORMS}" if "context" in data else f"neither {_alternatives()}")
+        raise BrokenRecord(
+            f"response is missing; expected {_FORMS}"
+            if "context" in data
+            else "neither history and response, nor turns, nor messages"
+        )
     turns, roles = _messages(data["messages"])
     replies = [place for place in range(1, len(turns)) if roles[place] == _REPLY or _REPLY not in roles]
     if not replies:
         raise BrokenRecord("messages holds no reply of the assistant to a message before it")
     return turns, replies
-
-
-def _alternatives() -> str:
-    return "history and response, nor turns, nor messages"
 
 
 def _messages(value: Any) -> tuple[list[str], list[str]]:

@@ -103,7 +103,7 @@ def write_result_rdf(result: QueryResult, path: str | os.PathLike[str], format: 
 
 
 def _assertion(row: Assertion, number: int) -> Iterator[_Triple]:
-    head, relation, tail = terms.node_iri(row.head), terms.relation_iri(row.relation), terms.node_iri(row.tail)
+    head, relation, tail = terms.node_iri(row.head), terms.RELATION + row.relation, terms.node_iri(row.tail)
     statement = _Blank(f"s{number}")
     yield statement, terms.RDF + "type", terms.RDF + "Statement"
     yield statement, terms.RDF + "subject", head

@@ -76,11 +76,6 @@ def node_iri(uri: str) -> str:
     return EVENT + quote(uri[3:], safe="") if uri.startswith("/e/") else CONCEPTNET + quote(uri, safe="/")
 
 
-def relation_iri(relation: str) -> str:
-    """Return the IRI of a relation."""
-    return RELATION + relation
-
-
 def node_of(iri: str) -> tuple[str, str] | None:
     """Return the URI and the sense that ``iri`` contains; None for an IRI of another vocabulary."""
     if iri.startswith(EVENT):

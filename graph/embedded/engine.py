@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,22 +59,14 @@ class Engine:
 
     def rows(self, query: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
         """Return all rows of a query."""
-        with self._lock:
-            result = self._execute(query, parameters)
-            try:
-                rows: list[Any] = result.get_all()
-                return rows
-            finally:
-                result.close()
+        with self._lock, closing(self._execute(query, parameters)) as result:
+            rows: list[Any] = result.get_all()
+            return rows
 
     def table(self, query: Query, parameters: Mapping[str, Any] | None = None) -> Any:
         """Return all rows of a query as a :class:`pyarrow.Table`."""
-        with self._lock:
-            result = self._execute(query, parameters)
-            try:
-                return result.get_as_arrow()
-            finally:
-                result.close()
+        with self._lock, closing(self._execute(query, parameters)) as result:
+            return result.get_as_arrow()
 
     def append(self, query: Query, rows: Any) -> None:
         """Run a query that copies ``rows``, a :class:`pyarrow.Table`, into a table.
@@ -103,17 +96,13 @@ class Engine:
 
     def _reason(self, error: Exception) -> str:
         """Return the engine's message, with the path to show in place of a temporary one."""
-        return _first_line(error).replace(str(self.file), str(self.shown))
+        return str(error).strip().split("\n", 1)[0].replace(str(self.file), str(self.shown))
 
     def close(self) -> None:
         """Write pending changes and close the file."""
         with self._lock:
             self._connection.close()
             self._database.close()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
 
 
 def create(engine: Engine) -> None:

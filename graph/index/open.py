@@ -11,10 +11,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
 from ..errors import GraphError
 from ..protocol import KnowledgeGraph
@@ -73,9 +72,8 @@ def _build_and_open(graph: KnowledgeGraph, home: Path, progress: Progress | bool
 
     for attempt in range(3):  # a process that sees a newer graph may delete this index before it is opened
         folder = home / graph.manifest().digest
-        with _ProgressBar(total) as bar:
-            callback = bar.add if progress is True else progress or None
-            build_index(graph, folder, callback)
+        with _progress_bar(total) as shown:
+            build_index(graph, folder, shown if progress is True else progress or None)
         if own:
             _delete_other_indexes(folder)
         try:
@@ -127,31 +125,26 @@ def _delete_other_indexes(folder: Path) -> None:
     sweep(folder.parent)
 
 
-class _ProgressBar:
-    """A progress bar on stderr, shown after two seconds and only when stderr is a terminal."""
+@contextmanager
+def _progress_bar(total: int) -> Iterator[Progress]:
+    """Yield a callback for a progress bar on stderr, shown after two seconds and only when stderr is a terminal."""
+    done, started, bar = 0, time.monotonic(), None
 
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-        self._started = time.monotonic()
-        self._bar: Any = None
-
-    def add(self, number: int) -> None:
-        """Count ``number`` more assertions."""
-        self._done += number
-        if self._bar is None and time.monotonic() - self._started > _BAR_AFTER_SECONDS and sys.stderr.isatty():
+    def add(number: int) -> None:
+        nonlocal done, bar
+        done += number
+        if bar is None and time.monotonic() - started > _BAR_AFTER_SECONDS and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress as RichProgress
 
-            self._bar = RichProgress(console=Console(stderr=True), transient=True)
-            self._bar.add_task("building the index", total=self._total or None)
-            self._bar.start()
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=self._done)
+            bar = RichProgress(console=Console(stderr=True), transient=True)
+            bar.add_task("building the index", total=total or None)
+            bar.start()
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    try:
+        yield add
+    finally:
+        if bar is not None:
+            bar.stop()

@@ -54,7 +54,10 @@ class Server:
             GraphNotFound: it has no such database.
             InputError: the address or ``retry_seconds`` is invalid.
         """
-        patience = _seconds(*_default_retry()) if retry_seconds is None else _seconds("retry_seconds", retry_seconds)
+        if retry_seconds is None:
+            patience = _seconds(_RETRY_VARIABLE, os.environ.get(_RETRY_VARIABLE) or RETRY_SECONDS)
+        else:
+            patience = _seconds("retry_seconds", retry_seconds)
         self.address, self.database = address, database
         self._written = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
@@ -157,10 +160,6 @@ class Server:
             raise InputError(f"{self.url} is not a valid server address: its host name is invalid; check the URL") from error
         except (TypeError, ValueError) as error:
             raise InputError(f"{self.url} is not a valid server address ({_one_line(error)}); check the URL") from error
-
-
-def _default_retry() -> tuple[str, str | float]:
-    return _RETRY_VARIABLE, os.environ.get(_RETRY_VARIABLE) or RETRY_SECONDS
 
 
 def _seconds(name: str, given: str | float) -> float:
