@@ -309,6 +309,14 @@ METRIC_REGISTRY = Registry(
             chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
             ranges={"cache_size": AT_LEAST_0},
         ),
+        "judgement": MetricKind(
+            home="metrics.judgement:make", range="0 to 1", better="higher",
+            extra="gguf", packages=(*_NEURAL, "gguf", "accelerate"),
+            summary="Whether the response is natural, sensible and fitting, as a language model's hidden states tell it.",
+            model="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", get_model="tacit fetch judge",
+            find_model="metrics.judgement:has_default",
+            chosen_on=(*_COHERENCE_SETS, "dailydialog-gupta", "persona-zhao"), learnt_from=_TOPICAL,
+        ),
         "similarity": MetricKind(
             home="metrics.coherence.parts:make_similarity", range="-1 to 1", better="higher", **_OF_ENCODER,
             summary="How like the last turn the response is, by the cosine of their sentence embeddings.",

@@ -261,24 +261,38 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
 
 def fetch(
     name: Annotated[
-        Literal["conceptnet", "atomic2020", "numberbatch"],
+        Literal["conceptnet", "atomic2020", "numberbatch", "judge"],
         typer.Argument(metavar="NAME", show_default=False, help="The files to download."),
     ],
     directory: Annotated[
-        Path, typer.Option("--directory", metavar="FOLDER", help="Folder for the files; created if missing.")
-    ] = Path(),
+        Path | None,
+        typer.Option(
+            "--directory",
+            metavar="FOLDER",
+            show_default="this folder; for judge, where the metric judgement looks for it",
+            help="Folder for the files; created if missing.",
+        ),
+    ] = None,
     mirror: Annotated[
         str | None, typer.Option(metavar="URL", show_default=False, help="Download URL/FILE instead of the official address.")
     ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Download official files, and verify their checksums if published; an interrupted download is resumed."""
+    """Download official files, or the language model of the metric judgement (judge), and verify known checksums.
+
+    An interrupted download is resumed.
+    """
     from ...loaders import fetch as download
     from ...loaders import find_source
     from ...loaders.download import verified
     from ..terminal.screen import note, print_json
 
+    if directory is None and name == "judge":
+        from ...reasoning.metrics.judgement import models_folder
+
+        directory = models_folder()
+    directory = directory or Path()
     with Meter(name, noun="bytes", quiet=quiet) as meter:
 
         def progress(done: int, total: int | None) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +57,7 @@ class CausalModel:
     Attributes:
         model: the whole model; body: from tokens to hidden states; head: from hidden states to logits.
         begin: the token before every sequence; end: the token after every turn.
+        dtype: number format of the weights, as given to :func:`open_causal`.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class CausalModel:
         self.tokenizer = tokenizer
         self.batch_tokens = tokens_a_batch(batch_tokens, model)
         self.max_length = max_length or positions
+        self.dtype = dtype
         self._changed = {"dtype": dtype} if dtype != "float32" else {}
         if max_length is not None:
             self._changed["max_length"] = str(max_length)
@@ -269,6 +272,15 @@ class CausalModel:
         ]
         return torch.cat(losses)
 
+    def logits_of(self, states: Any, tokens: Sequence[int]) -> Any:
+        """Return the logits of some tokens, computed in float32, since 16-bit logits are rounded to steps of 0.1."""
+        weight = getattr(self.head, "weight", None)
+        if weight is None:
+            return self.head(states)[:, list(tokens)].float()
+        bias = getattr(self.head, "bias", None)
+        found = states.float() @ weight[list(tokens)].float().T
+        return found if bias is None else found + bias[list(tokens)].float()
+
     @property
     def _vocabulary(self) -> int:
         return int(self.model.config.get_text_config().vocab_size)
@@ -454,3 +466,101 @@ class Continuation:
         past = copy.deepcopy(self._cached)
         past.batch_repeat_interleave(rows)
         return past
+
+
+# Prefixes that several texts share: each prefix is read once, and its keys and values are reused for all its continuations. What
+# all prefixes begin with is read once too.
+#
+# Prefixes and continuations are padded on the right and masked; positions count real tokens only, so that a result is the same as
+# that of the whole text alone, up to rounding.
+
+
+class Ends(NamedTuple):
+    """What a model computes at the last token of each text.
+
+    Attributes:
+        states: hidden states of the layers asked for, float32, shape (texts, layers, width).
+        logits: of the tokens asked for, float64, shape (texts, tokens).
+    """
+
+    states: NDArray[np.float32]
+    logits: NDArray[np.float64]
+
+
+def read_ends(
+    causal: CausalModel,
+    prefixes: Rows,
+    rows: Sequence[tuple[int, Sequence[int]]],
+    layers: Sequence[int],
+    tokens: Sequence[int] = (),
+) -> Ends:
+    """Return states and logits at the end of texts that share prefixes.
+
+    Args:
+        prefixes: token ids, at least one each; each prefix is read once.
+        rows: for each text the index of its prefix and the token ids after it, at least one.
+        layers: from 1, the one nearest to the input; tokens: whose logits are wanted, for the token that follows.
+
+    Raises:
+        InputError: the model has no such layer, or no list of layers is found.
+        ModelError: a text is longer than the model's context, or the model's output is not finite.
+    """
+    torch, device = need("torch", "neural"), causal.model.device
+    longest = max((len(prefixes[prefix]) + len(row) for prefix, row in rows), default=0)
+    if longest > causal.max_length:
+        raise ModelError(
+            f"the model {causal.files.given!r} reads {causal.max_length} tokens, and a prompt has {longest}; "
+            "give a model with a longer context"
+        )
+    width = int(causal.model.config.get_text_config().hidden_size)
+    states: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
+    logits: NDArray[np.float64] = np.empty((len(rows), len(tokens)))
+    owned: dict[int, list[int]] = {}
+    for place, (prefix, _) in enumerate(rows):
+        owned.setdefault(prefix, []).append(place)
+    used = sorted(owned)
+    shared = min((len(prefixes[prefix]) - 1 for prefix in used), default=0)
+    alike = (len({prefixes[prefix][place] for prefix in used}) == 1 for place in range(shared))
+    shared = sum(1 for _ in takewhile(bool, alike))
+
+    def read(rows: Rows, past: Any, seen: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+        """Read rows after what is cached; return the model's output and which tokens are no padding, the cached ones included."""
+        ids, inside = padded(rows, causal.end)
+        whole = np.concatenate([seen, inside.astype(np.int64)], axis=1)
+        at = seen.sum(1)[:, None] + np.arange(ids.shape[1])
+        tokens, mask, positions = (torch.from_numpy(array).to(device) for array in (ids, whole, at))
+        return causal.body(
+            input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=past, use_cache=True
+        ), whole
+
+    def chosen(cached: Any, owners: NDArray[np.int64]) -> Any:
+        """Return a copy of cached keys and values with one row for each of ``owners``."""
+        if cached is None:
+            return None
+        past = copy.deepcopy(cached)
+        past.batch_select_indices(torch.from_numpy(owners).to(device))
+        return past
+
+    with watched(causal.model, layers) as outputs, torch.inference_mode():
+        first, before = None, np.ones((1, 0), np.int64)
+        if shared and len(used) > 1:
+            output, before = read([prefixes[used[0]][:shared]], None, before)
+            first = output.past_key_values
+        start = before.shape[1]
+        for group in together([len(prefixes[prefix]) - start for prefix in used], causal.batch_tokens):
+            mine = [used[number] for number in group]
+            none = np.zeros(len(mine), np.int64)
+            output, seen = read([prefixes[prefix][start:] for prefix in mine], chosen(first, none), before[none])
+            places = [(number, place) for number, prefix in enumerate(mine) for place in owned[prefix]]
+            for batch in together([len(rows[place][1]) for _, place in places], causal.batch_tokens):
+                owners, these = np.array([places[one][0] for one in batch]), [places[one][1] for one in batch]
+                last = read([rows[place][1] for place in these], chosen(output.past_key_values, owners), seen[owners])[0][0]
+                each = torch.arange(len(these), device=device)
+                ends = torch.tensor([len(rows[place][1]) - 1 for place in these], device=device)
+                for column, layer in enumerate(layers):
+                    states[these, column] = outputs[layer][each, ends].float().cpu().numpy()
+                if len(tokens):
+                    logits[these] = causal.logits_of(last[each, ends], tokens).double().cpu().numpy()
+    causal.check_finite(states)
+    causal.check_finite(logits)
+    return Ends(states, logits)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..metrics.accent.scorers.language_models import Probe
     from ..metrics.commonsense.regressor import Regressor
     from ..metrics.grade.checkpoint import Checkpoint
+    from ..metrics.judgement import JudgementProbe
     from .pipeline import Evaluation
 
 _KINDS = ("pearson", "spearman")
@@ -34,6 +35,10 @@ _NEGATIVES = {
 }
 _RETRIEVER_FACTS = ("triples", "heads", "tails", "data", "steps", "batch_size", "seed", "held_out", "graph")
 _PROBE_FACTS = ("layers", "tuples", "heads", "plausible", "data", "penalty", "auc", "best", "seed", "variants")
+_JUDGEMENT_FACTS = (
+    "layers", "pairs", "histories", "corpora", "data", "penalty", "ordered", "interval", "yes_alone", "yes_gain", "yes_error",
+    "seed", "variants", "kinds", "weighed_on",
+)  # fmt: skip
 _WORDS = {
     "one_hop": "one-hop {count} between history and response, `log1p`",
     "two_hop": "two-hop {count} between history and response, `log1p`",
@@ -225,4 +230,15 @@ def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
         left_out=facts["left_out"],
         licence=facts.get("licence") or "not stated", files=facts.get("files", ()),
         remarks=f"\n{remarks}\n" if remarks else "",
+    )  # fmt: skip
+
+
+def judgement_card(probe: JudgementProbe, *, path: str | None, remarks: str = "") -> str:
+    """Return the card of a probe for the metric ``judgement`` as Markdown; the arguments are those of :func:`probe_card`."""
+    facts = probe.facts
+    return render(
+        "judgement", **{name: facts[name] for name in _JUDGEMENT_FACTS},
+        name=probe.model.rpartition("@")[0], model=probe.model, layer=probe.layer, yes=probe.yes, width=probe.weights.size,
+        digest=probe.digest, path=path, command=facts.get("command", "not stated"), licence=facts.get("licence") or "not stated",
+        files=facts.get("files", ()), remarks=f"\n{remarks}\n" if remarks else "",
     )  # fmt: skip

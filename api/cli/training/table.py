@@ -16,6 +16,7 @@ from .coherence import coherence, language_model
 from .commonsense import commonsense
 from .data import Output, Seed
 from .grade import grade
+from .judgement import judgement
 from .reference import reference
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
@@ -63,6 +64,7 @@ train.command()(grade)
 train.command()(accent)
 train.command()(coherence)
 train.command("language-model")(language_model)
+train.command()(judgement)
 train.command()(retriever)
 train.command()(comet)
 train.command("kg-bert")(kg_bert)

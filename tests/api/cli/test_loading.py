@@ -379,3 +379,24 @@ def test_fetch_says_whether_a_file_was_verified(tacit: Tacit, tmp_path: Path, mo
     known = {"numberbatch": replace(all_sources()["numberbatch"], sha256=sha256)}
     monkeypatch.setattr("tacit.loaders.download.all_sources", lambda: known)
     assert tacit("fetch", "numberbatch", "--directory", tmp_path).err == f"verified: {file.name} has the sha256 {sha256}\n"
+
+
+def test_the_model_of_judgement_is_put_where_the_metric_looks(
+    tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
+    row = next(row for row in tacit("metrics", "--json").json if row["name"] == "judgement")
+    assert (row["ready"], row["get"]) == (False, "tacit fetch judge")
+    model = b"a model"
+    known = {"judge": replace(all_sources()["judge"], sha256=hashlib.sha256(model).hexdigest(), size=len(model))}
+    monkeypatch.setattr("tacit.loaders.download.all_sources", lambda: known)
+    asked: list[str] = []
+
+    def answer(url: str, part: Path, _progress: object) -> None:
+        asked.append(url)
+        part.write_bytes(model)
+
+    monkeypatch.setattr("tacit.loaders.download._attempt", answer)
+    assert tacit("fetch", "judge").out == f"{tmp_path / 'models' / known['judge'].file}\n"
+    assert asked == [known["judge"].url]
+    assert next(row for row in tacit("metrics", "--json").json if row["name"] == "judgement")["ready"]

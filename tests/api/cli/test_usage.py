@@ -21,7 +21,7 @@ COMMANDS = [
     ["merge-cache"], ["check"], ["metrics"], ["train", "reference"], ["train", "pipeline"],
     ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
     ["train", "language-model"],
-    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["demo"],
+    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "judgement"], ["demo"],
     ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
@@ -150,6 +150,8 @@ WRONG = [
     ["train", "llm-probe", "FILE", "--output", "out"],
     ["train", "llm-probe", "missing.csv", "--model", "x", "--output", "out"],
     ["train", "llm-probe", "FILE", "--model", "x", "--output", "FOLDER/none/out"],
+    ["train", "judgement"],
+    ["train", "judgement", "missing.jsonl", "--model", "x", "--output", "out"],
     ["demo", "--directory", "FILE"],
     ["explain"],
     ["explain", "GRAPH"],

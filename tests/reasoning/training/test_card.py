@@ -10,7 +10,16 @@ from tacit.reasoning.metrics.accent.scorers.compact import open_compact
 from tacit.reasoning.metrics.accent.scorers.language_models import open_probe
 from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint
 from tacit.reasoning.metrics.commonsense.regressor import load_regressor
-from tacit.reasoning.training.card import coherence_card, commonsense_card, licence_text, probe_card, render, retriever_card
+from tacit.reasoning.metrics.judgement import open_probe as open_judgement
+from tacit.reasoning.training.card import (
+    coherence_card,
+    commonsense_card,
+    judgement_card,
+    licence_text,
+    probe_card,
+    render,
+    retriever_card,
+)
 
 REASONING = Path(__file__).parents[3] / "reasoning"
 
@@ -23,6 +32,7 @@ def test_shipped_cards_are_what_the_templates_give() -> None:
     checkpoint = open_checkpoint()
     made = {
         "metrics/accent/probe": probe_card(open_probe(), path=None),
+        "metrics/judgement_probe": judgement_card(open_judgement(), path=None),
         "metrics/coherence/model": coherence_card(checkpoint.header, checkpoint.digest, path=None),
         "metrics/commonsense/model": commonsense_card(load_regressor(REASONING / "metrics" / "commonsense" / "model"), path=""),
     }

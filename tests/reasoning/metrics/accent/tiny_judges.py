@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def save_judge(folder: Path, *, template: str = "", positions: int = 4096, **options: Any) -> Path:
-    """A tiny model that has words for yes and no, with a chat template where one is given."""
+def save_judge(folder: Path, *, template: str = "", positions: int = 4096, more: Sequence[str] = (), **options: Any) -> Path:
+    """A tiny model that has words for yes and no and the words of ``more``, with a chat template where one is given."""
     from transformers import AutoTokenizer
 
-    save_tiny_causal(folder, sentences=[*SENTENCES, *["Yes No", ": Yes", ": No"] * 4], positions=positions, **options)
+    save_tiny_causal(folder, sentences=[*SENTENCES, *["Yes No", ": Yes", ": No"] * 4, *more], positions=positions, **options)
     if template:
         tokenizer = AutoTokenizer.from_pretrained(folder)
         tokenizer.chat_template = template

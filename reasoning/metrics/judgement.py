@@ -1,0 +1,435 @@
+"""The metric ``judgement``: whether a language model's hidden states say that a response is natural, sensible and fitting.
+
+A causal language model reads the last four turns as a transcript of two speakers, the response as a proposed reply, and the
+question whether it is natural, sensible and fitting. Where its answer would stand, a linear probe (Alain and Bengio, ICLR 2017,
+workshop track) reads a layer's hidden states, and may weigh the model's own preference for yes over no. The probe is learnt from
+true against false responses of dialogues, not from ratings (:mod:`tacit.reasoning.training.judgement`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ...graph.errors import InputError, ModelError, reason_of
+from ...graph.item import Item
+from ...graph.protocol import KnowledgeGraph
+from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
+from ..cache import LruCache
+from ..models.causal_lm import CausalModel, open_causal, read_ends
+from ..models.layers import cut_above
+from ..models.modelfile import digest_of, pack, read_model, unpack
+from ..text.language import open_analyser
+from ..text.linking import Linker
+
+TURNS = 4
+"""Turns of the history that are read."""
+
+_SPEAKERS = "AB"
+_QUESTION = "Is this reply natural, sensible and fitting here? Answer yes or no."
+_YES, _NO = ("yes", "Yes"), ("no", "No")
+_PLACEHOLDER = "<the transcript>"
+_HISTORY_TOKENS = 320
+_RESPONSE_TOKENS = 160
+
+Pair = tuple[tuple[str, ...], str]
+"""The turns that are read, oldest first, and the response."""
+
+
+class States(NamedTuple):
+    """What the language model computes where its answer would stand.
+
+    Attributes:
+        hidden: hidden states of layers, float32, shape (responses, layers, width).
+        margins: log-odds of yes against no in nats, shape (responses,); NaN when they were not asked for.
+    """
+
+    hidden: NDArray[np.float32]
+    margins: NDArray[np.float64]
+
+
+class JudgementPrompt:
+    """The prompt for a causal language model."""
+
+    def __init__(self, causal: CausalModel) -> None:
+        """Make prompts for ``causal``."""
+        self.causal = causal
+
+    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False) -> States:
+        """Return the model's states for responses; responses after the same turns share the reading of the turns.
+
+        Args:
+            pairs: turns and response; only the last four turns are read, of these the last 320 tokens, and of the response the
+                first 160.
+            layers: from 1, the one nearest to the input.
+            margins: compute the log-odds of yes too, which needs all layers of the model.
+
+        Raises:
+            InputError: the model has no such layer, or no list of layers is found.
+            ModelError: the model's context is too short, its output is not finite, its chat template cannot be used, or its
+                tokenizer gives yes and no the same token.
+        """
+        if not pairs:
+            return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
+        read = [(turns[-TURNS:], response) for turns, response in pairs]
+        number = {turns: place for place, turns in enumerate(dict.fromkeys(turns for turns, _ in read))}
+        distinct = list(dict.fromkeys(read))
+        replies = [f" {one_line(response)}" for _, response in distinct]
+        after = self._tokens_after
+        rows = [
+            (number[turns], [*row[:_RESPONSE_TOKENS], *after])
+            for (turns, _), row in zip(distinct, self.causal.tokens(replies), strict=True)
+        ]
+        yes, no = self.answers if margins else ((), ())
+        ends = read_ends(self.causal, self._prefixes(list(number)), rows, layers, [*yes, *no])
+        places = {pair: place for place, pair in enumerate(distinct)}
+        back = [places[pair] for pair in read]
+        found = np.full(len(distinct), np.nan)
+        if margins:
+            found = np.logaddexp.reduce(ends.logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(
+                ends.logits[:, len(yes) :], axis=1
+            )
+        return States(ends.states[back], found[back])
+
+    @cached_property
+    def answers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The tokens with which the answers yes and no begin.
+
+        Raises:
+            ModelError: an answer of each begins with the same token.
+        """
+        space = "" if self._chats else " "
+        yes, no = (
+            tuple(dict.fromkeys(row[0] for row in self.causal.tokens([space + word for word in words]))) for words in (_YES, _NO)
+        )
+        if set(yes) & set(no):
+            raise ModelError(
+                f"the tokenizer of {self.causal.files.given!r} gives yes and no the same first token; give another model"
+            )
+        return yes, no
+
+    def _prefixes(self, histories: Sequence[tuple[str, ...]]) -> list[list[int]]:
+        """Return the tokens of each prompt up to the response."""
+        beginning, _ = self.template
+        start = self._special(beginning)
+        if not self._chats:
+            start = [self.causal.begin, *start]
+        texts = [transcript(turns) for turns in histories]
+        return [[*start, *row[-_HISTORY_TOKENS:]] for row in self.causal.tokens(texts)]
+
+    @cached_property
+    def _tokens_after(self) -> list[int]:
+        """The tokens between the response and the answer."""
+        return self._special(self.template[1])
+
+    def _special(self, text: str) -> list[int]:
+        """Return the tokens of the template's own text, in which names of special tokens stand for those tokens."""
+        ids: list[int] = self.causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return ids
+
+    @property
+    def _chats(self) -> bool:
+        return bool(getattr(self.causal.tokenizer, "chat_template", None))
+
+    @cached_property
+    def template(self) -> tuple[str, str]:
+        """The prompt before the transcript and after the response: by the model's chat template, or as plain text."""
+        question = f"\n\n{_QUESTION}"
+        if not self._chats:
+            return "", f"{question}\nAnswer:"
+        messages = [{"role": "user", "content": f"{_PLACEHOLDER}{question}"}]
+        try:
+            whole = str(self.causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # jinja's own errors, and those that the template raises
+            given = self.causal.files.given
+            raise ModelError(f"the chat template of {given!r} fails ({reason_of(error)}); give another model") from error
+        before, found, after = whole.partition(_PLACEHOLDER)
+        if not found or _PLACEHOLDER in after:
+            raise ModelError(f"the chat template of {self.causal.files.given!r} changes its messages; give another model")
+        return before, after
+
+
+def transcript(turns: Sequence[str]) -> str:
+    """Return turns as a transcript of two speakers up to the proposed reply, which A gives; the last turn is B's."""
+    lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {one_line(turn)}\n" for place, turn in enumerate(turns)]
+    return "".join([*lines, f"\nProposed reply by {_SPEAKERS[0]}:"])
+
+
+def one_line(text: str) -> str:
+    """Return a turn with normalised white space."""
+    return " ".join(text.split())
+
+
+# The probe: one small safetensors file of numbers and text.
+
+FILE = "judgement.safetensors"
+FORMAT = "tacit judgement probe"
+VERSION = 1
+TRAIN = "tacit train judgement"
+SHIPPED = Path(__file__).parent / "judgement_probe"
+"""The probe that ships with tacit, of the model that ``tacit fetch judge`` downloads."""
+
+_LARGEST = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class JudgementProbe:
+    """A trained probe: log-odds that a response is the true one rather than a false one.
+
+    Attributes:
+        layer: the layer whose states it reads, from 1 for the one nearest to the input.
+        weights: of the states, shape (width,); yes: of the log-odds of yes, 0 to leave them out; bias: added to both.
+        model: signature of the language model that it was trained on and belongs to.
+        facts: training data and the share of pairs in order, plain values for JSON.
+        digest: of its file, empty before it is written.
+    """
+
+    layer: int
+    weights: NDArray[np.float32]
+    yes: float
+    bias: float
+    model: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def log_odds(self, states: States) -> NDArray[np.float64]:
+        """Return the log-odds for each response, shape (n,), by states whose only layer is this probe's."""
+        found: NDArray[np.float64] = states.hidden[:, 0].astype(np.float64) @ self.weights.astype(np.float64) + self.bias
+        return found + self.yes * states.margins if self.yes else found
+
+
+def to_bytes(probe: JudgementProbe) -> bytes:
+    """Return the file of a probe; equal probes give equal bytes."""
+    description = {
+        "format": FORMAT, "version": VERSION, "layer": probe.layer, "yes": probe.yes, "bias": probe.bias, "model": probe.model,
+        "facts": dict(probe.facts),
+    }  # fmt: skip
+    return pack({"weights": probe.weights.astype(np.float32)}, description)
+
+
+def open_probe(path: Path | str | None = None) -> JudgementProbe:
+    """Open a probe's file, or the folder that holds one; by default the one that ships with tacit.
+
+    Raises:
+        ModelError: the file is missing, damaged, or not a probe of this metric.
+    """
+    return from_bytes(*read_model(SHIPPED if path is None else Path(path), FILE, "probe", TRAIN, _LARGEST))
+
+
+def from_bytes(data: bytes, name: str) -> JudgementProbe:
+    """Return the probe in a file's bytes; ``name`` names it in errors.
+
+    Raises:
+        ModelError: the bytes are damaged or not a probe of this metric.
+    """
+    try:
+        head, arrays = unpack(data, FORMAT, VERSION)
+        weights, layer, yes, bias = arrays["weights"], head["layer"], float(head["yes"]), float(head["bias"])
+        sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size
+        if not (sound and np.isfinite([yes, bias]).all() and type(layer) is int and layer >= 1):
+            raise ValueError("its weights, bias or layer are invalid")
+        return JudgementProbe(layer, weights, yes, bias, str(head["model"]), dict(head["facts"]), digest_of(data))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{name} is not a probe of judgement ({reason_of(error)}); give one that {TRAIN} wrote") from error
+
+
+# The metric.
+
+MODEL = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
+MODEL_FILE = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
+NO_HISTORY = "the history is empty"
+
+_CACHE_SIZE = 20_000
+_WORD = re.compile(r"\S+")
+_MOST_WORDS = 40
+_MOST_EDGES = 5
+
+AGAINST = frozenset((
+    "Antonym", "DistinctFrom", "HinderedBy", "ObstructedBy", "NotCapableOf", "NotDesires", "NotHasA", "NotHasProperty", "NotIsA",
+    "NotUsedFor", "NotCauses", "NotMadeOf",
+))  # fmt: skip
+"""Relations whose assertions between a turn and the response speak against the response."""
+
+
+class Judgement(BatchScoring):
+    """The metric over a causal language model and a probe of its states; see :func:`make`."""
+
+    name = "judgement"
+    reads_english = True
+    together = 32
+
+    def __init__(self, causal: CausalModel, probe: JudgementProbe, linker: Linker | None = None) -> None:
+        """Read the states of ``causal``; layers above the probe's are removed unless the probe weighs the log-odds of yes.
+
+        Args:
+            linker: over a graph whose assertions are added to the evidence; None for no such evidence.
+
+        Raises:
+            ModelError: the probe was trained on another model.
+        """
+        if probe.model.rpartition("@")[2] != causal.files.digest:
+            raise ModelError(
+                f"the probe of judgement was trained on {probe.model}, and {causal.files.given!r} is {causal.files.signature}; "
+                f"give that model, or make a probe for this one with: {TRAIN}"
+            )
+        try:
+            if not probe.yes:
+                cut_above(causal.model, probe.layer)
+        except InputError as error:
+            raise ModelError(f"the probe does not fit the model {causal.files.given!r}: {error}") from error
+        self.prompt = JudgementPrompt(causal)
+        self.probe = probe
+        self.linker = linker
+        self._known: LruCache[Pair, float] = LruCache(_CACHE_SIZE)
+        self._reading = threading.Lock()
+        self.signature = Signature(
+            self.name, (("model", causal.files.digest), ("dtype", causal.dtype), ("probe", probe.digest)), 1
+        )
+
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score responses; NaN without a history."""
+        signature = self.signature
+        pairs = [_pair(item) for item in items]
+        judged = [pair for pair in pairs if pair[0]]
+        odds = iter(self.log_odds(judged))
+        edges = iter(self._edges(judged) if explain else ())
+        scores = []
+        for pair in pairs:
+            if not pair[0]:
+                scores.append(no_score(NO_HISTORY, signature))
+                continue
+            found = next(odds)
+            value = float(expit(found))
+            pieces = (
+                (Piece("feature", found, value, name=_LOG_ODDS, rests_on=(*self._effects(pair, found), *next(edges))),)
+                if explain
+                else ()
+            )
+            scores.append(Score(value, Evidence(pieces), signature))
+        return scores
+
+    def log_odds(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the log-odds that each response is the true one; equal pairs are computed once.
+
+        Raises:
+            ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.
+        """
+        with self._reading:  # the hidden states are recorded on the model itself
+            known = {pair: self._known.get(pair) for pair in pairs}
+            fresh = [pair for pair, value in known.items() if value is None]
+            if fresh:
+                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes))
+                for pair, value in zip(fresh, self.probe.log_odds(states).tolist(), strict=True):
+                    known[pair] = value
+                    self._known.put(pair, value)
+        return [value for pair in pairs if (value := known[pair]) is not None]
+
+    def _effects(self, pair: Pair, whole: float) -> tuple[Piece, ...]:
+        """Return how much each turn and each word of the response adds to the log-odds, the largest effect first.
+
+        The response is judged again without the word, or with dots in place of the turn, so that the speakers stay the same.
+        Turns count from 1 among the last four.
+        """
+        turns, response = pair
+        words = list(_WORD.finditer(response))[:_MOST_WORDS]
+        cut = [(*turns[:place], _LEFT_OUT, *turns[place + 1 :]) for place in range(len(turns))]
+        without = [f"{response[: word.start()].rstrip()} {response[word.end() :].lstrip()}".strip() for word in words]
+        odds = self.log_odds([*((left, response) for left in cut), *((turns, left) for left in without)])
+        names = [f"turn {number}{', the last one,' if number == len(turns) else ''}" for number in range(1, len(turns) + 1)]
+        names += [f'"{word[0]}"' for word in words]
+        effects = [Piece("part", whole - found, 0.0, name=f"{name} adds") for name, found in zip(names, odds, strict=True)]
+        return tuple(sorted(effects, key=lambda piece: -abs(piece.value)))
+
+    def _edges(self, pairs: Sequence[Pair]) -> list[tuple[Piece, ...]]:
+        """Return the graph's assertions between concepts of the turns and of the response: against it first, the heaviest first.
+
+        They do not change the score. Assertions of opposites and of what something is not, cannot or does not want speak against
+        the response, the others for it.
+        """
+        if self.linker is None:
+            return [()] * len(pairs)
+        texts = list(dict.fromkeys(text for turns, response in pairs for text in (*turns, response)))
+        mentions = dict(zip(texts, self.linker.link_batch(texts), strict=True))
+        found = []
+        for turns, response in pairs:
+            before, after = (
+                list(dict.fromkeys(mention.concept for text in some for mention in mentions[text]))
+                for some in (turns, (response,))
+            )
+            paths = self.linker.graph.triples_between(before, after) if before and after else []
+            sides: dict[bool, list[Piece]] = {True: [], False: []}
+            for path in sorted(paths, key=lambda path: (-path.strength, path.order)):
+                against = path.assertions[0].relation in AGAINST
+                if len(sides[against]) < _MOST_EDGES:
+                    side = "against" if against else "for"
+                    name = f"the graph, {side} it: {path.text()}, weight"
+                    sides[against].append(Piece("part", path.strength, 0.0, name=name, hops=1, path=path))
+            found.append((*sides[True], *sides[False]))
+        return found
+
+
+_LOG_ODDS = "log-odds of a sensible reply"
+_LEFT_OUT = "..."
+
+
+def _pair(item: Item) -> Pair:
+    """Return the turns of an item that are read, and its response."""
+    return tuple(turn for turn in item.history if turn.strip())[-TURNS:], item.response
+
+
+def models_folder() -> Path:
+    """Return the folder of models that tacit downloads: ``models`` in ``TACIT_CACHE``, else in the user's cache folder."""
+    given = os.environ.get("TACIT_CACHE")
+    if given:
+        return Path(given) / "models"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tacit")) / "models"
+
+
+def has_default() -> bool:
+    """Return whether ``tacit fetch judge`` has downloaded the default model."""
+    return (models_folder() / MODEL_FILE).is_file()
+
+
+def make(
+    graph: KnowledgeGraph | None = None,
+    *,
+    model: str | Path | None = None,
+    probe: str | Path | None = None,
+    dtype: str = "bfloat16",
+    device: str | None = None,
+) -> Judgement:
+    """Return the metric; with a graph, the evidence has its assertions between turns and response, which change no score.
+
+    Args:
+        model: the language model that the probe was trained on: a folder that transformers saved, a GGUF file, or an id of the
+            hub; by default the one that ``tacit fetch judge`` downloads.
+        probe: a folder or file that ``tacit train judgement`` wrote; by default the one that ships, for the default model.
+        dtype: number format of the model: ``float32``, ``bfloat16`` or ``float16``; in the last two, scores depend on the batch
+            in the third digit.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+
+    Raises:
+        InputError: the dtype or device is unknown.
+        ModelError: the model or probe is not found, or they do not belong together.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
+    """
+    opened = open_probe(probe)
+    if model is None and not has_default():
+        raise ModelError(
+            f"the language model of judgement, {MODEL_FILE}, is not in {models_folder()}; get it with: tacit fetch judge, or "
+            "name a model with -O judgement.model=MODEL"
+        )
+    causal = open_causal(model or models_folder() / MODEL_FILE, dtype=dtype, device=device)
+    return Judgement(causal, opened, None if graph is None else Linker(graph, open_analyser(None)))

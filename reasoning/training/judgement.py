@@ -1,0 +1,490 @@
+"""Training the probe of the metric ``judgement``: logistic regression on differences between true and false responses' states.
+
+Each history of a dialogue gets its true response and several false ones of different kinds. The language model reads them all,
+and a direction is fitted along which the true response of a history is above the false ones. No ratings are used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from math import log, sqrt
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from ...graph.errors import InputError
+from ..metrics.coherence.associations import words_of
+from ..metrics.judgement import TURNS, JudgementProbe, JudgementPrompt, Pair, States, from_bytes, to_bytes
+from ..models.causal_lm import CausalModel
+from ..models.layers import count_layers
+from ..models.modelfile import digest_of, pack, unpack, write_file
+from .corpora import Dialogue, k_folds
+
+Progress = Callable[[str, int, int], None]
+
+# False responses.
+
+KINDS = ("random", "same dialogue", "near", "repeated", "turned", "negated")
+"""Kinds of false responses: a turn of another dialogue; one of the same dialogue, three turns away or more; the turn of another
+dialogue that shares most words with the last two turns; a copy of one of the turns that are read, without a tenth of its words;
+the true response with first and second person exchanged; the true response with its first auxiliary negated."""
+
+_POOL = 1_000
+_APART = 3
+_LOST = 0.1
+_ALIKE = 0.6  # share of words in common from which a turn is no false response
+_DRAWS = 50
+
+_TURN = {
+    "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are", "i'm": "you're", "i've": "you've",
+    "i'll": "you'll", "i'd": "you'd", "you": "I", "your": "my", "yours": "mine", "yourself": "myself", "you're": "I'm",
+    "you've": "I've", "you'll": "I'll", "you'd": "I'd",
+}  # fmt: skip
+_AUXILIARY = r"is|are|was|were|am|can|could|will|would|should|must|do|does|did|has|have|had|'s|'re|'m"
+_BARE: dict[str, str] = {"ca": "can", "wo": "will"}
+_NEGATIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(rf"\b({_AUXILIARY}|ca|wo)(n't| not)\b", re.IGNORECASE), lambda found: _BARE.get(found[1].lower(), found[1])),
+    (re.compile(rf"(?<=\w)('s|'re|'m)\b|\b({_AUXILIARY})\b", re.IGNORECASE), lambda found: f"{found[0]} not"),
+    (
+        re.compile(
+            r"\b(i|you|we|they) (like|love|think|know|want|need|believe|enjoy|agree|hope|guess|remember)\b", re.IGNORECASE
+        ),
+        lambda found: f"{found[1]} do not {found[2]}",
+    ),
+)
+
+
+class Contrast(NamedTuple):
+    """A history with its true response and false ones.
+
+    Attributes:
+        turns: the turns that are read, oldest first; true: the true response; false: kind and text of each false one.
+        corpus: name of the corpus; dialogue: number of the dialogue, which is unique over all corpora.
+    """
+
+    turns: tuple[str, ...]
+    true: str
+    false: tuple[tuple[str, str], ...]
+    corpus: str
+    dialogue: int
+
+
+def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, most: int, each: int = 3, seed: int = 0) -> list[Contrast]:
+    """Return contrasts from one place of each dialogue, or of as many dialogues drawn at random as are wanted.
+
+    Args:
+        corpora: distinct dialogues by corpus.
+        most: number of contrasts of each corpus, as far as it has dialogues.
+        each: number of false responses of a history, of different kinds, at most six.
+        seed: of the places, the kinds and the false responses.
+    """
+    found: list[Contrast] = []
+    first = 0
+    for number, (name, dialogues) in enumerate(corpora.items()):
+        random = np.random.default_rng([seed, number])
+        drawn = random.permutation(len(dialogues))[:most].tolist()
+        making = _FalseResponses(dialogues, random)
+        for chosen in drawn:
+            place = int(random.integers(1, len(dialogues[chosen])))
+            false = making.of(chosen, place, each)
+            turns = dialogues[chosen]
+            found.append(Contrast(turns[max(0, place - TURNS) : place], turns[place], false, name, first + chosen))
+        first += len(dialogues)
+    return found
+
+
+def given_contrasts(corpus: str, records: Iterable[tuple[Sequence[str], Sequence[str], int]]) -> list[Contrast]:
+    """Return contrasts from turns, optional responses and the index of the true one, as multiple-choice sets have them."""
+    return [
+        Contrast(
+            tuple(turns[-TURNS:]), options[answer],
+            tuple(("given", text) for place, text in enumerate(options) if place != answer), corpus, number,
+        )
+        for number, (turns, options, answer) in enumerate(records)
+    ]  # fmt: skip
+
+
+class _FalseResponses:
+    """False responses from the dialogues of one corpus."""
+
+    def __init__(self, dialogues: Sequence[Dialogue], random: np.random.Generator) -> None:
+        self._dialogues, self._random = dialogues, random
+        every = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(len(turns))]
+        pool = [every[one] for one in sorted(random.permutation(len(every))[:_POOL].tolist())]
+        self._pool = [(number, dialogues[number][turn], _words(dialogues[number][turn])) for number, turn in pool]
+        counts = Counter(word for *_, words in self._pool for word in words)
+        self._rarity = {word: log(len(self._pool) / count) for word, count in counts.items()}
+
+    def of(self, dialogue: int, place: int, number: int) -> tuple[tuple[str, str], ...]:
+        """Return the false responses at one place of a dialogue: of ``number`` kinds, fewer where some cannot be made."""
+        found: list[tuple[str, str]] = []
+        for kind in self._random.permutation(len(KINDS)).tolist():
+            text = self._one(KINDS[kind], dialogue, place)
+            if len(found) < number and text and _overlap(text, self._dialogues[dialogue][place]) < 1:
+                found.append((KINDS[kind], text))
+        return tuple(found)
+
+    def _one(self, kind: str, dialogue: int, place: int) -> str:
+        """Return a false response of one kind; empty where there is none."""
+        turns, random = self._dialogues[dialogue], self._random
+        if kind == "turned":
+            return turned(turns[place])
+        if kind == "negated":
+            return negated(turns[place])
+        if kind == "repeated":
+            recent = turns[max(0, place - TURNS) : place]
+            words = recent[int(random.integers(len(recent)))].split()
+            return " ".join([word for word in words if random.random() >= _LOST] or words)
+        if kind == "same dialogue":
+            return self._unlike([turn for at, turn in enumerate(turns) if abs(at - place) >= _APART], turns[place])
+        others = [(text, words) for number, text, words in self._pool if number != dialogue]
+        if kind == "random":
+            return self._unlike([text for text, _ in others], turns[place])
+        before = _words(" ".join(turns[max(0, place - 2) : place]))
+        ranked = sorted(others, key=lambda other: -self._shared(before, other[1]))
+        return next((text for text, _ in ranked if _overlap(text, turns[place]) < _ALIKE), "")
+
+    def _shared(self, before: set[str], words: set[str]) -> float:
+        """Return the rarity of the words that two turns share, summed and divided by the root of the number of words."""
+        return sum(sorted(self._rarity[word] for word in before & words)) / sqrt(len(words) or 1)
+
+    def _unlike(self, texts: Sequence[str], true: str) -> str:
+        """Return a random text that does not resemble the true response; empty where none is found."""
+        for _ in range(_DRAWS if texts else 0):
+            text = texts[int(self._random.integers(len(texts)))]
+            if _overlap(text, true) < _ALIKE:
+                return text
+        return ""
+
+
+def turned(text: str) -> str:
+    """Return ``text`` with first and second person exchanged, ``you`` and its forms in lower case; empty where it has neither."""
+    words = re.split(r"([\w'’]+)", text)
+    changed = [_like(word, _TURN.get(word.lower().replace("’", "'"), word)) for word in words]
+    after = " ".join("".join(changed).split())
+    after = re.sub(r"\b([Yy])ou (am|was)\b", lambda found: f"{found[1]}ou {'are' if found[2] == 'am' else 'were'}", after)
+    after = re.sub(r"\bI (are|were)\b", lambda found: "I am" if found[1] == "are" else "I was", after)
+    return after if changed != words else ""
+
+
+def negated(text: str) -> str:
+    """Return ``text`` without its first negation, else with its first auxiliary or verb of opinion negated; else empty."""
+    for pattern, change in _NEGATIONS:
+        after = pattern.sub(change, text, count=1)
+        if after != text:
+            return after
+    return ""
+
+
+def _like(word: str, other: str) -> str:
+    """Return ``other`` with a capital where ``word`` begins with one."""
+    return other[:1].upper() + other[1:] if word[:1].isupper() and word not in ("I", "I'm", "I've", "I'll", "I'd") else other
+
+
+def _words(text: str) -> set[str]:
+    return {word.text for word in words_of(text)}
+
+
+def _overlap(one: str, other: str) -> float:
+    """Return Dice's coefficient of two texts' words, 0..1."""
+    first, second = Counter(word.text for word in words_of(one)), Counter(word.text for word in words_of(other))
+    total = first.total() + second.total()
+    return 2 * (first & second).total() / total if total else 1.0
+
+
+# Hidden states, in files of a few texts each, so that an interrupted reading continues.
+
+_TOGETHER = 32
+_DEPTHS = 14
+
+
+def layers_to_try(depth: int) -> list[int]:
+    """Return the layers whose states are read, from the middle of a model of ``depth`` layers to its top, at most 14."""
+    return list(range(depth, (depth - 1) // 2, -max(1, depth // _DEPTHS)))[::-1]
+
+
+def read_states(
+    pairs: Sequence[Pair], prompt: JudgementPrompt, layers: Sequence[int], folder: Path, progress: Progress | None = None
+) -> States:
+    """Return the states of ``pairs``, with margins; states that ``folder`` has already are not computed again.
+
+    Args:
+        layers: from 1, the one nearest to the input; folder: is created when it is missing.
+        progress: called with a stage, the number of pairs read, and their total.
+
+    Raises:
+        InputError, ModelError: as :meth:`JudgementPrompt.read`.
+    """
+    parts = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for start in range(0, len(pairs), _TOGETHER):
+        parts.append(read_part(pairs[start : start + _TOGETHER], prompt, layers, folder))
+        if progress is not None:
+            progress("reading", min(start + _TOGETHER, len(pairs)), len(pairs))
+    return States(np.concatenate([part.hidden for part in parts]), np.concatenate([part.margins for part in parts]))
+
+
+def read_part(pairs: Sequence[Pair], prompt: JudgementPrompt, layers: Sequence[int], folder: Path) -> States:
+    """Return the states of a few pairs from their file in ``folder``, which is written when it is missing."""
+    path = folder / f"{part_name(pairs, prompt.causal.files.digest, layers)}.safetensors"
+    if path.is_file():
+        _, arrays = unpack(path.read_bytes(), _STATES, 1)
+        return States(arrays["hidden"].astype(np.float32), arrays["margins"])
+    found = prompt.read(pairs, layers, margins=True)
+    hidden = found.hidden.astype(np.float16)
+    write_file(path, pack({"hidden": hidden, "margins": found.margins}, {"format": _STATES, "version": 1}))
+    return States(hidden.astype(np.float32), found.margins)
+
+
+def part_name(pairs: Sequence[Pair], model: str, layers: Sequence[int]) -> str:
+    """Return the name of the file with the states of ``pairs``: a digest of the texts, the model's digest and the layers."""
+    return digest_of(json.dumps([model, list(layers), [[list(turns), response] for turns, response in pairs]]).encode())
+
+
+STATES = ".states"
+"""Suffix of the folder with the states."""
+
+_STATES = "tacit states"
+
+
+def delete_states(folder: Path) -> None:
+    """Delete the files that :func:`read_states` wrote, and their folder when nothing else is in it."""
+    for path in folder.glob("*.safetensors"):
+        path.unlink()
+    with suppress(OSError):
+        folder.rmdir()
+
+
+# The probe: logistic regression on differences of states, true minus false, each history counting once.
+#
+# A false response of one kind has marks of its making that a probe can learn instead of sense: a negation, a copied word. So
+# layer and penalty have the best share of pairs in order where neither the kind nor the dialogue was in the fit (with several
+# corpora, the corpus); of the layer's penalties the largest within one standard error of the best. The model's preference for yes
+# is weighed only if it improves the share of pairs in order by more than a standard error, since it costs the layers above. Since
+# the probe knows its own corpus better than any other one, that is best measured on another corpus.
+
+FOLDS = 3
+PENALTIES = (1e-2, 0.1, 1.0, 10.0, 100.0)
+"""L2 penalties, per history, of weights of standardised states."""
+LEAST = 10
+"""Fewest dialogues."""
+
+_RESAMPLES = 1_000
+Floats = NDArray[np.float64]
+
+
+class _Pairs(NamedTuple):
+    """Pairs of a true and a false response: their rows among the texts, their histories' numbers, groups and kinds."""
+
+    true: NDArray[np.int64]
+    false: NDArray[np.int64]
+    history: NDArray[np.int64]
+    group: NDArray[np.int64]
+    kinds: list[str]
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each pair, so that histories count the same; sums up to 1."""
+        number = np.bincount(self.history)
+        return 1 / (number[self.history] * np.count_nonzero(number))
+
+
+class _Yes(NamedTuple):
+    """The weight of the yes/no margin, the pairs in order that it gains as a share, and the standard error of the gain."""
+
+    weight: float
+    gain: float
+    error: float
+
+
+class _Tried(NamedTuple):
+    """A layer and a penalty, how far true is above false in left-out pairs, and the share of pairs in order."""
+
+    column: int
+    penalty: float
+    above: Floats
+    ordered: float
+
+
+def train_judgement(
+    contrasts: Sequence[Contrast],
+    causal: CausalModel,
+    folder: Path,
+    *,
+    weigh: Sequence[Contrast] = (),
+    seed: int = 0,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> JudgementProbe:
+    """Return a probe of ``causal``, trained on true against false responses.
+
+    Args:
+        contrasts: as from :func:`make_contrasts`.
+        folder: for the hidden states; when it has them already they are not computed again.
+        weigh: contrasts of another corpus, on which the weight of yes is fitted; by default the left-out pairs of ``contrasts``.
+        seed: of the folds and of the bootstrap for the intervals.
+        facts: further facts for the probe, beside the measured ones, such as the share of left-out pairs in order.
+        progress: called with the stage, the amount done, and the total.
+
+    Raises:
+        InputError: there are fewer than ten dialogues, or the model's layers cannot be identified.
+        ModelError: the model's output is not finite, or its context is too short.
+    """
+    told = progress or (lambda *_: None)
+    texts, pairs = _paired(contrasts)
+    depth = count_layers(causal.model)
+    layers = layers_to_try(depth)
+    states = read_states(texts, JudgementPrompt(causal), layers, folder, told)
+    folds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
+    kinds = np.array(pairs.kinds)
+    several = len(set(pairs.kinds)) > 1
+    rounds = [
+        (train[kinds[train] != kind] if several else train, test[kinds[test] == kind])
+        for train, test in folds
+        for kind in dict.fromkeys(pairs.kinds)
+    ]
+    tried: list[_Tried] = []
+    for column in range(len(layers)):
+        above = np.zeros((len(PENALTIES), len(pairs.true)))
+        scaled = states.hidden[:, column] / _scale(states.hidden[:, column])
+        for train, test in rounds:
+            unseen = scaled[pairs.true[test]] - scaled[pairs.false[test]]
+            for number, weights in enumerate(_fitted(scaled, _some(pairs, train))):
+                above[number, test] = unseen @ weights
+        tried += [
+            _Tried(column, penalty, row, share_in_order(row, pairs.weights))
+            for penalty, row in zip(PENALTIES, above, strict=True)
+        ]
+        told("fitting", column + 1, len(layers))
+    best = max(tried, key=lambda one: one.ordered)
+    enough = best.ordered - float(np.std(_resampled(best.above, pairs, seed)))
+    chosen = max((one for one in tried if one.column == best.column and one.ordered >= enough), key=lambda one: one.penalty)
+    margins = states.margins[pairs.true] - states.margins[pairs.false]
+    spread = _scale(states.hidden[:, chosen.column])
+    weights = _fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
+    if weigh:
+        elsewhere, others = _paired(weigh)
+        read = read_states(elsewhere, JudgementPrompt(causal), layers, folder, told)
+        along = read.hidden[:, chosen.column].astype(np.float64) @ weights
+        rounds = [(one.train, one.test) for one in k_folds(others.group, FOLDS, seed)]
+        found = [each[others.true] - each[others.false] for each in (along, read.margins)]
+        yes = _weight_of_yes(found[0], found[1], others, rounds, seed)
+    else:
+        yes = _weight_of_yes(chosen.above, margins, pairs, folds, seed)
+    raw = states.hidden[:, chosen.column].astype(np.float64) @ weights + yes.weight * states.margins
+    mixed = chosen.above + yes.weight * margins
+    # Held-out differences are smaller than fitted ones, so the scale comes from the former and the centre from the latter.
+    slope = float(_logistic(mixed[:, None], pairs.weights, 0.0)[0])
+    centre = float(np.average(raw[pairs.true] + raw[pairs.false], weights=pairs.weights)) / 2
+    by_kind = {
+        kind: round(share_in_order(mixed[kinds == kind], pairs.weights[kinds == kind]), 4) for kind in dict.fromkeys(pairs.kinds)
+    }
+    interval = np.percentile(_resampled(mixed, pairs, seed), [2.5, 97.5]).round(4).tolist()
+    probe = JudgementProbe(
+        layers[chosen.column], (slope * weights).astype(np.float32), slope * yes.weight, -slope * centre, causal.files.signature,
+        {
+            **(facts or {}), "histories": len(contrasts), "pairs": len(pairs.true), "corpora": len(_corpora(contrasts)),
+            "dialogues": len(np.unique([one.dialogue for one in contrasts])), "layers": depth, "penalty": chosen.penalty,
+            "ordered": round(share_in_order(mixed, pairs.weights), 4), "interval": interval,
+            "yes_alone": round(share_in_order(margins, pairs.weights), 4), "yes_gain": round(yes.gain, 4),
+            "yes_error": round(yes.error, 4), "weighed_on": len(weigh),
+            "kinds": by_kind, "variants": len(tried), "seed": seed,
+            "data": digest_of(json.dumps(contrasts).encode()),
+        },
+    )  # fmt: skip
+    return from_bytes(to_bytes(probe), "judgement")
+
+
+def share_in_order(above: Floats, weights: Floats) -> float:
+    """Return the weighted share of pairs in which the true response is above the false one; equal ones count half."""
+    return float(np.average((above > 0) + 0.5 * (above == 0), weights=weights))
+
+
+def _corpora(contrasts: Sequence[Contrast]) -> list[str]:
+    return list(dict.fromkeys(one.corpus for one in contrasts))
+
+
+def _paired(contrasts: Sequence[Contrast]) -> tuple[list[Pair], _Pairs]:
+    """Return the texts to read, and the pairs; groups are corpora where there are several, else dialogues.
+
+    Raises:
+        InputError: there are too few dialogues.
+    """
+    texts: list[Pair] = []
+    rows: list[tuple[int, int, int, int]] = []
+    kinds = []
+    corpora = _corpora(contrasts)
+    groups: dict[int | str, int] = {}
+    for number, one in enumerate(contrasts):
+        group = groups.setdefault(one.corpus if len(corpora) > 1 else one.dialogue, len(groups))
+        true = len(texts)
+        texts.append((one.turns, one.true))
+        for kind, text in one.false:
+            rows.append((true, len(texts), number, group))
+            texts.append((one.turns, text))
+            kinds.append(kind)
+    if len({one.dialogue for one in contrasts}) < LEAST or not rows:
+        raise InputError(f"{len(contrasts)} histories with false responses are too few; give {LEAST} dialogues or more")
+    true, false, history, group = np.array(rows, np.int64).T
+    return texts, _Pairs(true, false, history, group, kinds)
+
+
+def _some(pairs: _Pairs, at: NDArray[np.int64]) -> _Pairs:
+    return _Pairs(pairs.true[at], pairs.false[at], pairs.history[at], pairs.group[at], [pairs.kinds[one] for one in at.tolist()])
+
+
+def _scale(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the spread of states; that of constant ones is infinite, so that they get no weight."""
+    spread: NDArray[np.float32] = states.std(0)
+    spread[spread <= 1e-6 * float(spread.max())] = np.inf
+    return spread
+
+
+def _fitted(states: NDArray[np.float32], pairs: _Pairs, penalties: Sequence[float] = PENALTIES) -> list[Floats]:
+    """Return the weights of standardised states for each penalty."""
+    differences = (states[pairs.true] - states[pairs.false]).astype(np.float64)
+    weights = pairs.weights
+    return [_logistic(differences, weights, penalty) for penalty in penalties]
+
+
+def _logistic(differences: Floats, weights: Floats, penalty: float) -> Floats:
+    """Return the coefficients of a logistic regression without intercept, for which every difference is a success."""
+
+    def loss(coefficients: Floats) -> tuple[float, Floats]:
+        along = differences @ coefficients
+        value = float(weights @ np.logaddexp(0, -along)) + penalty / 2 * float(coefficients @ coefficients)
+        return value, penalty * coefficients - differences.T @ (weights * expit(-along))
+
+    found = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    return np.asarray(found.x)
+
+
+def _weight_of_yes(above: Floats, margins: Floats, pairs: _Pairs, rounds: Sequence[tuple[Any, Any]], seed: int) -> _Yes:
+    """Return the weight of the yes/no margin beside the probe's output, or 0; its gain in pairs in order; the gain's error."""
+    both = np.column_stack([above, margins])
+    mixed = np.zeros(len(above))
+    for train, test in rounds:
+        slopes = _logistic(both[train], pairs.weights[train], 1e-6)
+        mixed[test] = both[test] @ slopes if slopes[0] > 0 else above[test]
+    gains = _resampled(mixed, pairs, seed) - _resampled(above, pairs, seed)
+    gain = share_in_order(mixed, pairs.weights) - share_in_order(above, pairs.weights)
+    error = float(np.std(gains))
+    slopes = _logistic(both, pairs.weights, 1e-6)
+    return _Yes(float(slopes[1] / slopes[0]) if gain > error and slopes[0] > 0 else 0.0, gain, error)
+
+
+def _resampled(above: Floats, pairs: _Pairs, seed: int) -> Floats:
+    """Return the share of pairs in order on bootstrap samples of histories."""
+    number = int(pairs.history.max()) + 1
+    right = np.bincount(pairs.history, weights=pairs.weights * ((above > 0) + 0.5 * (above == 0)), minlength=number)
+    total = np.bincount(pairs.history, weights=pairs.weights, minlength=number)
+    drawn = np.random.default_rng(seed).integers(number, size=(_RESAMPLES, number))
+    return np.asarray(right[drawn].sum(1) / total[drawn].sum(1))

@@ -1,0 +1,294 @@
+"""The metric judgement: what it reads is what the whole model computes, and its probe is learnt from dialogues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+from tacit.graph.open import open_graph
+from tacit.reasoning.metrics.judgement import AGAINST, FILE, JudgementProbe, make, open_probe, to_bytes, transcript
+from tacit.reasoning.text.language import open_analyser
+from tacit.reasoning.text.linking import Linker
+
+from ..training.tiny_dialogues import tiny_dialogues
+from .accent.tiny_judges import CHAT, KINDS, save_judge
+
+pytest.importorskip("transformers")
+
+from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, negated, train_judgement, turned
+
+WORDS = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
+WIDTH, LAYERS = 32, 3
+PAIRS = [
+    (("i have a dog", "it wants a bone"), "give it a bone"),
+    (("i have a dog", "it wants a bone"), "we swam in the sea all day long and went to the beach"),
+    (("what did you do at the weekend ?",), "give it food"),
+    (("i have a dog", "it wants a bone"), "give it a bone"),
+]
+
+
+@pytest.fixture(scope="module", params=[*KINDS, "chat"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    options = KINDS.get(request.param, {"template": CHAT})
+    return save_judge(tmp_path_factory.mktemp("judge") / "model", layers=LAYERS, more=WORDS, **options)
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
+    return open_causal(save_judge(tmp_path_factory.mktemp("plain") / "model", layers=LAYERS, more=WORDS, kind="llama"))
+
+
+def probe_of(causal: CausalModel, layer: int = 2, yes: float = 0.0) -> JudgementProbe:
+    weights = np.random.default_rng(layer).normal(0, 0.02, WIDTH).astype(np.float32)
+    return JudgementProbe(layer, weights, yes, -0.3, causal.files.signature, {}, "of-a-test")
+
+
+def read_at_once(causal: CausalModel, turns: tuple[str, ...], response: str) -> tuple[Any, float]:
+    """The hidden states of all layers, and the log-odds of yes, when the model reads the whole prompt in one piece."""
+    import torch
+
+    prompt = JudgementPrompt(causal)
+    before, after = prompt.template
+    special = causal.tokenizer(before, add_special_tokens=False)["input_ids"]
+    ids = [*special, *causal.tokens([transcript(turns)])[0], *causal.tokens([f" {response}"])[0]]
+    ids += causal.tokenizer(after, add_special_tokens=False)["input_ids"]
+    if ids[0] != causal.begin:
+        ids.insert(0, causal.begin)
+    with torch.inference_mode():
+        found = causal.model(input_ids=torch.tensor([ids]), use_cache=False, output_hidden_states=True)
+    logits = found.logits[0, -1].double().numpy()
+    yes, no = (np.logaddexp.reduce(logits[list(tokens)]) for tokens in prompt.answers)
+    return [states[0, -1].numpy() for states in found.hidden_states], float(yes - no)
+
+
+def test_states_after_shared_turns_are_those_of_the_whole_prompt(folder: Path) -> None:
+    causal = open_causal(folder)
+    found = JudgementPrompt(causal).read(PAIRS, [1, 2], margins=True)
+    for row, (turns, response) in enumerate(PAIRS):
+        states, margin = read_at_once(causal, turns, response)
+        np.testing.assert_allclose(found.hidden[row], [states[1], states[2]], rtol=0, atol=2e-4)
+        if causal.body is not causal.model:  # a model that changes its logits after its head is read by its own output
+            assert found.margins[row] == pytest.approx(margin, abs=1e-3)
+    assert np.array_equal(found.hidden[0], found.hidden[3])
+    alone = [JudgementPrompt(causal).read([pair], [2]).hidden[0, 0] for pair in PAIRS]
+    np.testing.assert_allclose(found.hidden[:, 1], alone, rtol=0, atol=2e-4)
+
+
+def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: CausalModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = Judgement(open_causal(causal.files.folder), probe_of(causal))
+    assert judge.prompt.causal.model.config.num_hidden_layers == 2
+    read: list[int] = []
+    body = judge.prompt.causal.body.forward
+
+    def counted(*given: Any, **named: Any) -> Any:
+        read.append(named["input_ids"].numel())
+        return body(*given, **named)
+
+    monkeypatch.setattr(judge.prompt.causal.body, "forward", counted)
+    scores = judge.score_batch([(list(turns), response) for turns, response in PAIRS])
+    texts = [len(causal.tokens([text])[0]) for text in {*map(transcript, (turns for turns, _ in PAIRS))}]
+    after = len(judge.prompt._tokens_after)
+    replies = sum(
+        len(causal.tokens([f" {response}"])[0]) + after for response in dict.fromkeys(response for _, response in PAIRS)
+    )
+    assert sum(read) <= 1 + sum(texts) + replies + 80  # the padding of two batches
+    before = sum(read)
+    assert [one.value for one in judge.score_batch([(list(turns), response) for turns, response in PAIRS])] == [
+        one.value for one in scores
+    ]
+    assert sum(read) == before  # the second time nothing is read
+    expected = [probe_of(causal).log_odds(JudgementPrompt(causal).read([pair], [2]))[0] for pair in PAIRS]
+    np.testing.assert_allclose([one.value for one in scores], 1 / (1 + np.exp(-np.array(expected))), rtol=0, atol=1e-5)
+
+
+def test_the_log_odds_of_yes_count_where_the_probe_weighs_them(causal: CausalModel) -> None:
+    states, margin = read_at_once(causal, *PAIRS[0])
+    probe = probe_of(causal, 1, yes=0.5)
+    odds = states[1].astype(float) @ probe.weights.astype(float) + 0.5 * margin - 0.3
+    judge = Judgement(open_causal(causal.files.folder), probe)
+    assert judge.score(*PAIRS[0]).value == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-5)
+
+
+def test_the_evidence_is_what_each_turn_and_word_adds(causal: CausalModel) -> None:
+    judge = Judgement(open_causal(causal.files.folder), probe_of(causal))
+    [whole] = judge.score(*PAIRS[0], explain=True).evidence.pieces
+    effects = {piece.name: piece.value for piece in whole.rests_on}
+    assert set(effects) == {"turn 1 adds", "turn 2, the last one, adds", '"give" adds', '"it" adds', '"a" adds', '"bone" adds'}
+    without = judge.score(PAIRS[0][0], "give it a")
+    assert effects['"bone" adds'] == pytest.approx(whole.value - np.log(without.value / (1 - without.value)), abs=1e-4)
+    assert [abs(piece.value) for piece in whole.rests_on] == sorted((abs(piece.value) for piece in whole.rests_on), reverse=True)
+    assert whole.share == judge.score(*PAIRS[0]).value
+
+
+def test_the_graph_s_edges_against_and_for_a_response_are_shown_and_change_no_score(
+    causal: CausalModel, sample_graph: str
+) -> None:
+    with open_graph(sample_graph) as graph:
+        judge = Judgement(open_causal(causal.files.folder), probe_of(causal), Linker(graph, open_analyser(None)))
+        found = judge.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.", explain=True)
+        edges = [piece for piece in found.evidence.pieces[0].rests_on if piece.path]
+        texts = [piece.name for piece in edges]
+        assert any("for it: dog -Desires-> bone" in text for text in texts), texts
+        assert [text.startswith("the graph, against") for text in texts] == sorted(
+            (piece.path.assertions[0].relation in AGAINST for piece in edges if piece.path), reverse=True
+        )
+    plain = Judgement(open_causal(causal.files.folder), probe_of(causal))
+    assert plain.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.").value == found.value
+
+
+def test_edge_cases(causal: CausalModel) -> None:
+    judge = Judgement(open_causal(causal.files.folder), probe_of(causal))
+    nothing = judge.score([], "give it a bone")
+    assert np.isnan(nothing.value)
+    assert nothing.evidence.note == "the history is empty"
+    many = [f"the puppy is hungry {number}" for number in range(6)]
+    assert judge.score(many, "give it food").value == judge.score([*many[-4:]], "give it food").value
+    long = judge.score(["the dog " * 900], "the bone " * 900)
+    assert 0 < long.value < 1
+
+
+def test_a_probe_goes_with_its_own_model_alone(causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = open_causal(save_judge(tmp_path / "other", layers=LAYERS, more=WORDS, seed=1))
+    with pytest.raises(
+        ModelError, match=r"was trained on model@\w+, and .*other' is other@\w+; give that model, or .*tacit train judgement"
+    ):
+        Judgement(other, probe_of(causal))
+    with pytest.raises(ModelError, match=f"must be from 1 to {LAYERS}, not 9"):
+        Judgement(open_causal(causal.files.folder), probe_of(causal, 9))
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
+    (tmp_path / "probe").mkdir()
+    (tmp_path / "probe" / FILE).write_bytes(to_bytes(probe_of(causal)))
+    with pytest.raises(ModelError, match="get it with: tacit fetch judge, or name a model with"):
+        make(probe=tmp_path / "probe")
+
+
+def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
+    probe = replace(probe_of(causal, yes=0.25), facts={"pairs": 7})
+    (tmp_path / FILE).write_bytes(to_bytes(probe))
+    opened = open_probe(tmp_path)
+    assert (opened.layer, opened.yes, opened.bias, opened.model, opened.facts) == (2, 0.25, -0.3, probe.model, {"pairs": 7})
+    np.testing.assert_array_equal(opened.weights, probe.weights)
+    assert to_bytes(opened) == to_bytes(probe)
+    for changed, reason in (
+        ({"layer": 0}, "weights, bias or layer"),
+        ({"weights": np.array([np.nan], np.float32)}, "not finite"),
+    ):
+        (tmp_path / FILE).write_bytes(to_bytes(replace(probe, **changed)))
+        with pytest.raises(ModelError, match=reason):
+            open_probe(tmp_path)
+    (tmp_path / FILE).write_bytes(b"once upon a time")
+    with pytest.raises(ModelError, match="is not a probe of judgement"):
+        open_probe(tmp_path)
+
+
+def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
+    talk = [tuple(f"{turn} {count}" if count % 2 else turn for turn in one) for count, one in enumerate(tiny_dialogues(60))]
+    long = {"talk": [(*one, *other, *one[:2]) for one, other in zip(talk[:30], talk[30:], strict=True)]}
+    found = make_contrasts(long, most=25, each=6)
+    assert len(found) == 25
+    assert {kind for one in found for kind, _ in one.false} >= {"random", "same dialogue", "near", "repeated", "negated"}
+    for one in found:
+        assert one.true not in [text for _, text in one.false]
+        assert len({kind for kind, _ in one.false}) == len(one.false)
+        turns = long["talk"][one.dialogue]
+        place = turns.index(one.true)
+        assert one.turns == turns[max(0, place - 4) : place] or one.true in turns[place + 1 :]
+    assert make_contrasts(long, most=25, each=6) == found
+    assert make_contrasts(long, most=10, each=6) == found[:10]
+    assert make_contrasts(long, most=25, each=6, seed=1) != found
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("I lost my keys.", "you lost your keys."), ("Are you sure? I am.", "Are I sure? you are."),
+        ("You're right, I was wrong", "I'm right, you were wrong"), ("The sea is cold.", ""),
+    ],
+)  # fmt: skip
+def test_first_and_second_person_are_exchanged(text: str, other: str) -> None:
+    assert turned(text) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("It is cold.", "It is not cold."), ("I don't know.", "I do know."), ("That's sweet.", "That's not sweet."),
+        ("I like dogs.", "I do not like dogs."), ("We can't go.", "We can go."), ("Hello there!", ""),
+        ("It won't rain", "It will rain"),
+    ],
+)  # fmt: skip
+def test_the_first_auxiliary_is_negated(text: str, other: str) -> None:
+    assert negated(text) == other
+
+
+def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, tmp_path: Path) -> None:
+    contrasts = make_contrasts({"talk": tiny_dialogues(80)}, most=80, each=2)
+    told: list[tuple[str, int, int]] = []
+    probe = train_judgement(contrasts, causal, tmp_path / "states", seed=1, progress=lambda *each: told.append(each))
+    assert probe.facts["ordered"] > 0.58  # of kinds that were not in the fit
+    assert probe.facts["interval"][0] <= probe.facts["ordered"] <= probe.facts["interval"][1]
+    assert told[-1] == ("fitting", LAYERS - 1, LAYERS - 1)
+    again = train_judgement(contrasts, causal, tmp_path / "states", seed=1)
+    assert again.digest == probe.digest
+    fresh = make_contrasts({"talk": tiny_dialogues(60, seed=9)}, most=60, each=2, seed=3)
+    judge = Judgement(open_causal(causal.files.folder), probe)
+    right = [
+        judge.score(one.turns, one.true).value > judge.score(one.turns, text).value for one in fresh for _, text in one.false
+    ]
+    assert np.mean(right) > 0.65
+
+
+def test_an_interrupted_reading_continues(causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contrasts = make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2)
+    whole = train_judgement(contrasts, causal, tmp_path / "whole")
+    read, number = JudgementPrompt.read, []
+
+    def stops(self: JudgementPrompt, *given: Any, **named: Any) -> Any:
+        number.append(1)
+        if len(number) == 3:
+            raise KeyboardInterrupt
+        return read(self, *given, **named)
+
+    monkeypatch.setattr(JudgementPrompt, "read", stops)
+    with pytest.raises(KeyboardInterrupt):
+        train_judgement(contrasts, causal, tmp_path / "states")
+    assert train_judgement(contrasts, causal, tmp_path / "states").digest == whole.digest
+    assert len(number) == 3 + (sum(1 + len(one.false) for one in contrasts) - 1) // 32 + 1 - 2
+
+
+def test_too_few_dialogues_are_refused(causal: CausalModel, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="3 histories with false responses are too few; give 10 dialogues or more"):
+        train_judgement(make_contrasts({"talk": tiny_dialogues(3)}, most=9), causal, tmp_path)
+
+
+def test_yes_gets_the_weight_that_it_earns_on_another_corpus(
+    causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contrasts = make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2)
+    chosen = [(("the puppy is hungry",), (f"give it food {place}", f"tell me more {place}"), 0) for place in range(40)]
+    others = given_contrasts("choices", chosen)
+    assert others[3].true == "give it food 3"
+    assert others[3].false == (("given", "tell me more 3"),)
+    read, random = JudgementPrompt.read, np.random.default_rng(0)
+
+    def knows(self: JudgementPrompt, pairs: Any, layers: Any, *, margins: bool = False) -> Any:
+        found = read(self, pairs, layers, margins=margins)
+        known = np.array([1.0 if "give it food" in response else -1.0 for _, response in pairs])
+        blind = np.array([turns == ("the puppy is hungry",) for turns, _ in pairs])
+        hidden = found.hidden.copy()
+        side = found.hidden[~blind].std(0) if (~blind).any() else np.ones_like(hidden[0])
+        hidden[blind] = side * random.normal(size=hidden[blind].shape)  # the probe cannot tell these apart, and yes can
+        return found._replace(hidden=hidden, margins=np.where(blind, known, 0.0))
+
+    monkeypatch.setattr(JudgementPrompt, "read", knows)
+    assert train_judgement(contrasts, causal, tmp_path / "alone").yes == 0
+    probe = train_judgement(contrasts, causal, tmp_path / "weighed", weigh=others)
+    assert probe.yes > 0
+    assert probe.facts["yes_gain"] > 0.2
+    assert probe.facts["weighed_on"] == 40
