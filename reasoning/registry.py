@@ -291,9 +291,8 @@ METRIC_REGISTRY = Registry(
             ranges={"evidence": AT_LEAST_0, "cache_size": AT_LEAST_0},
         ),
         "grade": MetricKind(
-            home="metrics.grade.metric:make", graph=True, range="0 to 1", better="higher", extra="neural", packages=_NEURAL,
+            home="metrics.grade.metric:make", graph=True, range="0 to 1", better="higher", **_OF_ENCODER, learnt_from=_TOPICAL,
             summary="How coherent the response is, by a trained network over the graph of the dialogue's topics (GRADE).",
-            model="a GRADE checkpoint", get_model="tacit train grade DIALOGUES --graph GRAPH --output FOLDER",
             ranges={"cache_size": AT_LEAST_0},
         ),
         "accent": MetricKind(

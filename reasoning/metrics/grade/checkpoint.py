@@ -20,6 +20,8 @@ from .dialogue_graph import IdfTable
 if TYPE_CHECKING:
     from .network import GradeConfig, GradeModel
 
+SHIPPED = Path(__file__).with_name("model")
+
 WEIGHTS = "model.safetensors"
 SETTINGS = "grade.json"
 CARD = "README.md"

@@ -27,7 +27,7 @@ from ...models.encoder import TextEncoder, open_encoder
 from ...models.hub import find_model, open_tokenizer
 from ...text.language import Analyser, is_english, open_analyser
 from ...text.linking import Linker
-from .checkpoint import ENCODER, Checkpoint, load_checkpoint
+from .checkpoint import ENCODER, SHIPPED, Checkpoint, load_checkpoint
 from .concepts import ConceptVectors, EncodedVectors, Neighbourhood, TableVectors, VectorTable
 from .dialogue_graph import DialogueGraph, Floats, Keyword, KeywordFinder, Keywords, build, edge_weights
 from .network import GradeModel, Graphs, context_of, frozen_texts, graph_tensors, tuned_texts
@@ -39,10 +39,6 @@ TOGETHER = 1024  # items whose texts are analysed and encoded together
 BATCH = 128  # items in a batch of the network
 NO_GRAPH = "the model has no graph branch; the score is based on the texts alone"
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
-NO_MODEL = (
-    "no GRADE checkpoint ships with tacit; make one with: tacit train grade DIALOGUES --graph GRAPH --output FOLDER, "
-    "and name its folder as model"
-)
 
 
 class Grade(BatchScoring):
@@ -216,7 +212,8 @@ def make(
     """Return the metric over ``graph``.
 
     Args:
-        model: a checkpoint, or the folder that ``tacit train grade`` wrote.
+        model: a checkpoint, or the folder that ``tacit train grade`` wrote; by default the one that ships, trained on
+            Topical-Chat over ConceptNet with all-MiniLM-L6-v2.
         profile: ``paper`` (edges weigh 1/hops) or ``released`` (1/(hops + 1), 1/20 without a path); by default as trained.
         encoder: the sentence encoder, its folder or an id of the hub; by default the one that the checkpoint names.
         vectors: concept vectors, for a checkpoint trained with them, as ``tacit.loaders.open_vectors`` returns them; their
@@ -227,16 +224,14 @@ def make(
 
     Raises:
         InputError: an option is invalid.
-        ModelError: no checkpoint is given, it or the pipeline cannot be opened, or it was trained with another encoder.
+        ModelError: the checkpoint or the pipeline cannot be opened, or it was trained with another encoder.
         MissingExtra: torch or transformers is not installed.
     """
-    if model is None:
-        raise ModelError(NO_MODEL)
     if profile is not None:
         edge_weights(profile)
     if isinstance(vectors, str):
         raise InputError("vectors must be open; open the folder with tacit.loaders.open_vectors")
-    checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(model)
+    checkpoint = model if isinstance(model, Checkpoint) else load_checkpoint(SHIPPED if model is None else model)
     opened = (
         encoder if isinstance(encoder, TextEncoder) else open_encoder(encoder or checkpoint.encoder_id or None, device=device)
     )

