@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import isnan
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
+
+from ...graph.schema import Json
 
 if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
@@ -15,7 +16,7 @@ MOST_NOTES = 20
 
 
 @dataclass
-class Tally:
+class Tally(Json):
     """Mergeable counts of a run.
 
     Attributes:
@@ -87,12 +88,3 @@ class Tally:
         for name, notes in later.unjudged.items():
             for note, number in notes.items():
                 self._note(name, note, number)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> Self:
-        """Return the counts of :meth:`to_dict`."""
-        return cls(**row)
