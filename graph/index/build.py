@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..columns import record_batch
 from ..errors import GraphError
 from ..loading import rare_cycle_search
 from ..model import Assertion, Contents, GraphCounts, Manifest
@@ -234,8 +234,8 @@ class _Table(dict[Key, int]):
 
     def column(self, array: pa.Array) -> Codes:
         """Return the codes of an Arrow column; each distinct value is looked up once."""
-        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode("encode")
-        codes: Codes = self.codes(encoded.dictionary.to_pylist())[encoded.indices.to_numpy(zero_copy_only=False)]
+        encoded = array.dictionary_encode("encode")
+        codes: Codes = self.codes(encoded.dictionary.to_pylist())[encoded.indices.to_numpy()]
         return codes
 
 
@@ -260,55 +260,33 @@ class Encoder:
         """Add every row of a stream."""
         stream = iter(rows)
         while chunk := list(islice(stream, _BATCH)):
-            self._contents.add(chunk)
-            head, relation, tail, weight, source, dataset, license_, by, head_sense, tail_sense, rank, score = zip(
-                *chunk, strict=True
-            )
-            provenance = map(Provenance, source, dataset, head_sense, tail_sense, license_, by, rank, score)
-            self._keep(
-                self._nodes.codes(head),
-                self._nodes.codes(tail),
-                self._relations.codes(relation),
-                self._weights.codes(map(float, weight)),
-                self._provenances.codes(provenance),
-            )
+            self.add_batch(record_batch(chunk))
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
-        """Add a record batch whose columns are the fields of :class:`Assertion`; absent columns have the fields' defaults."""
-        self._contents.add(_rows(batch))
-        self._keep(
-            self._nodes.column(batch.column("head")),
-            self._nodes.column(batch.column("tail")),
-            self._relations.column(batch.column("relation")),
-            self._weights.column(batch.column("weight").cast(pa.float64())),
-            self._provenance_codes(batch),
-        )
+        """Add a record batch with the columns of :data:`tacit.graph.columns.SCHEMA`."""
+        self._contents.add(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        tables: dict[str, _Table[Any]] = {
+            "head": self._nodes,
+            "tail": self._nodes,
+            "relation": self._relations,
+            "weight": self._weights,
+        }
+        codes = (table.column(batch.column(name)) for name, table in tables.items())
+        self._columns.append((*codes, self._provenance_codes(batch)))
+        if self._progress:
+            self._progress(batch.num_rows)
 
     def _provenance_codes(self, batch: pa.RecordBatch) -> Codes:
         """Return the codes of the provenance columns; each distinct combination is looked up once."""
         combined = np.zeros(batch.num_rows, dtype=np.int64)
-        names = set(batch.schema.names)
-        columns: list[pa.Array | None] = []
-        for name in Provenance._fields:
-            column = batch.column(name) if name in names else None
-            columns.append(column)
-            if column is not None and column.null_count < len(column):
-                encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode("encode")
-                codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-                combined = np.unique(combined * len(encoded.dictionary) + codes, return_inverse=True)[1]
+        columns = [batch.column(name) for name in Provenance._fields]
+        for column in columns:
+            encoded = column.dictionary_encode("encode")
+            codes = encoded.indices.to_numpy().astype(np.int64)
+            combined = np.unique(combined * len(encoded.dictionary) + codes, return_inverse=True)[1]
         _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
-        taken = [
-            [Assertion._field_defaults[name]] * len(first) if column is None else pc.take(column, pa.array(first)).to_pylist()
-            for name, column in zip(Provenance._fields, columns, strict=True)
-        ]
-        plain = [values if name in ("rank", "score") else [value or "" for value in values]
-                 for name, values in zip(Provenance._fields, taken, strict=True)]  # fmt: skip
-        return self._provenances.codes(map(Provenance, *plain))[inverse]
-
-    def _keep(self, *columns: Codes) -> None:
-        self._columns.append(columns)
-        if self._progress:
-            self._progress(len(columns[0]))
+        taken = (column.take(pa.array(first)).to_pylist() for column in columns)
+        return self._provenances.codes(map(Provenance, *taken))[inverse]
 
     def finish(self) -> Encoded:
         """Return everything added so far, with codes in sorted order."""
@@ -334,16 +312,6 @@ class Encoder:
             concepts, relations, np.array(weights, dtype=np.float64), provenances,
             head[kept], tail[kept], relation, weight, provenance, counts,
         )  # fmt: skip
-
-
-def _rows(batch: pa.RecordBatch) -> Iterable[tuple[Any, ...]]:
-    """Return the rows of a record batch, absent columns filled with the defaults of :class:`Assertion`."""
-    names = set(batch.schema.names)
-    columns = [
-        batch.column(name).to_pylist() if name in names else [Assertion._field_defaults[name]] * batch.num_rows
-        for name in Assertion._fields
-    ]
-    return zip(*columns, strict=True)
 
 
 def _none_first(value: Provenance) -> tuple[Any, ...]:
