@@ -285,20 +285,15 @@ def _helps(doc: str, names: list[str]) -> dict[str, str]:
     section = re.search(r"^Args:\n(.*?)(?=^\S|\Z)", doc, re.DOTALL | re.MULTILINE)
     if section is None or not names:
         return {}
-    text = " ".join(section[1].split())
+    text = re.sub(r":\w+:`~?([^`]*)`", r"\1", " ".join(section[1].split())).replace("``", "")  # without markup
     one = "|".join(map(re.escape, names))
     starts = list(re.finditer(rf"(?:^|(?<=[.;:] ))((?:{one})(?:, (?:{one}))*): ", text))
     ends = [start.start() for start in starts[1:]] + [len(text)]
     return {
-        name: _without_markup(text[start.end() : end].strip(" ;."))
+        name: text[start.end() : end].strip(" ;.")
         for start, end in zip(starts, ends, strict=True)
         for name in start[1].split(", ")
     }
-
-
-def _without_markup(text: str) -> str:
-    """Return the text of a docstring without reStructuredText markup."""
-    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "")
 
 
 def _type(members: Sequence[str]) -> str:

@@ -118,7 +118,7 @@ def scene_of(score: Score) -> Scene:
     found.sort(key=lambda chain: -chain.part)  # stable: the metric's own order among equals
     chains, words = _fitting(found)
     for piece in score.evidence.pieces:
-        if piece.response is not None and not _has_chain(piece) and _count(words, None) < MOST_WORDS:
+        if piece.response is not None and not any(_chains(piece)) and _count(words, None) < MOST_WORDS:
             words.setdefault(_word(piece.response, None), None)
     bars = [_bar(piece) for piece in score.evidence.pieces if not _is_chain(piece) and piece.kind != "part"]
     shown, rest = _strongest([bar for bar in bars if isfinite(bar.share)])
@@ -157,10 +157,6 @@ def _fitting(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
 def _is_chain(piece: Piece) -> bool:
     """Return whether the piece is a chain, or a word without one; a keyword of GRADE is a bar."""
     return piece.kind != "keyword" and (piece.kind == "tuple" or piece.response is not None)
-
-
-def _has_chain(piece: Piece) -> bool:
-    return next(_chains(piece), None) is not None
 
 
 def _chains(piece: Piece) -> Iterator[Chain]:

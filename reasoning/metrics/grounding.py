@@ -128,7 +128,12 @@ class Grounding(BatchScoring):
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
         found = [self._concepts([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
-        reach = self.background.reach(near for concepts in found for near in _distances(concepts))
+        reach = self.background.reach(
+            (mention.concept, nearest.hops)
+            for concepts in found
+            for mention, nearest in zip(concepts.response, concepts.nearest, strict=True)
+            if nearest.concepts
+        )
         return [self._score(concepts, reach, explain) for concepts in found]
 
     def _concepts(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _ItemConcepts:
@@ -193,12 +198,6 @@ class Grounding(BatchScoring):
             return float(min(assertion.weight for assertion in path.assertions) / spread)
 
         return max(found, key=strength)  # the first of equals
-
-
-def _distances(concepts: _ItemConcepts) -> Iterable[Near]:
-    for mention, nearest in zip(concepts.response, concepts.nearest, strict=True):
-        if nearest.concepts:
-            yield mention.concept, nearest.hops
 
 
 def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:

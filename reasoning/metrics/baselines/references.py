@@ -264,7 +264,7 @@ class RougeL(Compared):
             reference = self._tokenizer.tokenize(text)
             rows = _rows(response, reference)
             each = 2 / max(len(response) + len(reference), 1)
-            value = each * _length(rows, reference)
+            value = each * (len(reference) - rows[-1].bit_count())
             if value > best.value:
                 words = _common(response, reference, rows) if explain else ()
                 pieces = tuple(Piece("word", 1.0, each, name=f'"{word}"') for word in words)
@@ -302,10 +302,6 @@ def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
         met = row & places.get(word, 0)
         rows.append(((row + met) | (row - met)) & full)
     return rows
-
-
-def _length(rows: Sequence[int], reference: Sequence[str]) -> int:
-    return len(reference) - rows[-1].bit_count()
 
 
 def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:

@@ -141,7 +141,9 @@ class Selection:
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure how well each response fits the last two non-blank turns."""
         contexts = [spoken_turns(item)[-TURNS:][::-1] for item in items]
-        texts = dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in _texts(item, turns))
+        texts = dict.fromkeys(
+            text for item, turns in zip(items, contexts, strict=True) for text in (item.response, *(turn.text for turn in turns))
+        )
         row = {text: number for number, text in enumerate(texts)}
         vectors = np.vstack([self.encoder.pooled(list(texts)), np.full(3 * self.encoder.width, np.nan, dtype=np.float32)])
         last = vectors[[row[turns[0].text] for turns in contexts]]
@@ -158,10 +160,6 @@ def _pieces(summands: Sequence[float], turns: Sequence[Turn]) -> tuple[Piece, ..
     last, before, bias = (Piece("feature", part, part, name=name) for part, name in zip(summands, _NAMES, strict=True))
     contributions = [replace(piece, turn=turn.place) for piece, turn in zip((last, before), turns, strict=False)]
     return (*contributions, bias)
-
-
-def _texts(item: Item, turns: Sequence[Turn]) -> list[str]:
-    return [item.response, *(turn.text for turn in turns)]
 
 
 def make_selection(

@@ -147,7 +147,8 @@ class EncodedVectors:
                 found[place], there[place] = vector, True
         missing = np.flatnonzero(~there)
         if len(missing):
-            fresh = self._embed([text_of(distinct[place]) for place in missing])
+            texts = [text_of(distinct[place]) for place in missing]
+            fresh = self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
             found[missing] = fresh
             if self._disk is not None:
                 self._disk.write(rows[missing], fresh)
@@ -165,9 +166,6 @@ class EncodedVectors:
             assert self._index is not None, "nodes are numbers of an index"
             found[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
         return found.astype(np.float32)
-
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float16]:
-        return self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
 
 
 class _DiskCache:

@@ -229,7 +229,8 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
             if head.who != mine.who:
                 yield Candidate("thanks", "oEffect", words, (mine, "thank", *head.subject), head, clause)
         elif clause.mood is Mood.QUESTION and (clause.who and clause.who != mine.who) and not own:
-            yield Candidate("asks back", "oWant", words, (mine, "want", "to", "know", *_asked_words(clause)), head, clause)
+            asked = (clause.asked or "if", *clause.subject, *_finite(clause))
+            yield Candidate("asks back", "oWant", words, (mine, "want", "to", "know", *asked), head, clause)
         elif clause.mood is Mood.QUESTION and clause.who == mine.who:
             yield Candidate("may I", f"{side}Want", words, (mine, *clause.aim), head, clause)
         elif not _is_event(clause):
@@ -254,11 +255,6 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
         elif first and not question:
             yield Candidate("other reply", f"{side}Effect", words, _event_words(clause), head, clause)
             yield Candidate("other reply", "HasSubEvent", words, _event_words(clause), head, clause)
-
-
-def _asked_words(clause: Clause) -> Words:
-    """The content of the clause as an indirect question: "if", or its question word, subject and predicate."""
-    return (clause.asked or "if", *clause.subject, *_finite(clause))
 
 
 def _finite(clause: Clause) -> Words:
