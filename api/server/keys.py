@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...graph.errors import InputError, reason_of
+from ...graph.errors import InputError
 from .messages import Problem
 from .telemetry import log
 
@@ -52,8 +52,8 @@ def read_keys(path: Path) -> list[Entry]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        what = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({reason_of(error)})"
-        raise InputError(f"the file of keys {path} {what}; tacit keys add {path} NAME makes one") from error
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+        raise InputError(f"the keys at {path} cannot be read: {why}; make the file with: tacit keys add {path} NAME") from error
     entries = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):

@@ -111,7 +111,10 @@ def test_a_metric_is_misspelt(type_: Type) -> None:
             "tacit cypher my-graph used_for --param 1=2",
             "--param 1=2 does not begin with the name of a parameter; …",
         ),
-        ("tacit keys list keys.txt", "the file of keys keys.txt does not exist; tacit keys add keys.txt NAME makes one"),
+        (
+            "tacit keys list keys.txt",
+            "the keys at keys.txt cannot be read: no such file or directory; make the file with: tacit keys add …",
+        ),
     ],
 )
 def test_the_sentence_says_what_to_write(type_: Type, line: str, sentence: str) -> None:
