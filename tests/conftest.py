@@ -42,9 +42,13 @@ SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnost
 OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
 # Groups that take longest, the longest first; see group_of.
 LONGEST = (
-    "neo4j", "test_pages", "own server", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
-    "api/page", "attacks/test_service_doors", "graph/test_loading",
-    "loaders/test_real_data", "reasoning/explanation/test_claims", "api/cli/test_installed_program",
+    "neo4j", "test_pages", "api/page", "own server", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
+    "reasoning/metrics/baselines/test_fed_bertscore", "reasoning/training/test_grade", "reasoning/metrics/accent/test_llm_judge",
+    "reasoning/metrics/accent/test_t5", "reasoning/metrics/accent/test_comet", "reasoning/metrics/accent/test_llm_probe",
+    "reasoning/explanation/test_claims", "reasoning/models/test_encoder", "api/cli/test_loading", "graph/test_loading",
+    "reasoning/test_two_processes", "reasoning/training/test_coherence", "api/scoring/test_sharded_runs",
+    "api/server/test_openapi", "api/scoring/test_work_folder", "attacks/test_service_doors", "attacks/test_damaged_stores",
+    "api/cli/test_installed_program",
 )  # fmt: skip
 ON_SERVER = ("cypher/test_cookbook",)
 

@@ -17,16 +17,11 @@ from tacit.reasoning.text.language import SpacyAnalyser
 
 from tests.reasoning.metrics.grade.tiny_grade import tiny_checkpoint
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
+from tests.reasoning.test_score_items import ITEMS as SAID
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
 ITEMS: list[tuple[Any, Any, Any]] = [
-    ("one", ["i have a dog"], "give it a bone"),
-    ("two", "i have a dog", "give it a bone"),
-    ("three", ["i have a dog"], None),
-    (4, [], ""),
-    ("five", ["hot dogs"], "😀 the food"),
-    ("six", ["i have a dog", 6], "give it a bone"),
-    ("seven", ("my puppies ate ice-cream",), "the refrigerator is empty"),
+    *SAID[:7],
     ("eight", ["My dog is at home.", "the dog wants a bone " * 200], "Give it a bone, or " + "food " * 100),
 ]
 PROGRAM = (

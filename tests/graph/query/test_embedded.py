@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,13 @@ from tacit.graph.query import close_workers, embedded, run_embedded
 from tacit.graph.query.embedded import Worker
 
 from tests.graph.example_rows import SMALL
-from tests.graph.query.allowed_statements import BENIGN, ONLY_EMBEDDED, PARAMETERS, ROWS
+from tests.graph.query.allowed_statements import BENIGN, ONLY_EMBEDDED, PARAMETERS
 from tests.graph.query.refused_statements import COSTLY, HOSTILE
 from tests.graph.query.textbook_queries import EQUAL, NOT_EMBEDDED, TEXTBOOK
 
 CONTENT = "MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY r.id"
 ENDLESS = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
 HOG = "RETURN size(range(0, 100000000000)) AS x"
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("queries") / "graph"
-    with open_graph(folder, create=True) as store:
-        store.load(ROWS)
-    yield folder
-    close_workers(folder)
 
 
 def fingerprint(graph: Path) -> dict[str, str]:

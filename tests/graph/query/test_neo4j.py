@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.graph import open_graph
 from tacit.graph.errors import GraphError, GraphUnavailable, QueryInvalid, QueryRefused, QueryTimeout
 from tacit.graph.model import QueryResult
-from tacit.graph.query import close_workers, run_embedded, run_neo4j
+from tacit.graph.query import run_embedded, run_neo4j
 
 from tests.graph.backends import opened
 from tests.graph.query.allowed_statements import BENIGN, ONLY_NEO4J, PARAMETERS, ROWS
@@ -32,15 +31,6 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         auth = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", "tacit-test"))
         with neo4j.GraphDatabase.driver(os.environ["TACIT_TEST_NEO4J"], auth=auth) as found:
             yield found
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    path = tmp_path_factory.mktemp("twin") / "graph"
-    with open_graph(path, create=True) as store:
-        store.load(ROWS)
-    yield path
-    close_workers(path)
 
 
 def unchecked(driver: Any, query: str) -> str:
@@ -95,16 +85,16 @@ def test_without_the_checker_the_server_refuses_every_write_and_nothing_else(dri
 
 
 @pytest.mark.parametrize("query", BENIGN.values(), ids=BENIGN)
-def test_benign_query_gives_the_same_as_embedded(driver: Any, folder: Path, query: str) -> None:
+def test_benign_query_gives_the_same_as_embedded(driver: Any, graph: Path, query: str) -> None:
     parameters = PARAMETERS if "$" in query else None
-    assert run_neo4j(driver, None, query, parameters) == run_embedded(folder, query, parameters)
+    assert run_neo4j(driver, None, query, parameters) == run_embedded(graph, query, parameters)
 
 
 @pytest.mark.parametrize("name", [*TEXTBOOK, *EQUAL])
-def test_textbook_query_gives_the_same_as_embedded(driver: Any, folder: Path, name: str) -> None:
+def test_textbook_query_gives_the_same_as_embedded(driver: Any, graph: Path, name: str) -> None:
     found = run_neo4j(driver, None, (TEXTBOOK | EQUAL)[name])
     if name not in NOT_EMBEDDED:
-        assert found == run_embedded(folder, (TEXTBOOK | EQUAL)[name])
+        assert found == run_embedded(graph, (TEXTBOOK | EQUAL)[name])
 
 
 def test_explain_plans_and_does_not_run(driver: Any) -> None:
@@ -120,10 +110,10 @@ def test_query_of_this_engine_runs(driver: Any, query: str) -> None:
     assert run_neo4j(driver, None, query, {"pattern": "d.g"} if "$" in query else None).rows
 
 
-def test_parameters_give_the_same_as_embedded(driver: Any, folder: Path) -> None:
+def test_parameters_give_the_same_as_embedded(driver: Any, graph: Path) -> None:
     rows = [{"b": 1, "a": "x"}, {"a": "y", "b": 2}, {"a": "z"}]
     query = "UNWIND $rows AS r RETURN r.a AS a, r.b AS b ORDER BY a"
-    assert run_neo4j(driver, None, query, {"rows": rows}) == run_embedded(folder, query, {"rows": rows})
+    assert run_neo4j(driver, None, query, {"rows": rows}) == run_embedded(graph, query, {"rows": rows})
     for value in [1, -1.5, True, "it's $x", None, [1, 2], ["a", None], {"a": [1.5], "b": {"c": "d"}}, -(2**63)]:
         assert run_neo4j(driver, None, "RETURN $x AS x", {"x": value}).rows == ((value,),)
 

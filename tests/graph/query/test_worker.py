@@ -25,15 +25,6 @@ from tests.graph.query.allowed_statements import ROWS
 ENDLESS = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
 
 
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("queries") / "graph"
-    with open_graph(folder, create=True) as store:
-        store.load(ROWS)
-    yield folder
-    close_workers(folder)
-
-
 @contextmanager
 def worker_of(graph: Path) -> Iterator[Worker]:
     worker = Worker(graph / embedded.DATABASE)
