@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from tacit.graph.item import Item
 from tacit.graph.open import open_graph
 from tacit.loaders import Judgement as Judged
@@ -75,12 +76,10 @@ def pair_of(history: Any, response: str) -> Pair:
 
 
 def judged_by(states: States, probe: JudgementProbe, layers: list[int]) -> dict[str, Any]:
-    """Return the log-odds of the probe, and those of yes alone."""
+    """Return the values of the metric, and the probability of yes alone."""
     column = layers.index(probe.layer)
-    return {
-        "judgement": probe.log_odds(States(states.hidden[:, column : column + 1], states.margins)),
-        "yes or no": states.margins,
-    }
+    odds = probe.log_odds(States(states.hidden[:, column : column + 1], states.margins))
+    return {"judgement": expit(odds), "yes or no": expit(states.margins)}
 
 
 def agreement(values: Any, judged: list[Judged], resamples: int, seed: int) -> dict[str, Correlation] | None:

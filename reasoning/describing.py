@@ -136,6 +136,9 @@ def describe_options(name: str) -> list[MetricOption]:
 EXPLAINS = "grounding"
 
 
+_BETTER = 2  # metrics named that would agree better
+
+
 @dataclass(frozen=True, slots=True)
 class DefaultMetrics:
     """The metrics that score when none is named.
@@ -181,10 +184,11 @@ def default_metrics(graph: object = None) -> DefaultMetrics:
     if headline != EXPLAINS and not lacking[EXPLAINS][0]:
         names.append(EXPLAINS)
         text += f", and {EXPLAINS}, which shows what in the graph supports a response"
-    missed = []
-    if ranked[0] != headline:
-        missed.append(f"{ranked[0]}, which agrees better ({_agreement(ranked[0])}): {_brings(lacking[ranked[0]])}")
-    if EXPLAINS not in (*names, ranked[0]):
+    better: dict[str, str] = {}  # the best metric that each command makes ready
+    for name in ranked[: ranked.index(headline)]:
+        better.setdefault(_brings(lacking[name]), name)
+    missed = [f"{name}, which agrees better ({_agreement(name)}): {get}" for get, name in list(better.items())[:_BETTER]]
+    if EXPLAINS not in (*names, *better.values()):
         missed.append(f"{EXPLAINS}, which shows what in a graph supports a response: {_brings(lacking[EXPLAINS])}")
     return DefaultMetrics(tuple(names), f"scoring with {text}", "; ".join(missed))
 

