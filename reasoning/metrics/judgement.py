@@ -65,7 +65,7 @@ class JudgementPrompt:
         """Make prompts for ``causal``."""
         self.causal = causal
 
-    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False) -> States:
+    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False, alone: bool = False) -> States:
         """Return the model's states for responses; responses after the same turns share the reading of the turns.
 
         Args:
@@ -73,6 +73,7 @@ class JudgementPrompt:
                 first 160.
             layers: from 1, the one nearest to the input.
             margins: compute the log-odds of yes too, which needs all layers of the model.
+            alone: read texts one by one, so that no other text moves a result in half precision.
 
         Raises:
             InputError: the model has no such layer, or no list of layers is found.
@@ -91,7 +92,7 @@ class JudgementPrompt:
             for (turns, _), row in zip(distinct, self.causal.tokens(replies), strict=True)
         ]
         yes, no = self.answers if margins else ((), ())
-        ends = read_ends(self.causal, self._prefixes(list(number)), rows, layers, [*yes, *no])
+        ends = read_ends(self.causal, self._prefixes(list(number)), rows, layers, [*yes, *no], alone=alone)
         places = {pair: place for place, pair in enumerate(distinct)}
         back = [places[pair] for pair in read]
         found = np.full(len(distinct), np.nan)
@@ -328,7 +329,8 @@ class Judgement(BatchScoring):
             known = {pair: self._known.get(pair) for pair in pairs}
             fresh = [pair for pair, value in known.items() if value is None]
             if fresh:
-                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes))
+                alone = self.prompt.causal.dtype != "float32"
+                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), alone=alone)
                 for pair, value in zip(fresh, self.probe.log_odds(states).tolist(), strict=True):
                     known[pair] = value
                     self._known.put(pair, value)
@@ -416,8 +418,8 @@ def make(
         model: the language model that the probe was trained on: a folder that transformers saved, a GGUF file, or an id of the
             hub; by default the one that ``tacit fetch judge`` downloads.
         probe: a folder or file that ``tacit train judgement`` wrote; by default the one that ships, for the default model.
-        dtype: number format of the model: ``float32``, ``bfloat16`` or ``float16``; in the last two, scores depend on the batch
-            in the third digit.
+        dtype: number format of the model: ``float32``, ``bfloat16`` or ``float16``; in the last two, responses are read
+            one by one, so that a score does not depend on its batch.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
 
     Raises:

@@ -10,7 +10,7 @@ no loss by more than 1e-5.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -493,6 +493,8 @@ def read_ends(
     rows: Sequence[tuple[int, Sequence[int]]],
     layers: Sequence[int],
     tokens: Sequence[int] = (),
+    *,
+    alone: bool = False,
 ) -> Ends:
     """Return states and logits at the end of texts that share prefixes.
 
@@ -500,6 +502,8 @@ def read_ends(
         prefixes: token ids, at least one each; each prefix is read once.
         rows: for each text the index of its prefix and the token ids after it, at least one.
         layers: from 1, the one nearest to the input; tokens: whose logits are wanted, for the token that follows.
+        alone: read each prefix and each text without others beside it. In half precision results depend on the shapes of the
+            matrices in the third digit; so read, those of a text are the same whatever else is read with it.
 
     Raises:
         InputError: the model has no such layer, or no list of layers is found.
@@ -519,9 +523,12 @@ def read_ends(
     for place, (prefix, _) in enumerate(rows):
         owned.setdefault(prefix, []).append(place)
     used = sorted(owned)
-    shared = min((len(prefixes[prefix]) - 1 for prefix in used), default=0)
+    shared = 0 if alone else min((len(prefixes[prefix]) - 1 for prefix in used), default=0)
     alike = (len({prefixes[prefix][place] for prefix in used}) == 1 for place in range(shared))
     shared = sum(1 for _ in takewhile(bool, alike))
+
+    def batches(lengths: Sequence[int]) -> Iterable[Sequence[int]]:
+        return ([place] for place in range(len(lengths))) if alone else together(lengths, causal.batch_tokens)
 
     def read(rows: Rows, past: Any, seen: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
         """Read rows after what is cached; return the model's output and which tokens are no padding, the cached ones included."""
@@ -547,12 +554,12 @@ def read_ends(
             output, before = read([prefixes[used[0]][:shared]], None, before)
             first = output.past_key_values
         start = before.shape[1]
-        for group in together([len(prefixes[prefix]) - start for prefix in used], causal.batch_tokens):
+        for group in batches([len(prefixes[prefix]) - start for prefix in used]):
             mine = [used[number] for number in group]
             none = np.zeros(len(mine), np.int64)
             output, seen = read([prefixes[prefix][start:] for prefix in mine], chosen(first, none), before[none])
             places = [(number, place) for number, prefix in enumerate(mine) for place in owned[prefix]]
-            for batch in together([len(rows[place][1]) for _, place in places], causal.batch_tokens):
+            for batch in batches([len(rows[place][1]) for _, place in places]):
                 owners, these = np.array([places[one][0] for one in batch]), [places[one][1] for one in batch]
                 last = read([rows[place][1] for place in these], chosen(output.past_key_values, owners), seen[owners])[0][0]
                 each = torch.arange(len(these), device=device)

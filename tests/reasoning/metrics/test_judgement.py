@@ -107,6 +107,16 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
     np.testing.assert_allclose([one.value for one in scores], 1 / (1 + np.exp(-np.array(expected))), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("yes", [0.0, 0.4])
+def test_in_half_precision_no_other_response_moves_a_score(tmp_path: Path, yes: float) -> None:
+    half = open_causal(save_judge(tmp_path / "model", layers=LAYERS, more=WORDS, kind="llama"), dtype="bfloat16")
+    probe = probe_of(half, yes=yes)
+    together = [score.value for score in Judgement(half, probe).score_batch(PAIRS)]
+    alone = [Judgement(half, probe).score(*pair).value for pair in PAIRS]
+    assert together == alone
+    assert together == [score.value for score in Judgement(half, probe).score_batch(PAIRS[::-1])][::-1]
+
+
 def test_the_log_odds_of_yes_count_where_the_probe_weighs_them(causal: CausalModel) -> None:
     states, margin = read_at_once(causal, *PAIRS[0])
     probe = probe_of(causal, 1, yes=0.5)
