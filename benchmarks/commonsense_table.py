@@ -31,7 +31,8 @@ from tacit.reasoning.metrics.commonsense.metric import SHIPPED
 from tacit.reasoning.metrics.commonsense.regressor import FEATURES, VARIANTS, Matrix, Regressor, load_regressor, transform
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.training.card import commonsense_card as card
-from tacit.reasoning.training.commonsense import Plan, Recipe, out_of_fold
+from tacit.reasoning.training.commonsense import divide, out_of_fold
+from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
 FOLDS = 10
 COUNTS = ("pairs", "triples")
@@ -93,10 +94,11 @@ def measure(
 ) -> dict[str, dict[str, Correlation]]:
     """Return the agreement of every row on one data set."""
     scores = untrained(data, models)
-    _, rounds = Plan(FOLDS).divide([(one.history, one.response) for one in data.judgements], seed)
+    items = [(one.history, one.response) for one in data.judgements]
+    _, rounds = divide(items, CommonsenseRecipe(folds=FOLDS, seed=seed))
     for name, variant, count in rows(neural):
         columns = data.values[count][:, [FEATURES.index(feature) for feature in VARIANTS[variant]]]
-        scores[name] = out_of_fold(columns, data.ratings, rounds, VARIANTS[variant], Recipe(), seed)
+        scores[name] = out_of_fold(columns, data.ratings, rounds, VARIANTS[variant], NetworkRecipe(), seed)
     return {name: agreement(found, data.ratings, resamples) for name, found in scores.items()}
 
 

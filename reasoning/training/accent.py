@@ -19,11 +19,12 @@ import numpy as np
 from ...graph.errors import InputError
 from ...graph.item import Item
 from ..metrics.accent.events import RELATIONS
-from ..metrics.accent.extractors.t5 import LEAST_LENGTH, NONE, answer, prompt, within
+from ..metrics.accent.extractors.t5 import NONE, answer, prompt, within
 from ..models.hub import find_model, need, open_model
 from ..models.modelfile import check_folder, new_folder
-from .card import render
+from .card import again, render
 from .loop import Plan, checkpoints_of, delete_checkpoints, digest_of, fit
+from .recipe import ExtractorRecipe
 
 RECORD = "accent.json"
 
@@ -55,6 +56,7 @@ class Trained:
     Attributes:
         model: the model that was fine-tuned; dialogues, tuples, nones: numbers of examples.
         loss: mean negative log-likelihood per token of the answers over the batches of the last epoch, in nats.
+        recipe: settings of the training.
         digest: of the weights, configuration and tokenizer.
     """
 
@@ -62,11 +64,8 @@ class Trained:
     dialogues: int
     tuples: int
     nones: int
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    seed: int
     loss: float
+    recipe: dict[str, Any]
     digest: str
 
 
@@ -103,13 +102,8 @@ def train_extractor(
     rows: Sequence[Row],
     model: str | Path,
     output: Path | str,
+    recipe: ExtractorRecipe | None = None,
     *,
-    nones: int = 5,
-    epochs: int = 50,
-    batch_size: int = 4,
-    learning_rate: float = 5e-5,
-    max_length: int = 512,
-    seed: int = 42,
     device: str | None = None,
     data: Sequence[str] = (),
     command: str = "tacit train accent",
@@ -120,39 +114,36 @@ def train_extractor(
     Args:
         model: a folder or an id of the hub; any sequence-to-sequence model of transformers.
         output: folder to write; an existing one is replaced when it is empty or holds such a model.
-        nones: examples of the answer ``None`` per relation, >= 0; epochs, batch_size: >= 1; learning_rate: the highest, > 0.
-        max_length: tokens of a prompt, cut as by :func:`~tacit.reasoning.metrics.accent.extractors.t5.within`.
+        recipe: settings of the training.
         data: lines of the card on the files of the rows; command: the command line that reproduces the model.
         progress: called after every batch with the batches done, their total, and the loss.
 
     Raises:
-        InputError: an option is out of range, ``output`` holds something else, or there is no tuple.
+        InputError: the recipe is out of range, ``output`` holds something else, or there is no tuple.
         ModelError: the model cannot be opened, or its loss is not finite.
         MissingExtra: torch or transformers is not installed.
     """
     place = Path(output)
     check_folder(place, RECORD, "an extractor")
-    if epochs < 1 or batch_size < 1 or max_length < LEAST_LENGTH or not learning_rate > 0:
-        raise InputError(f"epochs, batch_size and learning_rate must be > 0, max_length >= {LEAST_LENGTH}")
+    recipe = recipe or ExtractorRecipe()
+    recipe.check()
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")
 
     def size(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    examples = examples_of(rows, nones=nones, seed=seed, fit=lambda item: within(item, size, max_length))
-    each = -(-len(examples) // min(batch_size, len(examples)))
-    plan = Plan(each * epochs, batch_size, learning_rate, seed, warmup=0.0, decay=0.0, look_every=each)
+    examples = examples_of(rows, nones=recipe.nones, seed=recipe.seed, fit=lambda item: within(item, size, recipe.max_length))
+    each = -(-len(examples) // min(recipe.batch_size, len(examples)))
+    plan = Plan(each * recipe.epochs, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=each)
     read = f"{files.digest} {digest_of([(one.source, one.target) for one in examples])}"
     state = fit(
         opened, _loss(opened, tokenizer, examples), len(examples), plan, checkpoints_of(place), data=read, progress=progress
     )
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
-    trained = Trained(
-        files.name, len(rows), len(examples) - empty, empty, epochs, batch_size, learning_rate, seed, loss, digest=""
-    )  # fmt: skip
-    return _save(place, opened, tokenizer, trained, nones, data, command)
+    trained = Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest="")
+    return _save(place, opened, tokenizer, trained, recipe, data, command)
 
 
 def _loss(model: Any, tokenizer: Any, examples: Sequence[Example]) -> Callable[[Sequence[int], np.random.Generator], Any]:
@@ -186,7 +177,7 @@ def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch:
 
 
 def _save(
-    output: Path, model: Any, tokenizer: Any, trained: Trained, per_relation: int, data: Sequence[str], command: str
+    output: Path, model: Any, tokenizer: Any, trained: Trained, recipe: ExtractorRecipe, data: Sequence[str], command: str
 ) -> Trained:
     """Write model, card and record to ``output``, replaced atomically."""
     with new_folder(output) as fresh:
@@ -195,7 +186,9 @@ def _save(
         values = asdict(trained) | {"digest": find_model(fresh).digest}
         (fresh / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
         lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
-        card = render("accent", **values, per_relation=per_relation, data=lines, command=command)
+        card = render(
+            "accent", **{**values, "recipe": recipe.to_toml()}, nones_each=recipe.nones, data=lines, command=again(command)
+        )
         (fresh / "README.md").write_text(card, encoding="utf-8")
     delete_checkpoints(output)
     return Trained(**values)

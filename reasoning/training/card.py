@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .recipe import CoherenceRecipe, CommonsenseRecipe, GradeRecipe, RetrieverRecipe
 
 if TYPE_CHECKING:
     from ..metrics.accent.scorers.compact import Compact
@@ -28,12 +31,12 @@ _LABELS = {
     "uas": "unlabelled attachment", "las": "labelled attachment", "sentence": "sentence boundaries (F)",
 }  # fmt: skip
 
-_UTTERANCE = {"frozen": "frozen encoder, every turn by itself", "tuned": "encoder trained along (in `encoder/`)"}
+_UTTERANCE = {"frozen": "frozen encoder, each turn separately", "tuned": "fine-tuned encoder (in `encoder/`)"}
 _NEGATIVES = {
-    "hard": "one like the true one in words (BM25), one like it in meaning (embeddings)",
+    "hard": "one similar to the true one in words (BM25), one similar in meaning (embeddings)",
     "random": "two at random",
 }
-_RETRIEVER_FACTS = ("triples", "heads", "tails", "data", "steps", "batch_size", "seed", "held_out", "graph")
+_RETRIEVER_FACTS = ("triples", "heads", "tails", "data", "held_out", "graph")
 _PROBE_FACTS = ("layers", "tuples", "heads", "plausible", "data", "penalty", "auc", "best", "seed", "variants")
 _JUDGEMENT_FACTS = (
     "layers", "pairs", "histories", "corpora", "data", "penalty", "ordered", "interval", "yes_alone", "yes_gain", "yes_error",
@@ -49,13 +52,21 @@ _WORDS = {
 
 
 _RATED = """\
-A regressor for the metric `commonsense` of tacit: it was fitted to ratings of dialogue responses, and says how a response would
-be rated."""
+A regressor for the metric `commonsense`: it was fitted to ratings of dialogue responses and predicts the rating of a response."""
 
 _CONTRASTED = """\
-A regressor for the metric `commonsense` of tacit: it was fitted to dialogues that nobody rated. After each history stands the
-response that was given there (1), and then one from another conversation (0), so a score says how far the triples between the
-two, for a response of this length, look like those of a response in its own place. No opinion of people was learnt from."""
+A regressor for the metric `commonsense`. It was fitted to dialogues without ratings: each history once with its own response (1),
+and once with a response from another conversation (0). A score predicts which of the two a response is, from its length and the
+triples between the two texts. No ratings were used."""
+
+_PUBLISHED = {
+    "commonsense-dialogues": "CC BY-NC 4.0", "dailydialog": "CC BY-NC-SA 4.0", "empatheticdialogues": "CC BY-NC 4.0",
+    "topical-chat": "CDLA-Sharing-1.0",
+}  # fmt: skip
+"""Licences of dialogue corpora, as their publishers state them."""
+
+_IN_RECIPES = ("--recipe", "--seed", "--epochs", "--steps", "--dtype", "--for", "--licence", "--count", "--contrast")
+"""Options, present and former ones, whose values are in the recipe of a card."""
 
 
 @cache
@@ -84,6 +95,19 @@ def render(name: str, /, **values: Any) -> str:
 
 def _versions(*packages: str) -> dict[str, str]:
     return {name: version(name) for name in packages}
+
+
+def again(command: str) -> str:
+    """Return a training command with ``--recipe FILE`` in place of the options whose values are in the recipe."""
+    kept: list[str] = []
+    words = iter(shlex.split(command))
+    for word in words:
+        option, mark, _ = word.partition("=")
+        if option not in _IN_RECIPES:
+            kept.append(word)
+        elif not mark and option != "--contrast":
+            next(words, None)
+    return shlex.join([*kept, "--recipe", "FILE"])
 
 
 def licence_text(name: str) -> str:
@@ -127,16 +151,16 @@ def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:
     hidden = [weights.shape[2] for weights in model.weights[:-1]]
     language_model = facts.get("language_model")
     return render(
-        "commonsense", title=f"commonsense, {model.variant}",
+        "commonsense", title=model.variant,
         what=_CONTRASTED if contrast else _RATED,
         features="; ".join(f"`{name}`: {_WORDS[name].format(count=count)}" for name in model.features),
         members=len(model.weights[0]),
         hidden=f"{' and '.join(str(width) for width in hidden)} hidden neurons" if hidden else "no hidden neurons",
         activation=model.activation, lowest=model.lowest, highest=model.highest,
-        judgements=facts["judgements"], kind="responses, half of them in their own place," if contrast else "ratings",
+        judgements=facts["judgements"], kind="responses, half of them with their own history," if contrast else "ratings",
         conversations=facts["conversations"], licence=facts.get("licence") or "not stated", graph=facts.get("graph") or "none",
         pipeline=facts.get("pipeline") or "none", language_model=f"`{language_model['signature']}`" if language_model else "none",
-        command=facts.get("command", "tacit train commonsense"), seed=facts["seed"],
+        command=again(facts.get("command", "tacit train commonsense")), recipe=_commonsense_recipe(facts).to_toml(),
         versions=facts["versions"], digest=model.digest,
         path=f', model="{path}"' if path else "",
         more=', language_model="…"' if language_model and not language_model["id"] else "", background=len(model.background),
@@ -144,6 +168,16 @@ def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:
         scores=[row | {kind: spelt(Correlation(**row[kind])) or "–" for kind in _KINDS} for row in facts["scores"]],
         remarks=facts.get("remarks"),
     )  # fmt: skip
+
+
+def _commonsense_recipe(facts: Mapping[str, Any]) -> CommonsenseRecipe:
+    """The recipe of a regressor; older ones recorded its parts."""
+    found = facts["recipe"]
+    if "networks" not in found:
+        plan = {name: value for name, value in facts["plan"].items() if name in ("folds", "shares", "rounds")}
+        names = ("variant", "count", "contrast", "resamples", "seed", "licence")
+        found = {"folds": 0, **plan, **{name: facts[name] for name in names if facts.get(name) is not None}, "networks": found}
+    return CommonsenseRecipe.from_dict(found)
 
 
 def plan_in_words(plan: Mapping[str, Any]) -> str:
@@ -168,12 +202,18 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
     facts = header["facts"]
     parts = parts_of(header)
     weights = header["weights"]["+".join(parts)]
+    recipe = CoherenceRecipe.from_dict({**facts["settings"], "seed": facts["seed"]})
+    stated = {name: _PUBLISHED[name] for name in facts["corpora"] if name in _PUBLISHED}
+    licences = [f"{name}: {licence}" for name, licence in stated.items()]
+    if len(stated) < len(facts["corpora"]):
+        licences.append(facts.get("licence") or "not stated")
     left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
     return render(
         "coherence", path=path, digest=digest, encoder=header["encoder"]["id"] or "all-MiniLM-L6-v2",
         signature=header["encoder"]["signature"], model=header.get("language_model"), left=", ".join(left) or "none",
-        edges=facts["edges"], terms=facts["terms"], seed=facts["seed"], command=facts.get("command", "tacit train coherence"),
-        licence=facts.get("licence") or "that of its data", contrasts=facts["contrasts"], parts=parts, weights=weights,
+        edges=facts["edges"], terms=facts["terms"], command=again(facts.get("command", "tacit train coherence")),
+        recipe=recipe.to_toml(), licence="; ".join(licences), licences=_PUBLISHED,
+        contrasts=facts["contrasts"], parts=parts, weights=weights,
         areas=facts["areas"], elsewhere=facts["areas of parts trained without the corpus"], files=facts.get("data", ()),
         corpora=facts["corpora"],
     )  # fmt: skip
@@ -190,14 +230,14 @@ def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
     )
     return render(
         "grade", pairs=facts["pairs"], dialogues=facts["dialogues"], dev_pairs=facts["dev_pairs"],
-        negatives=_NEGATIVES[facts["negatives"]],
+        negatives=_NEGATIVES[facts["recipe"]["negatives"]],
         licence=facts.get("licence") or "not stated", branch=branch if config.graph else "none",
         utterance=_UTTERANCE[config.utterance],
         graph=facts["graph"], encoder=", ".join(f"`{name}`" for name in (checkpoint.encoder_id, checkpoint.encoder) if name),
         vectors=checkpoint.vectors, pipeline=facts["pipeline"],
         keywords=facts["keywords"],
-        recipe=", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in facts["recipe"].items()),
-        best_step=facts["best_step"], command=facts.get("command", "tacit train grade"),
+        recipe=GradeRecipe.from_dict(facts["recipe"]).to_toml(),
+        best_step=facts["best_step"], command=again(facts.get("command", "tacit train grade")),
         versions=facts["versions"], path=path, dev=facts["dev"], blind=facts["blind"], data=facts.get("data", []),
     )  # fmt: skip
 
@@ -206,11 +246,13 @@ def retriever_card(model: Compact, size: int) -> str:
     """Return the card of a retriever whose file has ``size`` bytes, as Markdown."""
     facts = dict(model.facts)
     measured = facts["mean_reciprocal_rank"]
+    settings = {field.name: facts[field.name] for field in fields(RetrieverRecipe) if field.name in facts}
     return render(
         "retriever", **{name: facts[name] for name in _RETRIEVER_FACTS},
         sources=", ".join(facts["sources"]), relations=", ".join(model.relations), parts=len(model.kept.books),
         texts=len(model.texts), kept=sum(map(len, model.triples)),
         encoder=model.encoder[0], signature=model.encoder[1], size=size / 1e6, digest=model.digest,
+        recipe=RetrieverRecipe.from_dict({"parts": len(model.kept.books), **settings}).to_toml(),
         rank_text="not measured, since there are too few" if measured is None else f"{measured:.3f}",
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from ..metrics.coherence.parts import Expectation, Part, Repetition, Similarity,
 from ..models.causal_lm import CausalModel
 from ..models.encoder import TextEncoder
 from .corpora import Dialogue, hold_out
-from .selection import HeadSettings, train_head
+from .recipe import FOR_SAME, CoherenceRecipe
+from .selection import train_head
 
 # Associations: which terms of a turn are followed by which terms of the next turn.
 
@@ -36,8 +37,6 @@ Ids = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Pair = tuple[str, str]
 
-TERMS = 30_000
-EDGES = 1_200_000
 LEAST_WEIGHT = 0.5
 
 _NO_WEIGHT = 1e-4  # in place of 0, which would mean no edge
@@ -60,8 +59,8 @@ class Associations:
 def count_associations(
     pairs: Sequence[Pair],
     *,
-    terms: int = TERMS,
-    edges: int = EDGES,
+    terms: int = CoherenceRecipe.terms,
+    edges: int = CoherenceRecipe.edges,
     average: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Associations:
@@ -147,7 +146,6 @@ Matrix = NDArray[np.float64]
 Column = NDArray[np.float64]
 
 RECENT = 4
-COPIES = 0.1
 
 _LOST = 0.1
 _WEIGHED_AT_ONCE = 4_096
@@ -256,41 +254,7 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
     }
 
 
-# Settings and training.
-
-MAX_PAIRS = 200_000
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the training.
-
-    Attributes:
-        terms, edges: sizes of the graph of associations.
-        max_pairs: pairs of turns that the head is trained on; of more, a random sample.
-        head: settings of the head.
-        copies: near copies of recent turns per true response, when weights are fitted.
-        heard: number of held-out dialogues for fitting weights when there is a language model, whose scores take long.
-        average: associations are averaged over all pairs of terms; else the strongest edge to each term counts.
-        elsewhere: with several corpora, half of the fitting data is scored by parts trained without its corpus.
-    """
-
-    terms: int = TERMS
-    edges: int = EDGES
-    max_pairs: int = MAX_PAIRS
-    head: HeadSettings = field(default_factory=HeadSettings)
-    copies: float = COPIES
-    heard: int = 300
-    average: bool = False
-    elsewhere: bool = True
-
-
-#: Chosen for dialogues like the training's, and for other kinds of dialogues (benchmarks/REPORT.md).
-FOR_SAME = Settings(
-    head=HeadSettings(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024), average=True, elsewhere=False
-)
-FOR_OTHER = Settings()
-
+# Training.
 
 #: Called with the name of the stage, the amount done, and the total.
 Progress = Callable[[str, int, int], object]
@@ -310,8 +274,7 @@ def train_coherence(
     encoder_id: str | None = None,
     language_model: CausalModel | None = None,
     language_model_id: str | None = None,
-    seed: int = 0,
-    settings: Settings | None = None,
+    recipe: CoherenceRecipe | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress = _silent,
 ) -> dict[str, Any]:
@@ -320,44 +283,44 @@ def train_coherence(
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: id of the encoder, None for the default one.
-        settings: by default :data:`FOR_SAME`, as in the command.
+        recipe: settings of the training; by default :data:`~tacit.reasoning.training.recipe.FOR_SAME`.
         language_model: adds the part expectation; see :func:`.metrics.coherence.parts.open_language_model`.
         language_model_id: its id on the hub; without one, scoring needs its path as an option.
-        seed: of the head's weights, the order and random choices.
         facts: further facts for the header.
 
     Raises:
-        InputError: a corpus has too few dialogues to hold some out.
+        InputError: the recipe is out of range, or a corpus has too few dialogues to hold some out.
     """
-    settings = settings or FOR_SAME
-    random = np.random.default_rng(seed)
+    recipe = recipe or FOR_SAME
+    recipe.check()
+    random = np.random.default_rng(recipe.seed)
     expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
-    turns = _Turns(learnt, encoder, settings.max_pairs, random, progress)
-    trainer = _Trainer(turns, encoder, expectation, seed, settings, progress)
+    turns = _Turns(learnt, encoder, recipe.max_pairs, random, progress)
+    trainer = _Trainer(turns, encoder, expectation, recipe, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
-    most = max(2, settings.heard // len(splits)) if expectation else None
+    most = max(2, recipe.heard // len(splits)) if expectation else None
     held = {name: _spread(split.held, most) for name, split in splits.items()}
-    asked = {name: contrasts(dialogues, settings.copies, random) for name, dialogues in held.items()}
+    asked = {name: contrasts(dialogues, recipe.copies, random) for name, dialogues in held.items()}
 
     told = _counted(progress, "weighing the parts", sum(len(found.items) for found in asked.values()))
     near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
     far: list[Measured] = []
-    for name, found in asked.items() if settings.elsewhere and len(asked) > 1 else ():
+    for name, found in asked.items() if recipe.elsewhere and len(asked) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
             said = {part: near[len(far)].of(part) for part in expectation}
             told = _counted(progress, f"weighing the parts without {name}", len(found.items))
             far.append(measure(found, others, 1 / len(asked), told, said))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(held[name])} for name, split in splits.items()}
-    graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
+    graph = AssociationGraph(folder / ASSOCIATIONS, counted=recipe.average)
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,
         "encoder": {"id": encoder_id, "signature": dict(parts["selection"].depends)["encoder"]},
         "weights": weigh([*near, *far]),
         "facts": {
-            **(facts or {}), "seed": seed, "settings": asdict(settings), "corpora": counts, "terms": len(graph),
+            **(facts or {}), "seed": recipe.seed, "settings": asdict(recipe), "corpora": counts, "terms": len(graph),
             "edges": graph.edges, "contrasts": sum(len(found.items) for found in asked.values()), "areas": areas(near),
             "areas of parts trained without the corpus": areas(far) if far else None,
         },
@@ -405,31 +368,30 @@ class _Trainer:
         turns: _Turns,
         encoder: TextEncoder,
         given: Mapping[str, Part],
-        seed: int,
-        settings: Settings,
+        recipe: CoherenceRecipe,
         progress: Progress,
     ) -> None:
-        """Train with ``settings``; the parts ``given`` need no training."""
+        """Train with ``recipe``; the parts ``given`` need no training."""
         self._turns, self._encoder, self._given = turns, encoder, given
-        self._seed, self._settings, self._progress = seed, settings, progress
+        self._recipe, self._progress = recipe, progress
 
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
         """Train on the corpora ``names`` and write the result into ``folder``; return the parts, and the sha256 of the files."""
-        settings = self._settings
+        recipe = self._recipe
         pairs = [pair for name in names for turns in self._turns.learnt[name] for pair in pairwise(turns)]
         counted = count_associations(
-            pairs, terms=settings.terms, edges=settings.edges, average=settings.average,
+            pairs, terms=recipe.terms, edges=recipe.edges, average=recipe.average,
             progress=lambda done, total: self._progress("counting" + label, done, total),
         )  # fmt: skip
         (folder / ASSOCIATIONS).mkdir()
         write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges, counted.counts)
-        graph = AssociationGraph(folder / ASSOCIATIONS, counted=settings.average)
+        graph = AssociationGraph(folder / ASSOCIATIONS, counted=recipe.average)
         rows = np.concatenate([self._turns.rows[name] for name in names])
         head = train_head(
-            self._turns.vectors, rows, seed=self._seed, settings=settings.head,
+            self._turns.vectors, rows, seed=recipe.seed, settings=recipe.head,
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
-        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(settings.average))]
+        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(recipe.average))]
         (folder / HEAD).write_bytes(head.to_bytes())
         kept = load_head(folder / HEAD)  # rounded to half precision
         parts: dict[str, Part] = {

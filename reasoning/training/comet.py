@@ -18,7 +18,8 @@ from ..metrics.accent.tails.comet import GENERATE, SOME_EVENT, CausalWriter, Seq
 from ..models.hub import find_model, need, quiet
 from ..models.layers import learn_on_top
 from .card import render
-from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
+from .loop import Losses, Progress, checkpoints_of, digest_of, fit, prepare, write_model
+from .recipe import CometRecipe
 
 Triple = tuple[str, str, str]
 
@@ -29,10 +30,8 @@ def train_comet(
     triples: Sequence[Triple],
     model: str | Path,
     output: Path,
-    plan: Plan,
+    recipe: CometRecipe | None = None,
     *,
-    layers: int | None = None,
-    half: bool = False,
     graph: str = "",
     device: str | None = None,
     progress: Progress | None = None,
@@ -43,8 +42,7 @@ def train_comet(
         triples: head, relation, tail; duplicates count once.
         model: the initial model, sequence-to-sequence or causal: a folder, a GGUF file or an id of the hub. A causal one is saved
             in half precision.
-        layers: number of trained layers of a causal model, counted from the output; None: all, and the embeddings.
-        half: train in bfloat16.
+        recipe: settings of the training; without ``layers``, all layers and the embeddings of a causal model are trained.
         graph: digest of the graph, for the card.
         progress: called with the step, the number of steps and the loss.
 
@@ -52,15 +50,13 @@ def train_comet(
         Facts about the run: triples, mean losses of the first and last tenth of the steps, and its first step.
 
     Raises:
-        InputError: there are no triples, ``output`` holds something else, or the plan or the layers are out of range.
+        InputError: there are no triples, ``output`` holds something else, or the recipe is out of range.
         ModelError: the model cannot be opened.
         MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
-    plan.check()
-    check_output(output, model)
-    rows = sorted(dict.fromkeys(triples))
-    if not rows:
-        raise InputError(NOTHING_TO_LEARN)
+    recipe = recipe or CometRecipe()
+    rows, plan = prepare(triples, model, output, recipe)
+    layers, half = recipe.layers, recipe.dtype == "bfloat16"
     need("torch", "neural").manual_seed(plan.seed)
     files = find_model(model, gguf=True)
     writer = open_writer(files, device=device)
@@ -73,12 +69,11 @@ def train_comet(
     data = f"{digest} {files.digest} {layers} {half}"
     state = fit(writer.model, _loss(writer, rows, half), len(rows), plan, checkpoints_of(output), data=data, progress=watch)
     base = Path(model).name if Path(model).exists() else str(model)
-    more = (f" --layers {layers}" if layers else "") + (" --dtype bfloat16" if half else "")
     card = render(
         "comet",
-        name=output.name, base=base, kind="causal" if isinstance(writer, CausalWriter) else "sequence-to-sequence", more=more,
-        learnt=f"its top {layers} layers" if layers else "all of it", steps=plan.steps, batch=plan.batch_size, rate=plan.rate,
-        seed=plan.seed, triples=len(rows), heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest,
+        name=output.name, base=base, kind="causal" if isinstance(writer, CausalWriter) else "sequence-to-sequence",
+        trained=f"the top {layers} layers" if layers else "all layers", steps=plan.steps, recipe=recipe.to_toml(),
+        triples=len(rows), heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest,
         relations=", ".join(relations), first=watch.first, last=watch.last,
     )  # fmt: skip
     write_model(writer.model.half() if isinstance(writer, CausalWriter) else writer.model, writer.tokenizer, card, output)
@@ -86,6 +81,7 @@ def train_comet(
         "triples": len(rows),
         "relations": relations,
         "began_at": state.began,
+        "steps": plan.steps,
         "first_loss": watch.first,
         "last_loss": watch.last,
     }

@@ -27,9 +27,9 @@ from ..evaluation.agreement import Agreement, Judged, conversations, evaluate
 from ..metrics.commonsense.features import FeatureExtractor
 from ..metrics.commonsense.regressor import Matrix, Regressor, transform
 from .corpora import Places, Round, k_folds, random_splits
+from .recipe import CommonsenseRecipe, NetworkRecipe
 
 FEWEST = 30
-RESAMPLES = 10_000
 
 Progress = Callable[[str, int, int], None]
 
@@ -67,44 +67,6 @@ class Contrasted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How a model is evaluated; conversations are never divided (:mod:`tacit.reasoning.training.corpora`).
-
-    Attributes:
-        folds: of a cross-validation in which every response is tested once; None for random splits.
-        shares: of random splits: parts for training, for early stopping and for testing.
-        rounds: number of random splits; the predictions for a response that is tested several times are averaged.
-    """
-
-    folds: int | None = 10
-    shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    rounds: int = 10
-
-    def divide(self, items: Sequence[tuple[Sequence[str], str]], seed: int) -> tuple[Places, list[Round]]:
-        """Return the conversation of each item and the rounds.
-
-        Raises:
-            InputError: the shares are not all above 0 with a sum of 1, or there are too few conversations.
-        """
-        groups = conversations(items)
-        if self.folds is not None:
-            return groups, k_folds(groups, self.folds, seed)
-        if min(self.shares) <= 0 or abs(sum(self.shares) - 1) > 1e-6 or self.rounds < 1:
-            raise InputError(f"a split into {self.shares} in {self.rounds} rounds is impossible; give e.g. 0.8/0.1/0.1")
-        return groups, random_splits(groups, self.shares[2], self.rounds, seed)
-
-    def recipe(self, recipe: Recipe) -> Recipe:
-        """Return ``recipe`` with the share for early stopping of this plan."""
-        if self.folds is not None:
-            return recipe
-        return replace(recipe, validation=self.shares[1] / (self.shares[0] + self.shares[1]))
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the model's facts record of the plan."""
-        return {"folds": self.folds} if self.folds else {"shares": list(self.shares), "rounds": self.rounds}
-
-
-@dataclass(frozen=True, slots=True)
 class Trained:
     """A model with its evaluation: ``rows`` hold the agreement of predictions for unseen responses with ratings, by dataset."""
 
@@ -117,11 +79,8 @@ class Trained:
 def train_commonsense(
     rated: Sequence[Rated],
     features: FeatureExtractor,
+    recipe: CommonsenseRecipe | None = None,
     *,
-    plan: Plan | None = None,
-    recipe: Recipe | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
@@ -130,40 +89,61 @@ def train_commonsense(
     Args:
         rated: responses with finite ratings on one scale, at least thirty.
         features: extracts the model's features.
-        plan: of the evaluation: by default ten folds by conversation.
-        recipe: of the networks.
-        seed: of folds, networks, background sample and bootstrap; one seed, one model.
-        resamples: for the 95% bootstrap intervals.
+        recipe: settings of the training, except those of ``features``; by default the evaluation has ten folds by conversation.
         facts: further facts for the model's file, plain values for JSON.
         progress: called with the stage, the amount done, and the total.
 
     Raises:
-        InputError: there are too few responses, a rating is not finite, all are equal, or the plan is impossible.
+        InputError: there are too few responses, a rating is not finite, all are equal, or the recipe is out of range.
         ModelError: a language model's output is not finite.
-        ModelError: a language model gives no number.
     """
-    plan, recipe = plan or Plan(), recipe or Recipe()
+    recipe = recipe or CommonsenseRecipe()
+    recipe.check()
+    seed = recipe.seed
     tell: Progress = progress or (lambda *_: None)
     ratings = np.array([one.rating for one in rated], dtype=np.float64)
     check_ratings(ratings)
-    groups, rounds = plan.divide([(one.history, one.response) for one in rated], seed)
+    groups, rounds = divide([(one.history, one.response) for one in rated], recipe)
     values = _values([Item(tuple(one.history), one.response) for one in rated], features, tell)
-    predictions = out_of_fold(values, ratings, rounds, features.features, plan.recipe(recipe), seed, tell)
+    predictions = out_of_fold(values, ratings, rounds, features.features, evaluated(recipe), seed, tell)
     judged = [
         Judged(one.dataset, None, one.rating, {"commonsense": prediction}, group)
         for one, prediction, group in zip(rated, predictions.tolist(), groups.tolist(), strict=True)
     ]
     rows = evaluate(
-        judged, ["commonsense"], resamples=resamples, seed=seed, by_system=False,
+        judged, ["commonsense"], resamples=recipe.resamples, seed=seed, by_system=False,
         progress=lambda done, total: tell("resampling", done, total),
     )  # fmt: skip
-    model = to_regressor(fit(values, ratings, features.features, seed, recipe), values, ratings, features.features, seed)
+    model = to_regressor(fit(values, ratings, features.features, seed, recipe.networks), values, ratings, features.features, seed)
     known = {
-        "judgements": len(rated), "conversations": int(groups.max()) + 1, "seed": seed, "recipe": asdict(recipe),
-        "plan": plan.facts(), "resamples": resamples, "scores": [row.to_dict() for row in rows], **_sources(features),
+        "judgements": len(rated), "conversations": int(groups.max()) + 1, "seed": seed,
+        "recipe": asdict(recipe.portable()),
+        "plan": {"folds": recipe.folds} if recipe.folds else {"shares": list(recipe.shares), "rounds": recipe.rounds},
+        "resamples": recipe.resamples, "scores": [row.to_dict() for row in rows], **_sources(features),
         "versions": {name: version(name) for name in _PACKAGES}, **(facts or {}),
     }  # fmt: skip
     return Trained(replace(model, facts=known), rows, predictions, known["conversations"])
+
+
+def divide(items: Sequence[tuple[Sequence[str], str]], recipe: CommonsenseRecipe) -> tuple[Places, list[Round]]:
+    """Return the conversation of each item, and the rounds of the evaluation, which never divide a conversation.
+
+    Raises:
+        InputError: the shares are not three that sum to 1, or there are too few conversations.
+    """
+    groups = conversations(items)
+    if recipe.folds:
+        return groups, k_folds(groups, recipe.folds, recipe.seed)
+    if len(recipe.shares) != 3 or abs(sum(recipe.shares) - 1) > 1e-6:
+        raise InputError(f"shares is {list(recipe.shares)}; it must be three numbers with a sum of 1, such as [0.8, 0.1, 0.1]")
+    return groups, random_splits(groups, recipe.shares[2], recipe.rounds, recipe.seed)
+
+
+def evaluated(recipe: CommonsenseRecipe) -> NetworkRecipe:
+    """Return the settings of the networks that are evaluated: with random splits, these decide the share for early stopping."""
+    if recipe.folds:
+        return recipe.networks
+    return replace(recipe.networks, validation=recipe.shares[1] / (recipe.shares[0] + recipe.shares[1]))
 
 
 def check_ratings(ratings: Matrix) -> None:
@@ -181,7 +161,7 @@ def out_of_fold(
     ratings: Matrix,
     rounds: Sequence[Round],
     features: Sequence[str],
-    recipe: Recipe,
+    recipe: NetworkRecipe,
     seed: int,
     tell: Progress = lambda *_: None,
 ) -> Matrix:
@@ -258,29 +238,6 @@ FEWEST_TO_FIT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """Settings of the networks.
-
-    Attributes:
-        hidden: neurons of each hidden layer.
-        alpha: weight of the L2 penalty, which keeps a model of few judgements smooth.
-        members: number of networks that are averaged.
-        activation: ``tanh`` or ``relu``.
-        learning_rate: of Adam; epochs: at most; patience: epochs without a better validation score after which fitting stops.
-        validation: share of the training part used for early stopping.
-    """
-
-    hidden: tuple[int, ...] = (4,)
-    alpha: float = 1.0
-    members: int = 5
-    activation: str = "tanh"
-    learning_rate: float = 0.01
-    epochs: int = 500
-    patience: int = 20
-    validation: float = 0.1
-
-
-@dataclass(frozen=True, slots=True)
 class Fitted:
     """Pipelines that predict ``(rating - mean) / scale``."""
 
@@ -294,7 +251,7 @@ class Fitted:
         return found
 
 
-def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, recipe: Recipe) -> Fitted:
+def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, recipe: NetworkRecipe) -> Fitted:
     """Fit the networks to ratings.
 
     Args:

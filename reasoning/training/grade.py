@@ -18,11 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...graph.errors import InputError
 from ...graph.protocol import KnowledgeGraph
 from ..metrics.grade.checkpoint import Checkpoint
 from ..metrics.grade.concepts import ConceptVectors, Neighbourhood
-from ..metrics.grade.dialogue_graph import edge_weights
 from ..metrics.grade.metric import POS
 from ..metrics.grade.network import GradeConfig, GradeModel, Graphs, drop_edges
 from ..models.encoder import TextEncoder
@@ -41,42 +39,13 @@ from .grade_data import (
     random_negatives,
 )
 from .loop import Plan, State
+from .recipe import GradeRecipe
 
 StageProgress = Callable[[str, int, int], object]
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Settings of the training.
-
-    Attributes:
-        seed: of weights, order, dropout and dropped edges. epochs: passes over the pairs. batch: pairs per step.
-        rate: the highest learning rate, after a warm-up over the share ``warmup`` of the steps; then it falls linearly to 0.
-        decay: weight decay. margin: of the ranking loss. clip: largest norm of the gradient. drop_edge: share of edges dropped.
-        looks: evaluations on the development pairs per epoch, with a checkpoint each.
-    """
-
-    seed: int = 0
-    epochs: int = 3
-    batch: int = 32
-    rate: float = 5e-4
-    warmup: float = 0.1
-    decay: float = 0.0
-    margin: float = 0.1
-    clip: float = 1.0
-    drop_edge: float = 0.1
-    looks: int = 4
-
-    def check(self) -> None:
-        """Raise :class:`InputError` when a value is out of its range."""
-        if min(self.epochs, self.batch, self.looks) < 1 or self.rate <= 0 or self.margin <= 0 or self.clip <= 0:
-            raise InputError("epochs, batch, looks, rate, margin and clip must be > 0")
-        if not 0 <= self.warmup <= 1 or not 0 <= self.drop_edge < 1 or self.decay < 0 or self.seed < 0:
-            raise InputError("warmup must be in 0..1, drop_edge >= 0 and < 1, decay and seed >= 0")
-
-
 def fit(
-    model: GradeModel, material: Material, recipe: Recipe, folder: Path, progress: StageProgress, *, device: str = "cpu"
+    model: GradeModel, material: Material, recipe: GradeRecipe, folder: Path, progress: StageProgress, *, device: str = "cpu"
 ) -> State:
     """Train ``model`` in place; it ends on the CPU in evaluation mode, with the weights of the lowest development loss.
 
@@ -85,7 +54,6 @@ def fit(
         progress: called with the stage, the amount done, and the total.
         device: as torch names it; on a GPU in bfloat16 autocast.
     """
-    recipe.check()
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
     each = -(-len(train) // recipe.batch)
     every = max(each // recipe.looks, 1)
@@ -107,7 +75,7 @@ def fit(
     return state
 
 
-def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], recipe: Recipe) -> dict[str, float]:
+def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], recipe: GradeRecipe) -> dict[str, float]:
     """Return the mean loss on some pairs, and the share of them in which the true response beats each of the false ones."""
     model.eval()
     losses, wins = [], []
@@ -121,7 +89,7 @@ def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], re
 
 
 def _scores(
-    model: GradeModel, material: Material, places: list[int], generator: torch.Generator | None, recipe: Recipe
+    model: GradeModel, material: Material, places: list[int], generator: torch.Generator | None, recipe: GradeRecipe
 ) -> Tensor:
     """The scores of all candidates, shape (pairs, candidates); with a generator, edges are dropped."""
     device = next(model.parameters()).device
@@ -144,8 +112,6 @@ def _loss(scores: Tensor, margin: float, *, mean: bool = True) -> Tensor:
 
 # From dialogues to a checkpoint: encoding, keywords, false responses and dialogue graphs, then training.
 
-NEGATIVES = ("hard", "random")
-
 
 @dataclass(frozen=True)
 class Sources:
@@ -154,7 +120,6 @@ class Sources:
     Attributes:
         graph, analyser: for keywords and hops. encoder: of texts.
         encoder_id: id of the encoder for the checkpoint, empty for a folder. vectors: of concepts.
-        tuned: id or folder of the encoder that is fine-tuned, for ``utterance="tuned"``.
     """
 
     graph: KnowledgeGraph
@@ -162,7 +127,6 @@ class Sources:
     encoder: TextEncoder
     encoder_id: str
     vectors: ConceptVectors
-    tuned: str | None = None
 
 
 @dataclass(frozen=True)
@@ -177,13 +141,10 @@ class Trained:
 def train_grade(
     dialogues: Sequence[Sequence[str]],
     sources: Sources,
-    config: GradeConfig,
-    recipe: Recipe,
+    recipe: GradeRecipe,
     folder: Path,
     progress: StageProgress,
     *,
-    negatives: str = "random",
-    most: int | None = None,
     turn_cache: Path | None = None,
     device: str = "cpu",
     facts: Mapping[str, Any] | None = None,
@@ -191,28 +152,25 @@ def train_grade(
     """Train GRADE on dialogues; judged ones must have been removed.
 
     Args:
-        config: the sizes that depend on the encoder and the vectors are filled in.
+        recipe: settings of the training, except ``encoder``, ``vectors`` and ``pipeline``, which are opened in ``sources``.
         folder: for checkpoints, in a subfolder for these exact settings; an existing one is continued.
         progress: called with the stage, the amount done, and the total.
-        negatives: ``hard``: one false response similar in words and one similar in meaning; ``random``: two at random.
-        most: about how many pairs to train on.
         turn_cache: folder for the frozen encoder's vectors of turns; by default that of the checkpoints.
         facts: further facts for the checkpoint.
 
     Raises:
-        InputError: a setting is out of range, or there are too few dialogues.
+        InputError: the recipe is out of range, or there are too few dialogues.
         ModelError: a checkpoint is damaged, or the tuned encoder cannot be opened.
     """
     recipe.check()
-    edge_weights(config.profile)
-    if negatives not in NEGATIVES:
-        raise InputError(f"unknown negatives {negatives!r}; choose from {', '.join(NEGATIVES)}")
     encoder = sources.encoder
-    config = replace(config, text_width=3 * encoder.width, concept_dimension=sources.vectors.dimension)
-    pairs = make_pairs(dialogues, config.turns, most=most, seed=recipe.seed)
-    if not config.graph:
-        config = replace(config, limits=())
-    key = _key(pairs, sources, config, recipe, negatives)
+    network = asdict(recipe.network) | ({} if recipe.network.graph else {"limits": ()})
+    config = GradeConfig(
+        utterance="tuned" if recipe.tuned else "frozen", text_width=3 * encoder.width,
+        concept_dimension=sources.vectors.dimension, **network,
+    )  # fmt: skip
+    pairs = make_pairs(dialogues, config.turns, most=recipe.pairs, seed=recipe.seed)
+    key = _key(pairs, sources, config, recipe)
     place = folder / key
     place.mkdir(parents=True, exist_ok=True)
     turns = _encoded(pairs, encoder, turn_cache or folder, progress)
@@ -220,21 +178,21 @@ def train_grade(
     learnt = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
     finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, progress)
     dialogues_used = len(set(pairs.dialogue.tolist()))
-    candidates = _candidates(pairs, turns, encoder, negatives, recipe.seed, progress)
+    candidates = _candidates(pairs, turns, encoder, recipe, progress)
     material = Material(
         config, pairs, candidates, sources.graph,
         Neighbourhood(sources.graph, sources.vectors, limits=config.limits, cache_size=1_000_000),
         finder, keywords, turns.matrix(), turns.rows(pairs.texts),
     )  # fmt: skip
     material.prepare(list(range(len(pairs.response))), progress)
-    model, tokenizer = _model(config, sources, recipe.seed)
+    model, tokenizer = _model(config, recipe)
     if tokenizer is not None:
         material.tokenizer, material.length = tokenizer, _length(model)
     state = fit(model, material, recipe, place, progress, device=device)
     dev = np.flatnonzero(pairs.dev)
     noted = {
         "pairs": int((~pairs.dev).sum()), "dev_pairs": len(dev), "dialogues": dialogues_used,
-        "negatives": negatives, "recipe": asdict(recipe), "graph": sources.graph.manifest().digest,
+        "recipe": asdict(recipe.portable()), "graph": sources.graph.manifest().digest,
         "pipeline": sources.analyser.signature, "best_step": state.best_step, "curve": state.curve,
         "dev": look(model, material, dev, recipe), "blind": look(model, replace(material, blind=True), dev, recipe),
         "keywords": _keyword_facts(material),
@@ -247,14 +205,14 @@ def train_grade(
     return Trained(checkpoint, state, tokenizer)
 
 
-def _model(config: GradeConfig, sources: Sources, seed: int) -> tuple[GradeModel, Any]:
+def _model(config: GradeConfig, recipe: GradeRecipe) -> tuple[GradeModel, Any]:
     """A model with initial weights, and the tokenizer of the encoder that is fine-tuned, if any."""
     opened, tokenizer = None, None
-    if config.utterance == "tuned":
-        opened, tokenizer = open_model("AutoModel", find_model(sources.tuned or ""), device="cpu", dtype="float32")
+    if recipe.tuned:
+        opened, tokenizer = open_model("AutoModel", find_model(recipe.tuned), device="cpu", dtype="float32")
         config = replace(config, text_width=int(opened.config.hidden_size))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(recipe.seed)
         return GradeModel(config, opened), tokenizer
 
 
@@ -280,11 +238,10 @@ def _encoded(pairs: Pairs, encoder: TextEncoder, folder: Path, progress: StagePr
     return turns
 
 
-def _candidates(
-    pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, negatives: str, seed: int, progress: StageProgress
-) -> Any:
+def _candidates(pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, recipe: GradeRecipe, progress: StageProgress) -> Any:
     """Rows of the true response and the false ones, shape (pairs, 3)."""
-    if negatives == "random":
+    seed = recipe.seed
+    if recipe.negatives == "random":
         false = [random_negatives(pairs, seed), random_negatives(pairs, seed + 1)]
         return np.stack([pairs.response, *false], axis=1)
     total = 2 * len(pairs.response)
@@ -307,7 +264,7 @@ def _keyword_facts(material: Material) -> dict[str, float]:
     return {"mean": round(float(np.mean(numbers)), 3), "none": round(float(np.mean([not number for number in numbers])), 4)}
 
 
-def _key(pairs: Pairs, sources: Sources, config: GradeConfig, recipe: Recipe, negatives: str) -> str:
+def _key(pairs: Pairs, sources: Sources, config: GradeConfig, recipe: GradeRecipe) -> str:
     """16 hex digits that identify all inputs and settings of a training."""
     hasher = hashlib.sha256()
     for text in pairs.texts:
@@ -315,8 +272,8 @@ def _key(pairs: Pairs, sources: Sources, config: GradeConfig, recipe: Recipe, ne
     for array in (pairs.context, pairs.response, pairs.dev):
         hasher.update(array.tobytes())
     settings = [
-        config.to_dict(), asdict(recipe), negatives, sources.graph.manifest().digest, sources.encoder.signature,
-        sources.vectors.signature, sources.analyser.signature, sources.tuned or "",
+        asdict(config), asdict(recipe), sources.graph.manifest().digest, sources.encoder.signature,
+        sources.vectors.signature, sources.analyser.signature,
     ]  # fmt: skip
     hasher.update(json.dumps(settings, sort_keys=True).encode())
     return hasher.hexdigest()[:16]

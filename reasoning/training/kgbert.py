@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.errors import InputError
 from ..metrics.accent.scorers.kgbert import MAX_LENGTH, classifier_input
 from ..models.hub import find_model, need, open_config, open_model
 from .card import render
-from .loop import NOTHING_TO_LEARN, Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
+from .loop import Losses, Progress, checkpoints_of, digest_of, fit, prepare, write_model
+from .recipe import TripleRecipe
 
 Triple = tuple[str, str, str]
 
@@ -27,7 +27,7 @@ def train_kgbert(
     triples: Sequence[Triple],
     model: str | Path,
     output: Path,
-    plan: Plan,
+    recipe: TripleRecipe | None = None,
     *,
     graph: str = "",
     device: str | None = None,
@@ -37,11 +37,8 @@ def train_kgbert(
 
     Arguments and errors are those of :func:`tacit.reasoning.training.comet.train_comet`.
     """
-    plan.check()
-    check_output(output, model)
-    rows = sorted(dict.fromkeys(triples))
-    if len(rows) < 2:
-        raise InputError(NOTHING_TO_LEARN)
+    recipe = recipe or TripleRecipe()
+    rows, plan = prepare(triples, model, output, recipe, least=2)
     torch = need("torch", "neural")
     files = find_model(model)
     with torch.random.fork_rng():
@@ -61,11 +58,13 @@ def train_kgbert(
     base = Path(model).name if Path(model).is_dir() else str(model)
     card = render(
         "kgbert",
-        name=output.name, base=base, steps=plan.steps, batch=plan.batch_size, rate=plan.rate, seed=plan.seed, triples=len(rows),
+        name=output.name, base=base, steps=plan.steps, recipe=recipe.to_toml(), triples=len(rows),
         graph=graph or "not named", digest=digest, first=watch.first, last=watch.last,
     )  # fmt: skip
     write_model(opened, tokenizer, card, output)
-    return {"triples": len(rows), "began_at": state.began, "first_loss": watch.first, "last_loss": watch.last}
+    return {
+        "triples": len(rows), "began_at": state.began, "steps": plan.steps, "first_loss": watch.first, "last_loss": watch.last,
+    }  # fmt: skip
 
 
 def _opened(files: Any, device: str | None) -> tuple[Any, Any]:

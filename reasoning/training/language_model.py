@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,10 @@ from ..models.causal_lm import CausalModel, open_causal
 from ..models.encoder import padded, together
 from ..models.hub import need
 from ..models.layers import count_layers, learn_on_top
-from .card import render
+from .card import again, render
 from .corpora import Dialogue, hold_out
 from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model
+from .recipe import LanguageModelRecipe
 
 _LONGEST = 256
 _POOL = 512
@@ -38,33 +38,11 @@ Progress = Callable[[str, int, int], object]
 Batch = list[list[int]]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Settings of a training run.
-
-    Attributes:
-        steps: number of batches; tokens: in each, including padding.
-        layers: number of trained layers, counted from the output; None: two in five.
-        rate: the highest learning rate, after a warm-up over a tenth of the steps; then it falls linearly to 0.
-        seed: of the held-out dialogues, the windows and their order.
-        keep_every: steps between checkpoints; 0 keeps none.
-        half: train in bfloat16; None: on a GPU.
-    """
-
-    steps: int = 200
-    tokens: int = 2_048
-    layers: int | None = None
-    rate: float = 2e-4
-    seed: int = 0
-    keep_every: int = 50
-    half: bool | None = None
-
-
 def train_language_model(
     corpora: Mapping[str, Sequence[Dialogue]],
     model: str | Path,
     output: Path,
-    reading: Reading | None = None,
+    recipe: LanguageModelRecipe | None = None,
     *,
     device: str | None = None,
     facts: Mapping[str, Any] | None = None,
@@ -77,7 +55,8 @@ def train_language_model(
             the same order and seed, the dialogues held out by :func:`~tacit.reasoning.training.coherence.train_coherence` are
             held out here too.
         model: the initial model: a folder that transformers saved, a GGUF file, or an id of the hub.
-        facts: ``command`` and ``licence`` for the card.
+        recipe: settings of the training.
+        facts: ``command`` for the card.
         progress: called with the name of the stage, the amount done, and the total.
 
     Returns:
@@ -85,43 +64,42 @@ def train_language_model(
         and nats per token on held-out turns before and after.
 
     Raises:
-        InputError: a corpus has too few dialogues, ``output`` holds something else, or the plan or the layers are out of range.
+        InputError: a corpus has too few dialogues, ``output`` holds something else, or the recipe or the layers are out of range.
         ModelError: the model cannot be opened, or its loss is not finite.
         MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
-    reading = reading or Reading()
-    plan = Plan(reading.steps, 1, reading.rate, reading.seed, reading.keep_every)
-    plan.check()
+    recipe = recipe or LanguageModelRecipe()
+    recipe.check()
+    plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every)
     check_output(output, model)
-    random = np.random.default_rng(reading.seed)
+    random = np.random.default_rng(recipe.seed)
     splits = hold_out(corpora, random)
     opened = open_causal(model, device=device)
     opened.check_spans()
-    layers = math.ceil(_LEARNING * count_layers(opened.model)) if reading.layers is None else reading.layers
+    layers = math.ceil(_LEARNING * count_layers(opened.model)) if recipe.layers is None else recipe.layers
     learning = learn_on_top(opened.model, layers)
     learnt = [turns for split in splits.values() for turns in split.learnt]
-    asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(reading.seed))
-    half = opened.model.device.type != "cpu" if reading.half is None else reading.half
+    asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(recipe.seed))
+    half = opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
     before = _nats(opened, asked, lambda done: progress("asking before", done, len(asked)))
-    batches = _batches(opened, learnt, reading, random)
+    batches = _batches(opened, learnt, recipe, random)
     digest = digest_of(learnt)
-    data = f"{digest} {reading} {half} {opened.files.digest}"
+    data = f"{digest} {recipe} {half} {opened.files.digest}"
     watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
     state = fit(opened.model, _loss(opened, batches, half), len(batches), plan, checkpoints_of(output), data=data, progress=watch)
     for weight in opened.model.parameters():  # rounded as they are saved
         weight.data = weight.data.half().float()
     after = _nats(opened, asked, lambda done: progress("asking after", done, len(asked)))
-    told = facts or {}
     card = render(
         "language_model", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
-        dialogues=len(learnt), corpora=", ".join(splits), steps=reading.steps, tokens=reading.tokens, seed=reading.seed,
+        dialogues=len(learnt), corpora=", ".join(splits), steps=recipe.steps, tokens=recipe.tokens,
         digest=digest, before=before,
-        after=after, asked=len(asked), recent=RECENT, command=told.get("command", "tacit train language-model"),
-        licence=told.get("licence") or "that of the model it began as, and of the dialogues",
+        after=after, asked=len(asked), recent=RECENT, command=again((facts or {}).get("command", "tacit train language-model")),
+        recipe=recipe.to_toml(), licence=recipe.licence or "that of the model it began as, and of the dialogues",
     )  # fmt: skip
     write_model(opened.model.half(), opened.tokenizer, card, output)
     return {
-        "dialogues": len(learnt), "steps": reading.steps, "began_at": state.began,
+        "dialogues": len(learnt), "steps": recipe.steps, "began_at": state.began,
         "first_loss": watch.first, "last_loss": watch.last, "nats_before": before, "nats_after": after,
     }  # fmt: skip
 
@@ -138,7 +116,9 @@ def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[
     return found
 
 
-def _batches(model: CausalModel, dialogues: Sequence[Dialogue], reading: Reading, random: np.random.Generator) -> list[Batch]:
+def _batches(
+    model: CausalModel, dialogues: Sequence[Dialogue], recipe: LanguageModelRecipe, random: np.random.Generator
+) -> list[Batch]:
     """Batches of windows as token ids, each of similar length within a random pool of some hundreds.
 
     As many as the steps can use, or all.
@@ -146,12 +126,10 @@ def _batches(model: CausalModel, dialogues: Sequence[Dialogue], reading: Reading
     texts = windows(dialogues, random)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
     taken = accumulate((min(len(text), _LONGEST * _CHARACTERS) for text in texts), initial=0)
-    texts = [text for text, before in zip(texts, taken, strict=False) if before < reading.steps * reading.tokens * _CHARACTERS]
+    texts = [text for text, before in zip(texts, taken, strict=False) if before < recipe.steps * recipe.tokens * _CHARACTERS]
     rows = [[model.begin, *row][: min(_LONGEST, model.max_length)] for row in model.tokens(texts)]
     pools = [rows[start : start + _POOL] for start in range(0, len(rows), _POOL)]
-    return [
-        [pool[place] for place in places] for pool in pools for places in together([len(row) for row in pool], reading.tokens)
-    ]
+    return [[pool[place] for place in places] for pool in pools for places in together([len(row) for row in pool], recipe.tokens)]
 
 
 def _loss(model: CausalModel, batches: Sequence[Batch], half: bool) -> Callable[[Sequence[int], np.random.Generator], Any]:

@@ -20,6 +20,7 @@ import numpy as np
 from ...graph.errors import InputError, ModelError
 from ..models.hub import need, quiet
 from ..models.modelfile import check_folder, new_file, new_folder
+from .recipe import TripleRecipe
 
 Progress = Callable[[int, int, float], object]
 Loss = Callable[[Sequence[int], np.random.Generator], Any]
@@ -96,6 +97,22 @@ def check_output(output: Path, base: str | Path | None = None) -> None:
     if given is not None and given.exists() and given.resolve() == output.resolve():
         raise InputError(f"{output} holds the initial model; give another folder for the trained one")
     check_folder(output, "config.json", "a model")
+
+
+def prepare(
+    triples: Sequence[tuple[str, str, str]], model: str | Path, output: Path, recipe: TripleRecipe, least: int = 1
+) -> tuple[list[tuple[str, str, str]], Plan]:
+    """Return the distinct triples, sorted, and the plan for training ``model`` on them.
+
+    Raises:
+        InputError: there are fewer than ``least`` triples, the recipe is out of range, or ``output`` holds something else.
+    """
+    recipe.check()
+    check_output(output, model)
+    rows = sorted(dict.fromkeys(triples))
+    if len(rows) < least:
+        raise InputError(NOTHING_TO_LEARN)
+    return rows, Plan(recipe.steps_for(len(rows)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
 
 
 def fit(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from ..metrics.accent.scorers.retriever import Retriever, Support
 from ..metrics.accent.verbalise import statement
 from ..models.hub import need
 from .loop import NOTHING_TO_LEARN, Plan, digest_of, fit
+from .recipe import RetrieverRecipe
 
 Triple = tuple[str, str, str]
 Progress = Callable[[int, int, float], None]
@@ -36,29 +37,6 @@ _RANKED = 200
 _BACKGROUND = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Settings of the training.
-
-    Attributes:
-        steps: batches, >= 1; batch_size: triples in each, >= 2; rate: the highest learning rate.
-        parts: bytes per text after quantisation, >= 1; pool: largest number of tails per relation, >= 1.
-        seed: of weights, batches and the pool.
-    """
-
-    steps: int = 2500
-    batch_size: int = 512
-    rate: float = 1e-3
-    parts: int = 48
-    pool: int = 20_000
-    seed: int = 0
-
-    def check(self) -> None:
-        """Raise :class:`InputError` when a value is out of its range."""
-        if min(self.steps, self.parts, self.pool) < 1 or self.batch_size < 2 or not self.rate > 0 or self.seed < 0:
-            raise InputError("steps, parts and pool must be >= 1, batch_size >= 2, rate > 0, seed >= 0")
-
-
 class _Numbered(NamedTuple):
     """Triples as numbers: the texts, and rows of (head, relation, tail)."""
 
@@ -70,7 +48,7 @@ def train_retriever(
     triples: Sequence[Triple],
     relations: Sequence[str],
     vectors_of: Callable[[Sequence[str]], Vectors],
-    recipe: Recipe,
+    recipe: RetrieverRecipe,
     *,
     encoder: tuple[str, str],
     facts: dict[str, Any] | None = None,
@@ -114,7 +92,7 @@ def train_retriever(
         "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(np.unique(np.concatenate(members))),
         "data": digest_of(kept), "held_out": int(held.sum()),
         "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held], recipe.seed),
-        "steps": recipe.steps, "batch_size": recipe.batch_size, "rate": recipe.rate, "seed": recipe.seed,
+        **asdict(recipe),
     }  # fmt: skip
     texts = tuple(data.texts[number] for number in used.tolist())
     pools, triples_of = (tuple(np.searchsorted(used, one) for one in rows) for rows in (members, known))
@@ -146,7 +124,7 @@ def _fit(
     rows: NDArray[np.int64],
     vectors: Vectors,
     relations: int,
-    recipe: Recipe,
+    recipe: RetrieverRecipe,
     checkpoints: Path | None,
     data: str,
     progress: Progress | None,
@@ -192,7 +170,7 @@ def _run(torch: Any, weights: Any, vectors: Vectors, relation: int) -> Any:
     return torch.nn.functional.normalize(hidden @ weights["out"], dim=-1)
 
 
-def _pool(rows: NDArray[np.int64], relations: int, recipe: Recipe) -> list[NDArray[np.int64]]:
+def _pool(rows: NDArray[np.int64], relations: int, recipe: RetrieverRecipe) -> list[NDArray[np.int64]]:
     """The pool of each relation: half the most frequent tails, half a sample of the others."""
     random = np.random.default_rng([recipe.seed, 3])
     chosen = []

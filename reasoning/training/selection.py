@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ..metrics.coherence.checkpoint import TURNS, Floats, Hidden, SelectionHead
 from ..models.hub import need
 from .loop import Plan, fit
+from .recipe import HeadRecipe
 
 Halves = NDArray[np.float16]
 
@@ -27,7 +27,7 @@ def train_head(
     rows: Rows,
     *,
     seed: int = 0,
-    settings: HeadSettings | None = None,
+    settings: HeadRecipe | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SelectionHead:
     """Train a head.
@@ -39,7 +39,7 @@ def train_head(
         progress: called with the number of steps done, and their total.
     """
     torch = need("torch", "neural")
-    settings = settings or HeadSettings()
+    settings = settings or HeadRecipe()
     mean, scale = _moments(vectors)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -86,31 +86,10 @@ _TEMPERATURE = 0.05
 _SHARPEST = 100.0
 
 
-@dataclass(frozen=True)
-class HeadSettings:
-    """Settings of the head.
-
-    Attributes:
-        width: dimension of the common space; epochs: passes over all pairs; batch: pairs per step.
-        rate: the highest learning rate of AdamW; decay: its weight decay; dropout: of pooled vectors, and of hidden units.
-        own_turns: the context's own turns are negatives too.
-        hidden: units of the hidden layer of each text; 0: none.
-    """
-
-    width: int = 128
-    epochs: int = 5
-    batch: int = 256
-    rate: float = 1e-3
-    decay: float = 0.01
-    dropout: float = 0.2
-    own_turns: bool = False
-    hidden: int = 0
-
-
 class Towers:
     """The linear maps of context and response, the hidden layers, and the temperature of the softmax."""
 
-    def __init__(self, mean: Floats, scale: Floats, settings: HeadSettings) -> None:
+    def __init__(self, mean: Floats, scale: Floats, settings: HeadRecipe) -> None:
         """Initialise at random with torch's seed; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
         self.torch, self.settings = need("torch", "neural"), settings
         self.mean, self.scale = mean, scale

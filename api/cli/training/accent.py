@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,13 +16,16 @@ from ...terminal.progress import Meter, Stages, waiting
 from ..options import Dtype, GraphOrDefault, Json, Quiet, Strict, address_at
 from ..tuples import making
 from .data import (
-    CheckpointEvery,
     Device,
     Encoder,
+    Epochs,
     Licence,
+    Model,
     Output,
-    Rate,
+    RecipeFile,
+    RecipeSeed,
     Seed,
+    Steps,
     as_typed,
     check_distinct,
     name_of,
@@ -34,6 +36,7 @@ from .data import (
 
 if TYPE_CHECKING:
     from ....reasoning.metrics.accent.scorers.registry import ScorerResources
+    from ....reasoning.training.recipe import TripleRecipe
 
 
 def accent(
@@ -41,24 +44,21 @@ def accent(
         list[str],
         typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with annotated event tuples, plain or gzip."),
     ],
-    model: Annotated[
-        str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model, e.g. t5-base.")
-    ],
+    model: Model,
     output: Output,
-    nones: Annotated[int, typer.Option(metavar="N", min=0, help="Examples of the answer None per relation.")] = 5,
-    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the examples.")] = 50,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Examples per step.")] = 4,
-    rate: Annotated[float, typer.Option(metavar="X", help="The highest learning rate; it falls linearly to 0.")] = 5e-5,
-    max_length: Annotated[int, typer.Option(metavar="N", min=96, help="Longest prompt in tokens; longer ones are cut.")] = 512,
-    seed: Seed = 42,
+    recipe: RecipeFile = None,
+    epochs: Epochs = None,
+    seed: RecipeSeed = None,
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train the extractor t5 of the metric accent: fine-tune a sequence-to-sequence model on annotated event tuples."""
     from ....loaders import read_event_tuples
+    from ....reasoning.training.recipe import open_recipe
     from ...terminal.screen import facts, print_json, show
 
+    settings = open_recipe("accent", recipe, epochs=epochs, seed=seed)
     rows, data = [], []
     check_distinct(files)
     for file in files:
@@ -72,8 +72,7 @@ def accent(
 
     with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
         trained = train_extractor(
-            rows, model, output, nones=nones, epochs=epochs, batch_size=batch_size, learning_rate=rate, max_length=max_length,
-            seed=seed, device=device, data=data,
+            rows, model, output, settings, device=device, data=data,
             command=as_typed("accent", [*files, "--model", model, "-o", str(output)], output),
             progress=lambda done, total, _: meter.add(done - meter.number, total=total),
         )  # fmt: skip
@@ -90,19 +89,18 @@ def accent(
 
 # Tuple scorers trained on the events of a graph: retriever, comet, kg-bert.
 
-Epochs = Annotated[float, typer.Option(metavar="X", help="Passes over the triples, without --steps.")]
-Steps = Annotated[int | None, typer.Option(metavar="N", min=1, show_default=False, help="Number of batches.")]
+Passes = Annotated[
+    float | None, typer.Option("--epochs", metavar="X", show_default="the recipe's", help="Passes over the triples.")
+]
 
 
 def retriever(
     graph: GraphOrDefault,
     output: Output,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Number of batches.")] = 2500,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=2, help="Triples of one relation in a batch.")] = 512,
-    rate: Rate = 1e-3,
-    parts: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes per text after quantisation.")] = 48,
-    seed: Seed = 0,
+    recipe: RecipeFile = None,
     encoder: Encoder = None,
+    steps: Steps = None,
+    seed: RecipeSeed = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -113,10 +111,10 @@ def retriever(
     from ....reasoning.models.modelfile import check_folder, new_folder
     from ....reasoning.training.card import licence_text, retriever_card
     from ....reasoning.training.loop import checkpoints_of, delete_checkpoints
-    from ....reasoning.training.retriever import Recipe, train_retriever
+    from ....reasoning.training.recipe import open_recipe
+    from ....reasoning.training.retriever import train_retriever
 
-    recipe = Recipe(steps, batch_size, rate, parts, seed=seed)
-    recipe.check()
+    settings = open_recipe("retriever", recipe, steps=steps, seed=seed)
     check_folder(output, FILE, "a tail retriever")
     with _opened(graph, quiet, encoder) as (resources, stages):
         triples = resources.table.triples(RELATIONS)
@@ -129,9 +127,9 @@ def retriever(
 
         name = (name_of(encoder) if encoder else DEFAULT_ENCODER, resources.encoder.signature)
         facts = {"graph": resources.table.digest, "sources": resources.table.sources}
-        with Meter("training", steps, unit="steps", noun="steps", quiet=quiet) as meter:
+        with Meter("training", settings.steps, unit="steps", noun="steps", quiet=quiet) as meter:
             model = train_retriever(
-                triples, RELATIONS, vectors, recipe, encoder=name, facts=facts, checkpoints=checkpoints_of(output),
+                triples, RELATIONS, vectors, settings, encoder=name, facts=facts, checkpoints=checkpoints_of(output),
                 progress=lambda step, total, _: meter.reach(step, total),
             )  # fmt: skip
     data = to_bytes(model)
@@ -146,78 +144,67 @@ def retriever(
 def comet(
     graph: GraphOrDefault,
     output: Output,
-    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The initial model.")],
-    epochs: Epochs = 3.0,
-    steps: Steps = None,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="Triples in a batch.")] = 32,
-    rate: Rate = 5e-5,
-    layers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, show_default="all", help="Train only this many top layers of a causal model."),
-    ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="Precision of the computation.")] = Dtype.FLOAT32,
-    seed: Seed = 0,
-    checkpoint_every: CheckpointEvery = 500,
+    model: Model,
+    recipe: RecipeFile = None,
+    epochs: Passes = None,
+    dtype: Annotated[Dtype | None, typer.Option(show_default="the recipe's", help="Precision of the computation.")] = None,
+    seed: RecipeSeed = None,
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a COMET, which generates tails of events, on a graph's assertions; an interrupted run is continued.
 
-    The initial model is a sequence-to-sequence or a causal one.
+    The initial model is a sequence-to-sequence or a causal one; a causal one may be a GGUF file.
     """
     from ....reasoning.training.comet import train_comet
+    from ....reasoning.training.recipe import open_recipe
 
-    options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
-    train = partial(train_comet, layers=layers, half=dtype is Dtype.BFLOAT16)
-    _train(train, graph, output, model, options, device, json, quiet)
+    settings = open_recipe("comet", recipe, epochs=epochs, dtype=dtype and dtype.value, seed=seed)
+    _train(train_comet, settings, graph, output, model, device, json, quiet)
 
 
 def kg_bert(
     graph: GraphOrDefault,
     output: Output,
-    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model.")],
-    epochs: Epochs = 3.0,
-    steps: Steps = None,
-    batch_size: Annotated[int, typer.Option(metavar="N", min=1, help="True triples in a batch, each with a corrupted one.")] = 32,
-    rate: Rate = 5e-5,
-    seed: Seed = 0,
-    checkpoint_every: CheckpointEvery = 500,
+    model: Model,
+    recipe: RecipeFile = None,
+    epochs: Passes = None,
+    seed: RecipeSeed = None,
     device: Device = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions."""
+    """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions; interrupted runs are continued."""
     from ....reasoning.training.kgbert import train_kgbert
+    from ....reasoning.training.recipe import open_recipe
 
-    options = (epochs, steps, batch_size, rate, seed, checkpoint_every)
-    _train(train_kgbert, graph, output, model, options, device, json, quiet)
+    settings = open_recipe("kg-bert", recipe, epochs=epochs, seed=seed)
+    _train(train_kgbert, settings, graph, output, model, device, json, quiet)
 
 
 def _train(
-    train: Any, graph: str, output: Path, model: str, options: tuple[Any, ...], device: str | None, json: bool, quiet: bool,
+    train: Any, settings: TripleRecipe, graph: str, output: Path, model: str, device: str | None, json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Train a model of transformers on the triples of a graph's events."""
-    from ....reasoning.training.loop import Plan, check_output
+    from ....reasoning.training.loop import check_output
 
-    epochs, steps, batch_size, rate, seed, checkpoint_every = options
-    if not epochs > 0:
-        raise InputError(f"epochs is {epochs:g}; it must be > 0")
     check_output(output)
     with _opened(graph, quiet, None) as (resources, stages):
-        triples = sorted(set(resources.table.triples(resources.table.relations)))
+        triples = resources.table.triples(resources.table.relations)
         digest = resources.table.digest
         stages.end()
-    planned = steps or max(1, round(epochs * len(triples) / batch_size))
-    plan = Plan(planned, batch_size, rate, seed, checkpoint_every)
-    plan.check()
-    with Meter("training", planned, unit="steps", noun="steps", quiet=quiet) as meter:
-
-        def progress(step: int, total: int, _: float) -> None:
-            meter.reach(step, total)
-
-        found = train(triples, model, output, plan, graph=digest, device=device, progress=progress)
-    say(output, json, {"graph": digest, "steps": planned, **found})
+    with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
+        found = train(
+            triples,
+            model,
+            output,
+            settings,
+            graph=digest,
+            device=device,
+            progress=lambda step, total, _: meter.reach(step, total),
+        )
+    say(output, json, {"graph": digest, **found})
 
 
 @contextmanager

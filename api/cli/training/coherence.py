@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ...terminal.progress import Stages
-from ..options import Dtype, Json, Quiet, Strict
-from .data import CheckpointEvery, Device, DialogueFiles, Encoder, Exclude, Licence, Output, Rate, Seed, as_typed, read_corpora
+from ..options import Json, Quiet, Strict
+from .data import Device, DialogueFiles, Encoder, Exclude, Output, RecipeFile, RecipeSeed, Steps, as_typed, read_corpora
 
 _NOUNS = {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}
-
-
-class Use(Enum):
-    """The kind of dialogues that a checkpoint is for."""
-
-    SAME = "same"
-    OTHER = "other"
 
 
 def coherence(
@@ -37,21 +28,9 @@ def coherence(
             help="A causal language model; adds the part expectation.",
         ),
     ] = None,
-    pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of turn pairs to train the head on.")] = 200_000,
-    terms: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of terms: the most frequent words and pairs of words.")
-    ] = 30_000,
-    edges: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of associations.")] = 1_200_000,
-    use: Annotated[
-        Use,
-        typer.Option(
-            "--for",
-            help="Dialogues like the training data, or other kinds too; sets head, associations and weights.",
-        ),
-    ] = Use.SAME,
-    seed: Seed = 0,
+    recipe: RecipeFile = None,
+    seed: RecipeSeed = None,
     device: Device = None,
-    licence: Licence = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -59,12 +38,16 @@ def coherence(
     """Train the metric coherence on dialogues, without ratings.
 
     Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
+    --recipe other is for scoring other kinds of dialogues than those of the training.
     """
     from ....reasoning.metrics.coherence.checkpoint import HEADER
     from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, HEADER, "a coherence checkpoint")
-    from ....reasoning.training.coherence import FOR_OTHER, FOR_SAME, train_coherence
+    from ....reasoning.training.recipe import open_recipe
+
+    settings = open_recipe("coherence", recipe, seed=seed)
+    from ....reasoning.training.coherence import train_coherence
 
     kept, left, files = read_corpora(dialogues, exclude or (), strict)
     from ....reasoning.metrics.coherence.checkpoint import open_checkpoint
@@ -75,8 +58,7 @@ def coherence(
 
     opened = open_encoder(encoder, device=device)
     asked = open_language_model(language_model, device=device) if language_model is not None else None
-    told = {"data": files, "left out": left, "licence": licence, "command": as_typed("coherence", dialogues, output)}
-    settings = replace(FOR_SAME if use is Use.SAME else FOR_OTHER, terms=terms, edges=edges, max_pairs=pairs)
+    told = {"data": files, "left out": left, "licence": settings.licence, "command": as_typed("coherence", dialogues, output)}
     with new_folder(output) as fresh, Stages(_noun, quiet=quiet) as stages:
         train_coherence(
             kept,
@@ -85,8 +67,7 @@ def coherence(
             encoder_id=_id(encoder),
             language_model=asked,
             language_model_id=_id(language_model),
-            seed=seed,
-            settings=settings,
+            recipe=settings,
             facts=told,
             progress=stages.tell,
         )
@@ -125,21 +106,10 @@ def language_model(
         typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default="SmolLM2-135M-Instruct", help="The initial model."),
     ] = None,
     exclude: Exclude = None,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Number of batches.")] = 200,
-    tokens: Annotated[int, typer.Option(metavar="N", min=1, help="Tokens in a batch.")] = 2_048,
-    layers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, show_default="two in five", help="Number of top layers to train.")
-    ] = None,
-    rate: Rate = 2e-4,
-    seed: Seed = 0,
-    checkpoint_every: CheckpointEvery = 50,
+    recipe: RecipeFile = None,
+    steps: Steps = None,
+    seed: RecipeSeed = None,
     device: Device = None,
-    dtype: Annotated[
-        Dtype | None, typer.Option(show_default="bfloat16 on a GPU, else float32", help="Precision of the computation.")
-    ] = None,
-    licence: Annotated[
-        str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the model, for the card.")
-    ] = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -149,18 +119,18 @@ def language_model(
     With the same files in the same order, --exclude and --seed, the dialogues held out by train coherence are held out here too.
     """
     from ....reasoning.metrics.coherence.parts import DEFAULT_MODEL
-    from ....reasoning.training.language_model import Reading, train_language_model
+    from ....reasoning.training.language_model import train_language_model
     from ....reasoning.training.loop import check_output
+    from ....reasoning.training.recipe import open_recipe
     from ...terminal.screen import facts, print_json, show
 
     check_output(output)
+    settings = open_recipe("language-model", recipe, steps=steps, seed=seed)
     kept, left, files = read_corpora(dialogues, exclude or (), strict)
-    half = dtype is Dtype.BFLOAT16 if dtype else None
-    reading = Reading(steps, tokens, layers, rate, seed, checkpoint_every, half)
-    told = {"command": as_typed("language-model", dialogues, output), "licence": licence}
+    told = {"command": as_typed("language-model", dialogues, output)}
     with Stages(lambda stage: "steps" if stage == "training" else "turns", quiet=quiet) as stages:
         found = train_language_model(
-            kept, model or DEFAULT_MODEL, output, reading, device=device, facts=told, progress=stages.tell
+            kept, model or DEFAULT_MODEL, output, settings, device=device, facts=told, progress=stages.tell
         )
     if json:
         print_json({"output": str(output), "card": str(output / "README.md"), "data": files, "left out": left, **found})

@@ -24,7 +24,6 @@ _SHOWN_FAULTS = 10
 
 # Options that several commands have.
 
-CheckpointEvery = Annotated[int, typer.Option(metavar="N", min=0, help="Steps between checkpoints; 0 keeps none.")]
 Device = Annotated[
     str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where models run, as torch names it.")
 ]
@@ -33,11 +32,27 @@ Encoder = Annotated[
     typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
 ]
 Licence = Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the data, for the card.")]
+Model = Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model.")]
 Output = Annotated[
     Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Folder for the model and its card.")
 ]
-Rate = Annotated[float, typer.Option(metavar="X", help="The highest learning rate.")]
+RecipeFile = Annotated[
+    str | None,
+    typer.Option(
+        "--recipe",
+        metavar="FILE.toml|NAME",
+        show_default=False,
+        help="Settings of the training; tacit train recipe prints them. Other options replace theirs.",
+    ),
+]
+RecipeSeed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", show_default="the recipe's", help="Random seed; one seed, one model.")
+]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Random seed; one seed, one model.")]
+Epochs = Annotated[
+    int | None, typer.Option("--epochs", metavar="N", show_default="the recipe's", help="Passes over the training data.")
+]
+Steps = Annotated[int | None, typer.Option("--steps", metavar="N", show_default="the recipe's", help="Number of batches.")]
 
 
 def collect(

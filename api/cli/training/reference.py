@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,14 +10,11 @@ import typer
 
 from ...terminal.progress import Meter
 from ..options import (
-    BatchSize,
     Engine,
-    EngineOption,
     GraphOption,
     Json,
     MetricsNeeded,
     OptionOption,
-    Pipeline,
     Quiet,
     Strict,
     address_of,
@@ -24,7 +22,7 @@ from ..options import (
     metric_options,
     open_reasoner,
 )
-from .data import DialogueFiles, Exclude, Seed, read_corpora
+from .data import DialogueFiles, Exclude, RecipeFile, RecipeSeed, read_corpora
 
 
 def reference(
@@ -37,18 +35,10 @@ def reference(
             "--output", "-o", metavar="FOLDER", show_default="where scoring finds them", help="Folder for the references."
         ),
     ] = None,
-    responses: Annotated[int, typer.Option(metavar="N", min=100, help="Number of true responses, and of random ones.")] = 2_500,
-    seed: Seed = 0,
-    held_out: Annotated[
-        bool,
-        typer.Option("--held-out", help="Draw from the tenth that train coherence holds out with these files and this seed."),
-    ] = False,
+    recipe: RecipeFile = None,
     exclude: Exclude = None,
-    licence: Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the dialogues.")] = None,
     option: OptionOption = None,
-    pipeline: Pipeline = None,
-    batch_size: BatchSize = None,
-    engine: EngineOption = Engine.AUTO,
+    seed: RecipeSeed = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,22 +48,28 @@ def reference(
     Later scores of the same metric with the same options over the same graph have a percentile.
     """
     from ....reasoning.reference import own_folder, write_reference
+    from ....reasoning.training.recipe import ReferenceRecipe, open_recipe
     from ....reasoning.training.reference import draw, make_reference, unlearnt
     from ...terminal.screen import print_json, show, table
 
+    settings: ReferenceRecipe = open_recipe("reference", recipe, seed=seed)
     names = metric_names(metrics)
-    options = metric_options(option, names, pipeline)
+    options = metric_options(option, names, None)
     corpora, left, files = read_corpora(dialogues, exclude or (), strict)
-    drawn = draw(unlearnt(corpora, seed) if held_out else corpora, responses, seed)
+    drawn = draw(unlearnt(corpora, settings.seed) if settings.held_out else corpora, settings.responses, settings.seed)
     corpus = "+".join(corpora)
     rows: list[dict[str, Any]] = []
-    with open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner:
+    with open_reasoner(names, options, address_of(graph), Engine.AUTO, quiet=quiet) as reasoner:
         for metric in reasoner.metrics:
-            facts: dict[str, Any] = {"files": files, "licence": licence, "seed": seed, "held_out": held_out, "left_out": left}
+            facts: dict[str, Any] = {
+                "files": files, "licence": settings.licence, "seed": settings.seed, "held_out": settings.held_out,
+                "left_out": left,
+                "recipe": asdict(settings),
+            }  # fmt: skip
             if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
                 loads = reasoner.graph.manifest().loads
                 facts["graph"] = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
-            together = batch_size or min(getattr(metric, "together", 256), 256)
+            together = settings.batch_size or min(getattr(metric, "together", 256), 256)
             total = len(drawn.true) + len(drawn.random)
             with Meter(metric.name, total, unit="responses", noun="responses", quiet=quiet) as meter:
                 made = make_reference(metric, drawn, corpus, facts, batch_size=together, progress=meter.add)

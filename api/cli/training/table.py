@@ -72,6 +72,26 @@ train.command("llm-probe")(llm_probe)
 train.command()(reference)
 
 
+@train.command()
+def recipe(
+    training: Annotated[
+        str | None, typer.Argument(metavar="[TRAINING]", show_default=False, help="A training, as in tacit train TRAINING.")
+    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default="the default", help="One of its recipes.")] = None,
+) -> None:
+    """Print a recipe, the settings of a training with their ranges, as TOML; without arguments, list the recipes.
+
+    tacit train grade ... --recipe FILE reads it; keys that the file leaves out have their defaults.
+    """
+    from ....reasoning.training.recipe import recipe_text, recipes
+    from ...terminal.screen import show, table
+
+    if training is None:
+        show(table(("training", "recipes"), recipes()))
+        return
+    print(recipe_text(training, name), end="")
+
+
 def split(treebank: Path, name: str) -> Path:
     """Return the file of the split ``name`` in a treebank's folder.
 

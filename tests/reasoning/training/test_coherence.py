@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold
 pytest.importorskip("transformers")
 
 from tacit.reasoning.models.encoder import open_encoder
-from tacit.reasoning.training.coherence import Settings, encoded, train_coherence
-from tacit.reasoning.training.selection import HeadSettings, Towers, train_head
+from tacit.reasoning.training.coherence import encoded, train_coherence
+from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
+from tacit.reasoning.training.selection import Towers, train_head
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
-TINY = Settings(head=HeadSettings(width=8, epochs=3, batch=32))
+TINY = CoherenceRecipe(head=HeadRecipe(width=8, epochs=3, batch=32))
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +127,7 @@ def test_the_heads_loss_by_hand(own: bool, hidden: int) -> None:
     random = np.random.default_rng(0)
     vectors = random.normal(size=(6, 5)).astype(np.float16)
     rows = np.array([[0, -1, 1], [2, 3, 4], [1, 0, 4], [5, 2, 5]])
-    wanted = HeadSettings(width=3, dropout=0.0, own_turns=own, hidden=hidden)
+    wanted = HeadRecipe(width=3, dropout=0.0, own_turns=own, hidden=hidden)
     towers = Towers(np.zeros(5, np.float32), np.ones(5, np.float32), wanted)
     for layer in towers.outer:
         assert not layer.weight.any()
@@ -171,7 +173,7 @@ def test_a_head_learns_which_response_is_whose() -> None:
     rows = np.stack([np.arange(300), np.full(300, -1), np.arange(300, 600)], axis=1)
     told: list[tuple[int, int]] = []
     head = train_head(
-        vectors, rows[:250], settings=HeadSettings(width=12, epochs=60, batch=50), progress=lambda *done: told.append(done)
+        vectors, rows[:250], settings=HeadRecipe(width=12, epochs=60, batch=50), progress=lambda *done: told.append(done)
     )
     fresh = rows[250:]
     found = vectors.astype(np.float32)
@@ -193,7 +195,7 @@ def test_a_hidden_layer_learns_what_no_linear_map_does() -> None:
     nothing = np.full((50, 6), np.nan, np.float32)
     right = []
     for hidden in (0, 32):
-        settings = HeadSettings(width=12, epochs=30, batch=50, dropout=0.0, hidden=hidden)
+        settings = HeadRecipe(width=12, epochs=30, batch=50, dropout=0.0, hidden=hidden)
         head = train_head(vectors, rows[:950], settings=settings)
         fits = [head.fits(np.repeat(found[[row]], 50, 0), nothing, found[1_950:])[0].argmax() for row in range(950, 1_000)]
         right.append(int((np.array(fits) == np.arange(50)).sum()))
@@ -209,7 +211,11 @@ def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
         place.mkdir()
         steps: set[str] = set()
         train_coherence(
-            corpora, open_encoder(folder), place, seed=seed, settings=TINY, progress=lambda step, *_, steps=steps: steps.add(step)
+            corpora,
+            open_encoder(folder),
+            place,
+            recipe=replace(TINY, seed=seed),
+            progress=lambda step, *_, steps=steps: steps.add(step),
         )
         digests.append(open_checkpoint(place).digest)
         assert {"encoding", "counting", "training the head", "counting without one", "weighing the parts"} <= steps
@@ -226,8 +232,8 @@ def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
 
 def test_weighing_near_asks_nothing_of_strangers(folder: Path, tmp_path: Path) -> None:
     corpora = {"one": tiny_dialogues(40), "two": tiny_dialogues(40, seed=1)}
-    near = Settings(head=TINY.head, elsewhere=False)
-    header = train_coherence(corpora, open_encoder(folder), tmp_path, settings=near)
+    near = CoherenceRecipe(head=TINY.head, elsewhere=False)
+    header = train_coherence(corpora, open_encoder(folder), tmp_path, recipe=near)
     assert header["facts"]["areas of parts trained without the corpus"] is None
 
 

@@ -15,10 +15,11 @@ from tacit.graph.item import Item
 from tacit.reasoning.metrics.commonsense.features import FeatureExtractor
 from tacit.reasoning.metrics.commonsense.regressor import Matrix, from_bytes, to_bytes
 from tacit.reasoning.training.card import commonsense_card as card
-from tacit.reasoning.training.commonsense import Plan, Recipe, contrast, out_of_fold, train_commonsense
+from tacit.reasoning.training.commonsense import contrast, divide, evaluated, out_of_fold, train_commonsense
 from tacit.reasoning.training.corpora import Round
+from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
-QUICK = Recipe(members=1, epochs=30)
+QUICK = NetworkRecipe(members=1, epochs=30)
 LENGTH = ("length",)
 
 
@@ -53,7 +54,7 @@ def rated(number: int = 120, seed: int = 0, noise: float = 0.3) -> list[One]:
 def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
     told: list[tuple[str, int, int]] = []
     trained = train_commonsense(
-        rated(), Lengths(), plan=Plan(5), recipe=QUICK, resamples=200, progress=lambda *said: told.append(said)
+        rated(), Lengths(), CommonsenseRecipe(folds=5, networks=QUICK, resamples=200), progress=lambda *said: told.append(said)
     )
     assert [row.dataset for row in trained.rows] == ["a", "b"]
     for row in trained.rows:
@@ -77,17 +78,18 @@ def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
 
 def test_where_nothing_can_be_learnt_nothing_is_found() -> None:
     found = []
+    recipe = CommonsenseRecipe(folds=5, networks=QUICK, resamples=1)
     for seed in range(4):
         rng = np.random.default_rng(seed)
         noise = [replace(one, rating=float(rng.normal()), dataset="x") for one in rated(200, seed)]
-        found.append(train_commonsense(noise, Lengths(), plan=Plan(5), recipe=QUICK, resamples=1).rows[0].pearson.value or 0.0)
+        found.append(train_commonsense(noise, Lengths(), recipe).rows[0].pearson.value or 0.0)
     assert abs(np.mean(found)) < 0.2
 
 
 def test_one_seed_one_model_and_one_measure() -> None:
     files = []
     for seed in (0, 0, 1):
-        trained = train_commonsense(rated(60), Lengths(), plan=Plan(3), recipe=QUICK, resamples=50, seed=seed)
+        trained = train_commonsense(rated(60), Lengths(), CommonsenseRecipe(folds=3, networks=QUICK, resamples=50, seed=seed))
         files.append(to_bytes(trained.model))
     assert files[0] == files[1] != files[2]
 
@@ -104,22 +106,24 @@ def test_no_prediction_comes_from_a_model_that_saw_the_response() -> None:
 
 
 def test_random_splits_average_what_is_predicted_twice() -> None:
-    trained = train_commonsense(rated(), Lengths(), plan=Plan(None, (0.6, 0.2, 0.2), rounds=4), recipe=QUICK, resamples=50)
+    trained = train_commonsense(
+        rated(), Lengths(), CommonsenseRecipe(folds=0, shares=(0.6, 0.2, 0.2), rounds=4, networks=QUICK, resamples=50)
+    )
     tested = np.isfinite(trained.predictions)
     assert 24 <= tested.sum() < 120
     assert sum(row.n for row in trained.rows) == tested.sum()
     assert sum(row.unscored for row in trained.rows) == 120 - tested.sum()
     assert trained.model.facts["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 4}
     for wrong in ((0.8, 0.1, 0.2), (0.9, 0.1, 0.0), (1.1, -0.05, -0.05)):
-        with pytest.raises(InputError, match="is impossible"):
-            train_commonsense(rated(), Lengths(), plan=Plan(None, wrong), recipe=QUICK)
-    assert Plan(None, (0.8, 0.1, 0.1)).recipe(QUICK).validation == pytest.approx(1 / 9)
-    assert Plan().recipe(QUICK) is QUICK
+        with pytest.raises(InputError, match="shares is"):
+            train_commonsense(rated(), Lengths(), CommonsenseRecipe(folds=0, shares=wrong, networks=QUICK))
+    assert evaluated(CommonsenseRecipe(folds=0, networks=QUICK)).validation == pytest.approx(1 / 9)
+    assert evaluated(CommonsenseRecipe(networks=QUICK)) is QUICK
 
 
 def test_conversations_are_never_divided() -> None:
     items = [((one.history), one.response) for one in rated()]
-    groups, rounds = Plan(10).divide(items, 0)
+    groups, rounds = divide(items, CommonsenseRecipe())
     assert not any(set(groups[train]) & set(groups[test]) for train, test in rounds)
     assert max(np.bincount(groups)) > 1
 
@@ -144,7 +148,7 @@ def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warnin
     items = [One((f"h {place}",), "x " * place, float(place == 3)) for place in range(30)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        trained = train_commonsense(items, Lengths(), plan=Plan(2), resamples=50)
+        trained = train_commonsense(items, Lengths(), CommonsenseRecipe(folds=2, resamples=50))
     assert np.isfinite(trained.predictions).all()
 
 
@@ -188,7 +192,7 @@ class Related(FeatureExtractor):
 
 def test_a_contrasted_model_tells_own_responses_from_others() -> None:
     items = [((f"word{place} dog",), f"word{place} cat") for place in range(60)]
-    trained = train_commonsense(contrast(items, 0), Related(), plan=Plan(5), recipe=QUICK, resamples=50)
+    trained = train_commonsense(contrast(items, 0), Related(), CommonsenseRecipe(folds=5, networks=QUICK, resamples=50))
     assert trained.rows[0].pearson.value == pytest.approx(1.0, abs=0.01)
     low, high = trained.model.predict(np.array([[0.0], [1.0]]))
     assert 0 <= low < 0.2 < 0.8 < high <= 1
@@ -199,7 +203,7 @@ def test_the_card_says_what_was_measured_and_from_what() -> None:
         "licence": "CC0", "command": "tacit train commonsense a",
         "data": [{"file": "a.jsonl", "judgements": 60, "sha256": "ab" * 32}],
     }  # fmt: skip
-    trained = train_commonsense(rated(60), Lengths(), plan=Plan(3), recipe=QUICK, resamples=50, facts=facts)
+    trained = train_commonsense(rated(60), Lengths(), CommonsenseRecipe(folds=3, networks=QUICK, resamples=50), facts=facts)
     model = from_bytes(to_bytes(trained.model), "m")
     assert json.loads(json.dumps(dict(model.facts))) == json.loads(json.dumps(dict(trained.model.facts)))
     text = card(model, path="folder")

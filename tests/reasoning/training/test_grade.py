@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,19 @@ from tacit.reasoning.training.grade_data import (
     without_judged,
 )
 from tacit.reasoning.training.loop import STATE
+from tacit.reasoning.training.recipe import GradeNetworkRecipe, GradeRecipe
 
 from tests.reasoning.metrics.grade.tiny_grade import DIALOGUES
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
 MANY = [[f"{turn[:-1]} {number}{turn[-1]}" for turn in dialogue] for number in range(8) for dialogue in DIALOGUES]
-RECIPE = training.Recipe(epochs=2, batch=16, rate=1e-2, looks=3)
+
+
+def recipe_of(network: dict[str, Any] | None = None, **settings: Any) -> GradeRecipe:
+    return GradeRecipe(**settings, network=GradeNetworkRecipe(**{"limits": (2, 2), "hidden": 16, "pair": 8, **(network or {})}))
+
+
+RECIPE = recipe_of(epochs=2, batch=16, rate=1e-2, looks=3)
 
 
 def quiet(*_: object) -> None:
@@ -60,10 +68,9 @@ def sources(oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncode
 
 
 def run(
-    sources: Sources, folder: Path, told: Callable[..., Any] = quiet, recipe: training.Recipe = RECIPE, **named: Any
+    sources: Sources, folder: Path, told: Callable[..., Any] = quiet, recipe: GradeRecipe | None = None, **named: Any
 ) -> Trained:
-    config = named.pop("config", GradeConfig(limits=(2, 2), hidden=16, pair=8))
-    return train_grade(MANY, sources, config, recipe, folder, told, **named)
+    return train_grade(MANY, sources, recipe or RECIPE, folder, told, **named)
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +151,8 @@ def test_turns_are_encoded_once_and_a_cut_file_is_mended(encoder: TextEncoder, t
 
 
 def test_a_model_learns_scores_and_is_read_back(sources: Sources, tmp_path: Path) -> None:
-    recipe = training.Recipe(epochs=10, batch=16, rate=5e-3, looks=1)
-    trained = run(sources, tmp_path / "work", recipe=recipe, negatives="random", facts={"licence": "none", "data": []})
+    recipe = recipe_of(epochs=10, batch=16, rate=5e-3, looks=1)
+    trained = run(sources, tmp_path / "work", recipe=recipe, facts={"licence": "none", "data": []})
     losses = [row["loss"] for row in trained.state.curve]
     assert losses[-1] < 0.7 * losses[0]
     assert trained.state.best == min(row["dev_loss"] for row in trained.state.curve)
@@ -179,7 +186,7 @@ def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_pat
     assert json.dumps(resumed.state.curve) == json.dumps(whole.state.curve)
     for name, tensor in whole.checkpoint.model.state_dict().items():
         np.testing.assert_array_equal(resumed.checkpoint.model.state_dict()[name].numpy(), tensor.numpy())
-    other = run(sources, tmp_path / "broken", recipe=training.Recipe(seed=1, epochs=1, batch=16, rate=1e-2, looks=1))
+    other = run(sources, tmp_path / "broken", recipe=recipe_of(seed=1, epochs=1, batch=16, rate=1e-2, looks=1))
     assert other.state.curve != whole.state.curve
     for state in (tmp_path / "broken").rglob(STATE):
         state.write_bytes(state.read_bytes()[:100])
@@ -201,10 +208,9 @@ def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_pat
     ids=str,
 )
 def test_every_ablation_trains(sources: Sources, tmp_path: Path, settings: dict[str, Any]) -> None:
-    config = GradeConfig(**{"limits": (2, 2), "hidden": 16, "pair": 8, **settings})
-    trained = run(sources, tmp_path, config=config, negatives="random", recipe=training.Recipe(epochs=1, batch=32, looks=1))
+    trained = run(sources, tmp_path, recipe=recipe_of(settings, epochs=1, batch=32, looks=1))
     assert np.isfinite(trained.state.best)
-    assert trained.checkpoint.model.config.graph is config.graph
+    assert trained.checkpoint.model.config.graph is settings.get("graph", True)
 
 
 def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +228,7 @@ def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, m
         if stage == "training":
             steps.append(stage)
 
-    run(sources, tmp_path, told, recipe=training.Recipe(epochs=1, batch=32, looks=2))
+    run(sources, tmp_path, told, recipe=recipe_of(epochs=1, batch=32, looks=2))
     assert len(modes) == len(steps) > 0
 
 
@@ -230,9 +236,9 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
     sources: Sources, oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder, tmp_path: Path
 ) -> None:
     base = save_tiny_encoder(tmp_path / "bert", seed=3)
-    tuned = Sources(oracle, analyser, encoder, "", sources.vectors, str(base))
-    config = GradeConfig(utterance="tuned", limits=(2, 2), hidden=16)
-    trained = run(tuned, tmp_path / "work", config=config, recipe=training.Recipe(epochs=1, batch=16, looks=1, rate=1e-3))
+    recipe = recipe_of(tuned=str(base), epochs=1, batch=16, looks=1, rate=1e-3)
+    trained = run(sources, tmp_path / "work", recipe=recipe)
+    assert trained.checkpoint.facts["recipe"]["tuned"] == "bert"
     save_checkpoint(trained.checkpoint, tmp_path / "model", card(trained.checkpoint, path="m"), trained.tokenizer)
     assert (tmp_path / "model" / "encoder" / "config.json").is_file()
     again = load_checkpoint(tmp_path / "model")
@@ -248,9 +254,15 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
 
 
 def test_what_makes_no_sense_is_said(sources: Sources, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="must be > 0"):
-        training.Recipe(epochs=0).check()
-    with pytest.raises(InputError, match="drop_edge"):
-        training.Recipe(drop_edge=1.0).check()
-    with pytest.raises(InputError, match="unknown negatives"):
-        run(sources, tmp_path, negatives="none")
+    for settings, sentence in (
+        ({"epochs": 0}, "epochs is 0; it must be a whole number >= 1"), ({"drop_edge": 1.0}, "drop_edge is 1.0"),
+        ({"negatives": "none"}, 'negatives is "none"; it must be one of "hard", "random"'),
+        ({"network": {"hidden": 18}}, "network.hidden is 18; it must be a multiple of network.heads, 4"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=sentence):
+            run(sources, tmp_path, recipe=recipe_of(**settings))
+
+
+def test_the_recipe_has_the_defaults_of_the_network() -> None:
+    network = GradeNetworkRecipe()
+    assert GradeConfig(**asdict(network)) == GradeConfig()

@@ -18,18 +18,17 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.training import language_model as room
-from tacit.reasoning.training.coherence import Settings
 from tacit.reasoning.training.corpora import hold_out
-from tacit.reasoning.training.language_model import Reading, train_language_model, windows
-from tacit.reasoning.training.selection import HeadSettings
+from tacit.reasoning.training.language_model import train_language_model, windows
+from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe, LanguageModelRecipe
 
 from tests.reasoning.models.tiny_causal import save_tiny_causal
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
 CORPORA = {"one": tiny_dialogues(60, only="pets"), "two": tiny_dialogues(60, seed=1, only="sea")}
-SMALL = Settings(head=HeadSettings(width=8, epochs=1, batch=32), elsewhere=False)
-TINY = Reading(steps=12, tokens=128, rate=1e-2, keep_every=4)
+SMALL = CoherenceRecipe(head=HeadRecipe(width=8, epochs=1, batch=32), elsewhere=False)
+TINY = LanguageModelRecipe(steps=12, tokens=128, rate=1e-2, checkpoint_every=4)
 
 
 @pytest.fixture(scope="module")
@@ -165,16 +164,18 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
     encoder = open_encoder(save_tiny_encoder(tmp_path / "encoder", modes=("mean",)))
     (tmp_path / "out").mkdir()
     with pytest.raises(InterruptedError):
-        coherence.train_coherence(CORPORA, encoder, tmp_path / "out", settings=SMALL, seed=3)
+        coherence.train_coherence(CORPORA, encoder, tmp_path / "out", recipe=replace(SMALL, seed=3))
     assert len(held) == 12
     assert sorted([*seen, *held]) == sorted(turns for dialogues in CORPORA.values() for turns in dialogues)
 
 
 def test_what_cannot_be_trained_is_refused_before_the_work(model: Path, tmp_path: Path) -> None:
-    wrong = [(Reading(steps=0), "must be >= 1"), (Reading(rate=-1.0), "learning rate > 0")]
-    for reading, sentence in (*wrong, (Reading(layers=0), "from 1 to 2"), (Reading(layers=3), "from 1 to 2")):
+    for recipe, sentence in (
+        (LanguageModelRecipe(steps=0), "steps is 0; it must be a whole number >= 1"),
+        (LanguageModelRecipe(rate=-1.0), "rate is -1.0"), (LanguageModelRecipe(layers=3), "from 1 to 2"),
+    ):  # fmt: skip
         with pytest.raises(InputError, match=sentence):
-            train_language_model(CORPORA, model, tmp_path / "out", reading)
+            train_language_model(CORPORA, model, tmp_path / "out", recipe)
     with pytest.raises(InputError, match="give 20 or more"):
         train_language_model({"few": CORPORA["one"][:5]}, model, tmp_path / "out", TINY)
     with pytest.raises(InputError, match="the initial model"):

@@ -16,7 +16,7 @@ from tests.reasoning.models.tiny_causal import save_tiny_causal
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
-SMALL = ("--terms", 500, "--edges", 200, "--pairs", 150)
+SMALL = "terms = 500\nedges = 200\nmax_pairs = 150\n"
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +24,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two corpora, one of them in two files, with judgements and a tiny encoder."""
     folder = tmp_path_factory.mktemp("coherence")
     save_tiny_encoder(folder / "encoder", modes=("mean",))
+    (folder / "small.toml").write_text(SMALL, encoding="utf-8")
     for seed, (name, topic) in enumerate((("pets-train.jsonl", "pets"), ("pets-dev.jsonl.gz", "pets"), ("sea.jsonl", "sea"))):
         lines = "".join(json.dumps({"turns": turns}) + "\n" for turns in tiny_dialogues(40, seed=seed, only=topic))
         (folder / name).write_bytes(gzip.compress(lines.encode()) if name.endswith("gz") else lines.encode())
@@ -37,12 +38,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def words(place: Path) -> list[Any]:
     """A command that trains quickly."""
     files = [place / name for name in ("pets-train.jsonl", "pets-dev.jsonl.gz", "sea.jsonl")]
-    return ["train", "coherence", *files, "--encoder", place / "encoder", *SMALL]
+    return ["train", "coherence", *files, "--encoder", place / "encoder", "--recipe", place / "small.toml"]
 
 
 def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], place: Path) -> None:
     model = place / "model"
-    told = tacit(*words, "-o", model, "--exclude", place / "judged.jsonl", "--licence", "CDLA", "--json").json
+    (place / "mine.toml").write_text(SMALL + 'licence = "CDLA"\n', encoding="utf-8")
+    recipe = ("--recipe", place / "mine.toml")
+    told = tacit(*words, "-o", model, "--exclude", place / "judged.jsonl", *recipe, "--json").json
     assert [row["file"] for row in told["data"]] == ["pets-train.jsonl", "pets-dev.jsonl.gz", "sea.jsonl"]
     assert set(told["corpora"]) == {"pets", "sea"}
     assert told["left out"]["excluded"] > 0
@@ -88,9 +91,10 @@ def test_a_language_model_reads_dialogues(tacit: Tacit, place: Path) -> None:
     card = (place / "read" / "README.md").read_text(encoding="utf-8")
     assert "tacit train language-model pets-train.jsonl sea.jsonl" in card
     assert str(place) not in card
+    (place / "deep.toml").write_text("layers = 9", encoding="utf-8")
     shown = tacit(*words, "-o", place / "read")
     assert "nats per token after" in shown.out
-    refused = tacit(*words, "-o", place / "nothing", "--layers", 9)
+    refused = tacit(*words, "-o", place / "nothing", "--recipe", place / "deep.toml")
     assert refused.status == 2
     assert "the number of layers to train must be from 1 to 2, not 9" in refused.err
     assert not (place / "nothing").exists()
@@ -108,7 +112,7 @@ def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words
 
 
 def test_a_checkpoint_for_other_talk_is_weighed_on_other_talk(tacit: Tacit, words: list[Any], place: Path) -> None:
-    told = tacit(*words, "-o", place / "other", "--for", "other", "--json").json
+    told = tacit(*words, "-o", place / "other", "--recipe", "other", "--json").json
     assert set(told["areas of parts trained without the corpus"]) == {"similarity", "association", "selection", "repetition"}
     assert not (place / "other" / "associations" / "counts.npy").exists()
     assert told["settings"]["head"]["hidden"] == 0
@@ -120,11 +124,13 @@ def test_the_command_of_a_card_names_no_folder(
     typed = [str(word) for word in (*words, "-o", place / "fresh")]
     monkeypatch.setattr("sys.argv", ["tacit", *typed])
     told = tacit(*typed, "--json").json
-    small = " ".join(str(word) for word in SMALL)
     assert told["command"] == (
-        f"tacit train coherence pets-train.jsonl pets-dev.jsonl.gz sea.jsonl --encoder encoder {small} -o fresh"
+        "tacit train coherence pets-train.jsonl pets-dev.jsonl.gz sea.jsonl --encoder encoder --recipe small.toml -o fresh"
     )
-    assert str(place) not in (place / "fresh" / "README.md").read_text(encoding="utf-8")
+    card = (place / "fresh" / "README.md").read_text(encoding="utf-8")
+    assert str(place) not in card
+    assert "sea.jsonl --encoder encoder -o fresh --recipe FILE" in card
+    assert SMALL.splitlines()[0] in card
 
 
 @pytest.mark.parametrize(

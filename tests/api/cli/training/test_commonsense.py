@@ -6,7 +6,6 @@ import gzip
 import json
 import random
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +13,26 @@ import pytest
 from tacit.api.cli.training import commonsense as commonsense_training
 from tacit.reasoning.metrics.commonsense.regressor import FILE, load_regressor
 from tacit.reasoning.models import modelfile
+from tacit.reasoning.training import recipe
+from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
 from tests.api.conftest import Tacit
 
-QUICK = ("--members", "1", "--resamples", "50", "--folds", "2", "--quiet")
+QUICK = ("--quiet",)
 WORDS = ["dog", "bone", "food", "pet", "cat", "puppy", "walk", "park", "eat", "run", "house", "sleep", "ball", "play"]
 
 
 @pytest.fixture(autouse=True)
 def _few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fit for 20 epochs, since no test here asks how good a model is."""
-    from tacit.reasoning.training import commonsense
-    from tacit.reasoning.training import commonsense as fitting
+    """Fit one network for 20 epochs, since no test here asks how good a model is."""
+    quick = CommonsenseRecipe(folds=2, resamples=50, networks=NetworkRecipe(members=1, epochs=20, patience=5))
+    monkeypatch.setitem(recipe.RECIPES, "commonsense", {"default": quick})
 
-    assert commonsense.Recipe is fitting.Recipe  # imported before the command's own is replaced
-    monkeypatch.setattr(fitting, "Recipe", partial(fitting.Recipe, epochs=20, patience=5))
+
+def recipe_file(folder: Path, text: str) -> str:
+    """Write a recipe, and return its path."""
+    (folder / "recipe.toml").write_text(text, encoding="utf-8")
+    return str(folder / "recipe.toml")
 
 
 def judgements(folder: Path, name: str = "rated.jsonl", rows: Sequence[dict[str, Any]] = (), number: int = 60) -> str:
@@ -47,7 +51,8 @@ def judgements(folder: Path, name: str = "rated.jsonl", rows: Sequence[dict[str,
 def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = judgements(tmp_path)
     output = tmp_path / "model"
-    made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--licence", "mine")
+    chosen = recipe_file(tmp_path, 'licence = "mine"')
+    made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--recipe", chosen)
     assert made.status == 0, made.err
     assert "rated" in made.out
     assert "2-fold cross-validation, conversations kept together" in made.out
@@ -59,7 +64,9 @@ def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, t
     assert model.digest in card
     assert "| licence of the data | mine |" in card
     assert str(tmp_path) not in card + json.dumps(dict(model.facts))
-    assert "tacit train commonsense rated.jsonl --graph GRAPH --output FOLDER --folds 2 --members 1 --licence mine" in card
+    assert "tacit train commonsense rated.jsonl -o model --recipe FILE" in card
+    assert "folds = 2" in card
+    assert 'licence = "mine"' in card
     scored = tacit(
         "score",
         file,
@@ -86,10 +93,9 @@ def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, t
 def test_json_and_a_single_file(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     one, two = judgements(tmp_path, "a.jsonl"), judgements(tmp_path, "b.jsonl", number=40)
     output = tmp_path / "m.safetensors"
-    made = tacit(
-        "train", "commonsense", one, two, "--graph", sample_graph, "-o", str(output), "--json", *QUICK, "--count", "triples",
-        "--split", "0.6/0.2/0.2", "--rounds", "3",
-    )  # fmt: skip
+    chosen = recipe_file(tmp_path, 'count = "triples"\nfolds = 0\nshares = [0.6, 0.2, 0.2]\nrounds = 3\n')
+    words = ("--graph", sample_graph, "-o", str(output), "--json", *QUICK, "--recipe", chosen)
+    made = tacit("train", "commonsense", one, two, *words)
     assert made.status == 0, made.err
     row = json.loads(made.out)
     assert row["features"] == ["one_hop", "two_hop", "length"]
@@ -97,7 +103,7 @@ def test_json_and_a_single_file(tacit: Tacit, sample_graph: str, tmp_path: Path)
     assert row["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 3}
     assert [score["dataset"] for score in row["scores"]] == ["a", "b"]
     assert set(row["scores"][0]["spearman"]) == {"value", "low", "high", "p"}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "m.md", "m.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jsonl", "b.jsonl", "m.md", "m.safetensors", "recipe.toml"]
     assert len(load_regressor(output).weights) == 2
 
 
@@ -123,13 +129,14 @@ def test_dialogues_that_nobody_rated(tacit: Tacit, sample_graph: str, tmp_path: 
             stream.write(json.dumps({"id": place, "turns": turns}) + "\n")
         stream.write("{}\n")
     output = tmp_path / "model"
-    made = tacit("train", "commonsense", str(file), "--contrast", "--graph", sample_graph, "-o", str(output), *QUICK, "--json")
+    words = ("--graph", sample_graph, "-o", str(output), "--recipe", recipe_file(tmp_path, "contrast = true"))
+    made = tacit("train", "commonsense", str(file), *words, *QUICK, "--json")
     assert made.status == 0, made.err
     assert "line 41" in made.err
     row = json.loads(made.out)
     assert (row["contrast"], row["judgements"], row["conversations"]) == (True, 240, 40)
     assert (load_regressor(output).lowest, load_regressor(output).highest) == (0, 1)
-    assert "nobody rated" in (output / "README.md").read_text(encoding="utf-8")
+    assert "No ratings were used" in (output / "README.md").read_text(encoding="utf-8")
 
 
 def test_rows_that_cannot_be_used_are_named_and_left_out(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
@@ -174,9 +181,12 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
     assert "holds no judgement" in wrong(tacit, sample_graph, str(empty), "-o", output)
     assert "there is no file" in wrong(tacit, sample_graph, str(tmp_path / "none"), "-o", output)
     assert "given twice" in wrong(tacit, sample_graph, file, file, "-o", output)
-    assert "--split 1/2 is not three numbers" in wrong(tacit, sample_graph, file, "-o", output, "--split", "1/2")
-    assert "sum of 1" in wrong(tacit, sample_graph, file, "-o", output, "--split", "0.8/0.1/0.2")
-    assert "cannot be divided into 100 folds" in wrong(tacit, sample_graph, file, "-o", output, "--folds", "100")
+    for text, sentence in (
+        ("folds = 0\nshares = [0.5, 0.5]", "with a sum of 1"), ("folds = 0\nshares = [0.8, 0.1, 0.2]", "with a sum of 1"),
+        ("folds = 100", "cannot be divided into 100 folds"), ("fold = 5", "did you mean 'folds'?"),
+        ("[networks]\nmembers = 1.5", "networks.members is 1.5; it must be a whole number >= 1 and <= 100"),
+    ):  # fmt: skip
+        assert sentence in wrong(tacit, sample_graph, file, "-o", output, "--recipe", recipe_file(tmp_path, text))
     assert "holds something other than a commonsense regressor" in wrong(tacit, sample_graph, file, "-o", str(tmp_path))
     assert "there is no folder" in wrong(tacit, sample_graph, file, "-o", str(tmp_path / "no" / "where"))
     assert "there is no folder" in wrong(tacit, sample_graph, file, "-o", str(tmp_path / "no" / "m.safetensors"))
@@ -186,13 +196,14 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
 def test_a_graph_or_a_language_model_that_is_missing(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     file, output = judgements(tmp_path), str(tmp_path / "m")
+    neural = recipe_file(tmp_path, 'variant = "neural"')
     refused = tacit("train", "commonsense", file, "-o", output, *QUICK)
     assert refused.status == 2
     assert "the variant symbolic counts triples of a graph; name one with --graph" in refused.err
-    refused = tacit("train", "commonsense", file, "-o", output, "--variant", "neural", *QUICK)
+    refused = tacit("train", "commonsense", file, "-o", output, "--recipe", neural, *QUICK)
     assert refused.status == 1
     assert "need a causal language model, and none is named" in refused.err
-    refused = tacit("train", "commonsense", file, "-o", output, "--variant", "neural", "--model", str(tmp_path), *QUICK)
+    refused = tacit("train", "commonsense", file, "-o", output, "--recipe", neural, "--model", str(tmp_path), *QUICK)
     assert refused.status == 1
     assert refused.err.count("tacit: ") == 1
 
@@ -230,8 +241,8 @@ def test_a_model_that_reads_losses(tacit: Tacit, sample_graph: str, tmp_path: Pa
         sample_graph,
         "-o",
         str(output),
-        "--variant",
-        "all",
+        "--recipe",
+        recipe_file(tmp_path, 'variant = "all"'),
         "--model",
         str(folder),
         "--json",

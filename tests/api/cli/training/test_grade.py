@@ -21,6 +21,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with dialogues, judgements and a tiny encoder."""
     folder = tmp_path_factory.mktemp("grade")
     save_tiny_encoder(folder / "encoder", modes=("mean",))
+    settings = f'encoder = "{folder / "encoder"}"\nepochs = 1\nbatch = 16\nlicence = "CDLA"\n'
+    (folder / "recipe.toml").write_text(f"{settings}[network]\nlimits = [3, 3]\nhidden = 16\n", encoding="utf-8")
     rows = [[f"{turn} {number}" for turn in dialogue] for number in range(8) for dialogue in DIALOGUES]
     (folder / "talks.jsonl").write_text("".join(json.dumps({"turns": row}) + "\n" for row in rows), encoding="utf-8")
     seen = {"history": rows[0][:2], "response": "no", "rating": 1}
@@ -32,19 +34,21 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def words(place: Path, sample_graph: Path) -> list[Any]:
     """A command that trains quickly."""
     return [
-        "train", "grade", place / "talks.jsonl", "--graph", sample_graph, "--encoder", place / "encoder", "--exclude",
-        place / "judged.jsonl", "--epochs", 1, "--neighbours", "3,3", "--hidden", 16, "--batch-size", 16,
+        "train", "grade", place / "talks.jsonl", "--graph", sample_graph, "--exclude", place / "judged.jsonl",
+        "--recipe", place / "recipe.toml",
     ]  # fmt: skip
 
 
 def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], place: Path, sample_graph: Path) -> None:
-    told = tacit(*words, "-o", place / "model", "--licence", "CDLA", "--json").json
+    told = tacit(*words, "-o", place / "model", "--json").json
     assert told["data"] == [{"file": "talks.jsonl", "dialogues": 64, "sha256": told["data"][0]["sha256"]}]
     assert told["dialogues"] == 63
     assert sorted(path.name for path in (place / "model").iterdir()) == ["README.md", "grade.json", "model.safetensors"]
     assert not (place / "model.training").exists()
     card = (place / "model" / "README.md").read_text(encoding="utf-8")
     assert told["digest"] in card
+    assert 'encoder = "encoder"' in card
+    assert "limits = [3, 3]" in card
     assert str(place) not in card
     (place / "items.jsonl").write_text('{"history": ["I have a dog."], "response": "Give it a bone."}\n', encoding="utf-8")
     options = ["-O", f"grade.model={place / 'model'}", "-O", f"grade.encoder={place / 'encoder'}"]
@@ -64,8 +68,11 @@ def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place
     (place / "other" / "file").touch()
     refused = tacit(*words, "-o", place / "other")
     assert (refused.status, "something other" in refused.err) == (2, True)
+    (place / "wide.toml").write_text("[network]\nhidden = 18\n", encoding="utf-8")
+    (place / "bad.toml").write_text("epochs: 1\n", encoding="utf-8")
     for more, reason in (
-        (["--neighbours", "ten"], "--neighbours ten"), (["--hidden", 18], "multiple of 4"),
+        (["--recipe", place / "wide.toml"], "multiple of network.heads, 4"), (["--recipe", place / "bad.toml"], "is not TOML"),
+        (["--recipe", "tune"], "give a TOML file or the name frozen or tuned"), (["--seed", -1], "--seed is -1; it must be"),
         (["--exclude", place / "none.jsonl"], "there is no file"),
     ):  # fmt: skip
         refused = tacit(*words, "-o", place / "new", *more)

@@ -21,7 +21,7 @@ from tacit.reasoning.metrics.accent.tails.source import Query
 from tacit.reasoning.models.hub import find_model
 from tacit.reasoning.training.comet import train_comet
 from tacit.reasoning.training.kgbert import train_kgbert
-from tacit.reasoning.training.loop import Plan
+from tacit.reasoning.training.recipe import CometRecipe, TripleRecipe
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
@@ -71,7 +71,7 @@ def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="module")
 def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("comet") / "comet"
-    train_comet(TRIPLES, base, output, Plan(80, batch_size=4, rate=5e-3, seed=1), graph="0123")
+    train_comet(TRIPLES, base, output, CometRecipe(steps=80, batch_size=4, rate=5e-3, seed=1), graph="0123")
     return output
 
 
@@ -152,17 +152,17 @@ def weights(folder: Path) -> dict[str, Any]:
 
 
 def test_a_run_that_died_ends_with_the_same_weights(base: Path, tmp_path: Path) -> None:
-    plan = Plan(12, batch_size=2, rate=1e-3, seed=3, keep_every=5)
-    train_comet(TRIPLES, base, tmp_path / "whole", plan)
+    recipe = CometRecipe(steps=12, batch_size=2, rate=1e-3, seed=3, checkpoint_every=5)
+    train_comet(TRIPLES, base, tmp_path / "whole", recipe)
 
     def die(step: int, *_: float) -> None:
         if step == 8:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_comet(TRIPLES, base, tmp_path / "died", plan, progress=die)
+        train_comet(TRIPLES, base, tmp_path / "died", recipe, progress=die)
     assert not (tmp_path / "died").exists()
-    assert train_comet(TRIPLES, base, tmp_path / "died", plan)["began_at"] == 5
+    assert train_comet(TRIPLES, base, tmp_path / "died", recipe)["began_at"] == 5
     one, other = weights(tmp_path / "whole"), weights(tmp_path / "died")
     assert one.keys() == other.keys()
     for name in one:
@@ -171,30 +171,30 @@ def test_a_run_that_died_ends_with_the_same_weights(base: Path, tmp_path: Path) 
 
 
 def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) -> None:
-    plan = Plan(6, batch_size=2, keep_every=2)
+    recipe = CometRecipe(steps=6, batch_size=2, checkpoint_every=2)
 
     def die(step: int, *_: float) -> None:
         if step == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_comet(TRIPLES, base, tmp_path / "model", plan, progress=die)
-    assert train_comet(TRIPLES[:3], base, tmp_path / "model", plan)["began_at"] == 0
+        train_comet(TRIPLES, base, tmp_path / "model", recipe, progress=die)
+    assert train_comet(TRIPLES[:3], base, tmp_path / "model", recipe)["began_at"] == 0
 
 
 def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no tails"):
-        train_comet([], base, tmp_path / "model", Plan(1))
+        train_comet([], base, tmp_path / "model", CometRecipe(steps=1))
     with pytest.raises(InputError, match="must be >= 1"):
-        train_comet(TRIPLES, base, tmp_path / "model", Plan(0))
+        train_comet(TRIPLES, base, tmp_path / "model", CometRecipe(steps=0))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("keep me")
     with pytest.raises(InputError, match="something other"):
-        train_comet(TRIPLES, base, tmp_path / "taken", Plan(1))
+        train_comet(TRIPLES, base, tmp_path / "taken", CometRecipe(steps=1))
     with pytest.raises(ModelError, match="no model folder"):
-        train_comet(TRIPLES, tmp_path / "nowhere", tmp_path / "model", Plan(1))
+        train_comet(TRIPLES, tmp_path / "nowhere", tmp_path / "model", CometRecipe(steps=1))
     with pytest.raises(InputError, match="holds the initial model"):
-        train_comet(TRIPLES, base, base, Plan(1))
+        train_comet(TRIPLES, base, base, CometRecipe(steps=1))
     with pytest.raises(InputError, match="beams"):
         open_comet(base, beams=0)
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
 def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> None:
     said = [("PersonX feeds the dog", "xWant", "PersonX feeds the dog and the dog and the dog")]
     base = save_tiny_causal(tmp_path / "base", sentences=[" ".join(said[0])], positions=160, kind="llama")
-    train_comet(said, base, tmp_path / "comet", Plan(40, batch_size=1, rate=6e-3))
+    train_comet(said, base, tmp_path / "comet", CometRecipe(steps=40, batch_size=1, rate=6e-3))
     (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*said[0][:2])])
     assert tails[0].text.lower().startswith("personx feeds the dog and")
     assert all(tail.text.count("the dog") < 3 for tail in tails)
@@ -210,7 +210,7 @@ def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> 
 
 def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
     base = save_tiny_gpt(tmp_path / "base")
-    train_comet(TRIPLES, base, tmp_path / "comet", Plan(3, batch_size=2, rate=1e-3), layers=1, half=True)
+    train_comet(TRIPLES, base, tmp_path / "comet", CometRecipe(steps=3, batch_size=2, rate=1e-3, layers=1, dtype="bfloat16"))
     before, after = weights(base), weights(tmp_path / "comet")
     moved = {name for name in before if not np.array_equal(before[name].astype(np.float16), after[name])}
     assert moved
@@ -218,9 +218,9 @@ def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
     assert {array.dtype for array in after.values()} == {np.dtype(np.float16)}
     assert "its top 1 layers" in (tmp_path / "comet" / "README.md").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="number of layers to train must be from 1 to"):
-        train_comet(TRIPLES, base, tmp_path / "other", Plan(1), layers=9)
+        train_comet(TRIPLES, base, tmp_path / "other", CometRecipe(steps=1, layers=9))
     with pytest.raises(InputError, match="layers applies to causal models"):
-        train_comet(TRIPLES, save_tiny_seq2seq(tmp_path / "bart"), tmp_path / "other", Plan(1), layers=1)
+        train_comet(TRIPLES, save_tiny_seq2seq(tmp_path / "bart"), tmp_path / "other", CometRecipe(steps=1, layers=1))
 
 
 def test_a_comet_may_be_a_gguf_file(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_comet_may_be_a_gguf_file(tmp_path: Path) -> None:
     comet = open_comet(save_tiny_gguf(folder, tmp_path / "base.gguf"))
     tails = [tail for _, _, tail in TRIPLES]
     np.testing.assert_allclose(comet.losses(QUERIES, tails), open_comet(folder).losses(QUERIES, tails), rtol=1e-4)
-    train_comet(TRIPLES, tmp_path / "base.gguf", tmp_path / "comet", Plan(1, batch_size=2))
+    train_comet(TRIPLES, tmp_path / "base.gguf", tmp_path / "comet", CometRecipe(steps=1, batch_size=2))
     assert len(open_comet(tmp_path / "comet").generate(QUERIES)) == len(QUERIES)
 
 
@@ -250,10 +250,10 @@ def test_a_killed_kgbert_is_not_continued_from_another_model(tmp_path: Path) -> 
     bodies = [save_tiny_encoder(tmp_path / name) for name in ("one", "two")]
     settings = json.loads((bodies[1] / "config.json").read_text(encoding="utf-8")) | {"hidden_dropout_prob": 0.25}
     (bodies[1] / "config.json").write_text(json.dumps(settings), encoding="utf-8")
-    plan = Plan(8, batch_size=2, rate=1e-3, seed=0, keep_every=2)
+    recipe = TripleRecipe(steps=8, batch_size=2, rate=1e-3, checkpoint_every=2)
     with pytest.raises(KeyboardInterrupt):
-        train_kgbert(triples, bodies[0], tmp_path / "kgbert", plan, progress=die)
-    assert train_kgbert(triples, bodies[1], tmp_path / "kgbert", plan)["began_at"] == 0
+        train_kgbert(triples, bodies[0], tmp_path / "kgbert", recipe, progress=die)
+    assert train_kgbert(triples, bodies[1], tmp_path / "kgbert", recipe)["began_at"] == 0
 
 
 def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> 
     settings |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # too small a model to learn with dropout
     (body / "config.json").write_text(json.dumps(settings), encoding="utf-8")
     triples = [("the dog", "xWant", "to food"), ("the beach", "xWant", "to sea")]
-    train_kgbert(triples, body, tmp_path / "kgbert", Plan(100, batch_size=2, rate=2e-3, seed=0))
+    train_kgbert(triples, body, tmp_path / "kgbert", TripleRecipe(steps=100, batch_size=2, rate=2e-3))
     scorer = open_kgbert(tmp_path / "kgbert")
     true = [score.value for score in scorer.score(triples)]
     false = [score.value for score in scorer.score([("the dog", "xWant", "to sea"), ("the beach", "xWant", "to food")])]
@@ -272,4 +272,4 @@ def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> 
     with pytest.raises(ModelError, match=r"cannot be opened|is not a AutoModel|is not a KG-BERT"):
         open_kgbert(body)
     with pytest.raises(InputError, match="holds the initial model"):
-        train_kgbert(triples, body, body, Plan(1))
+        train_kgbert(triples, body, body, TripleRecipe(steps=1))

@@ -70,10 +70,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A compact model of the small world, over the encoder of words."""
     pytest.importorskip("torch")
     from tacit.reasoning.metrics.accent.events import RELATIONS
-    from tacit.reasoning.training.retriever import Recipe, train_retriever
+    from tacit.reasoning.training.recipe import RetrieverRecipe
+    from tacit.reasoning.training.retriever import train_retriever
 
     triples = [("PersonX eats", relation, f"is {word}") for relation in RELATIONS for word in ("full", "glad", "tired", "late")]
-    recipe = Recipe(steps=5, batch_size=4, parts=16)
+    recipe = RetrieverRecipe(steps=5, batch_size=4, parts=16)
     trained = train_retriever(triples, RELATIONS, WordEncoder().encode, recipe, encoder=("words", "words"))
     path = tmp_path_factory.mktemp("model") / "retriever.safetensors"
     path.write_bytes(to_bytes(trained))
@@ -236,13 +237,14 @@ def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp
     pytest.importorskip("torch")
     from tacit.reasoning.metrics.accent.events import RELATIONS
     from tacit.reasoning.metrics.accent.tails.table import open_table
-    from tacit.reasoning.training.retriever import Recipe, train_retriever
+    from tacit.reasoning.training.recipe import RetrieverRecipe
+    from tacit.reasoning.training.retriever import train_retriever
 
     wakes, eats = event_uri("PersonX wakes up"), event_uri("PersonX eats dinner")
     graph.load([Assertion(wakes, "isBefore", eats, 1.0, "atomic2020", "test.tsv", "cc:by/4.0")])
     known = [*open_table(graph).triples(RELATIONS), ("PersonX buys a cat", "xWant", "to pet the cat")]
     trained = train_retriever(
-        known, RELATIONS, WordEncoder().encode, Recipe(steps=2, batch_size=4, parts=16), encoder=("words", "words")
+        known, RELATIONS, WordEncoder().encode, RetrieverRecipe(steps=2, batch_size=4, parts=16), encoder=("words", "words")
     )
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     fed = EventTuple("PersonX buys a puppy", "xWant", "PersonX feeds the puppy", Kind.SINGLE)

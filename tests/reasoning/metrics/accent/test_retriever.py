@@ -40,10 +40,11 @@ def lesson() -> list[Triple]:
 @pytest.fixture(scope="module")
 def trained() -> Compact:
     pytest.importorskip("torch")
-    from tacit.reasoning.training.retriever import Recipe, train_retriever
+    from tacit.reasoning.training.recipe import RetrieverRecipe
+    from tacit.reasoning.training.retriever import train_retriever
 
     encoder = WordEncoder()
-    recipe = Recipe(steps=50, batch_size=64, parts=32, seed=1)
+    recipe = RetrieverRecipe(steps=50, batch_size=64, parts=32, seed=1)
     return train_retriever(lesson(), ("xWant", "xAttr", "oWant"), encoder.encode, recipe, encoder=("words", "words"))
 
 
@@ -66,7 +67,8 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
 ) -> None:
     pytest.importorskip("torch")
     from tacit.reasoning.training import retriever
-    from tacit.reasoning.training.retriever import Recipe, train_retriever
+    from tacit.reasoning.training.recipe import RetrieverRecipe
+    from tacit.reasoning.training.retriever import train_retriever
 
     monkeypatch.setattr(retriever, "Plan", partial(retriever.Plan, keep_every=15))
     steps: list[int] = []
@@ -77,7 +79,7 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
             raise KeyboardInterrupt
 
     def train(seed: int) -> Compact:
-        recipe = Recipe(steps=50, batch_size=64, parts=32, seed=seed)
+        recipe = RetrieverRecipe(steps=50, batch_size=64, parts=32, seed=seed)
         return train_retriever(
             lesson(), ("xWant", "xAttr"), WordEncoder().encode, recipe, encoder=("words", "words"), checkpoints=tmp_path / "c",
             progress=die,

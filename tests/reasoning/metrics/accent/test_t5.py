@@ -25,6 +25,7 @@ from tacit.reasoning.metrics.accent.extractors.t5 import (
 )
 from tacit.reasoning.training import accent
 from tacit.reasoning.training.accent import Trained, examples_of, train_extractor
+from tacit.reasoning.training.recipe import ExtractorRecipe
 
 from tests.reasoning.models.tiny_t5 import save_tiny_t5
 
@@ -62,7 +63,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     folder = tmp_path_factory.mktemp("trained") / "model"
     seen: list[tuple[int, int, float]] = []
     found = train_extractor(
-        ROWS, base, folder, nones=3, epochs=80, batch_size=13, learning_rate=4e-3, seed=1,
+        ROWS, base, folder, ExtractorRecipe(nones=3, epochs=80, batch_size=13, rate=4e-3, seed=1),
         progress=lambda done, total, loss: seen.append((done, total, loss)), data=["made by hand"],
     )  # fmt: skip
     return folder, found, seen
@@ -197,7 +198,7 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
             raise KeyboardInterrupt
 
     def train(name: str, seed: int, progress: Any = None) -> Trained:
-        return train_extractor(ROWS, base, tmp_path / name, nones=1, epochs=2, seed=seed, progress=progress)
+        return train_extractor(ROWS, base, tmp_path / name, ExtractorRecipe(nones=1, epochs=2, seed=seed), progress=progress)
 
     whole, other = train("whole", 7), train("other", 8)
     with pytest.raises(KeyboardInterrupt):
@@ -219,11 +220,11 @@ def test_an_old_model_is_replaced_and_other_folders_are_not(base: Path, tmp_path
     other.mkdir()
     (other / "thesis.txt").write_text("all of it")
     with pytest.raises(InputError, match="holds something other than an extractor"):
-        train_extractor(ROWS, base, other, epochs=1)
+        train_extractor(ROWS, base, other, ExtractorRecipe(epochs=1))
     with pytest.raises(InputError, match="there is no folder"):
-        train_extractor(ROWS, base, tmp_path / "no" / "where", epochs=1)
-    first = train_extractor(ROWS, base, tmp_path / "out", nones=0, epochs=1)
-    second = train_extractor(ROWS, base, tmp_path / "out", nones=0, epochs=2)
+        train_extractor(ROWS, base, tmp_path / "no" / "where", ExtractorRecipe(epochs=1))
+    first = train_extractor(ROWS, base, tmp_path / "out", ExtractorRecipe(nones=0, epochs=1))
+    second = train_extractor(ROWS, base, tmp_path / "out", ExtractorRecipe(nones=0, epochs=2))
     assert first.digest != second.digest
     assert make(model=tmp_path / "out", device="cpu").files.digest == second.digest
 

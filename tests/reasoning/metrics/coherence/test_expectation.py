@@ -20,8 +20,8 @@ from tacit.reasoning.cache import clear_caches
 from tacit.reasoning.metrics.coherence.parts import Expectation, open_language_model
 from tacit.reasoning.models.encoder import open_encoder
 from tacit.reasoning.training.card import coherence_card as card
-from tacit.reasoning.training.coherence import Settings, train_coherence
-from tacit.reasoning.training.selection import HeadSettings
+from tacit.reasoning.training.coherence import train_coherence
+from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
 
 from tests.reasoning.metrics.coherence.test_metric import ITEMS
 from tests.reasoning.models.test_causal_lm import own_losses, tokens_of
@@ -44,21 +44,21 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(model: Path, encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint that was weighed with the language model."""
     found = tmp_path_factory.mktemp("coherence")
-    tiny = Settings(head=HeadSettings(width=8, epochs=2, batch=32))
+    tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=2, batch=32))
     train_coherence(
-        {"tiny": tiny_dialogues(40)}, open_encoder(encoder), found, settings=tiny, language_model=open_language_model(model),
+        {"tiny": tiny_dialogues(40)}, open_encoder(encoder), found, recipe=tiny, language_model=open_language_model(model),
         language_model_id="owner/tiny",
     )  # fmt: skip
     return found
 
 
 def test_a_language_model_is_asked_about_some_of_the_held_out_dialogues(model: Path, encoder: Path, tmp_path: Path) -> None:
-    tiny = Settings(head=HeadSettings(width=8, epochs=1, batch=32), elsewhere=False, heard=5)
+    tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=1, batch=32), elsewhere=False, heard=5)
     sizes = []
     for name, asked in (("with", open_language_model(model)), ("without", None)):
         (tmp_path / name).mkdir()
         corpora = {"one": tiny_dialogues(60), "two": tiny_dialogues(25, seed=1)}
-        header = train_coherence(corpora, open_encoder(encoder), tmp_path / name, settings=tiny, language_model=asked)
+        header = train_coherence(corpora, open_encoder(encoder), tmp_path / name, recipe=tiny, language_model=asked)
         sizes.append([header["facts"]["corpora"][corpus]["weighed on"]["dialogues"] for corpus in corpora])
     assert sizes == [[2, 2], [6, 2]]
     same = ((tmp_path / name / "selection.safetensors").read_bytes() for name in ("with", "without"))

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +27,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.metrics.coherence.checkpoint import Floats, Hidden
 from tacit.reasoning.models.encoder import close_encoders, open_encoder
-from tacit.reasoning.training.coherence import Settings, train_coherence
-from tacit.reasoning.training.selection import HeadSettings
+from tacit.reasoning.training.coherence import train_coherence
+from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
@@ -59,8 +60,8 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint trained on tiny dialogues."""
     found = tmp_path_factory.mktemp("coherence")
-    tiny = Settings(head=HeadSettings(width=8, epochs=4, batch=32))
-    train_coherence({"tiny": tiny_dialogues(80)}, open_encoder(encoder), found, settings=tiny)
+    tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=4, batch=32))
+    train_coherence({"tiny": tiny_dialogues(80)}, open_encoder(encoder), found, recipe=tiny)
     return found
 
 
@@ -213,8 +214,8 @@ def test_signatures_say_what_a_score_rests_on(folder: Path, encoder: Path, tmp_p
     assert dict(load_metric("association", checkpoint=folder).signature.parts) == {"associations": opened.associations_digest}
     again = tmp_path / "again"
     again.mkdir()
-    tiny = Settings(head=HeadSettings(width=8, epochs=4, batch=32))
-    train_coherence({"tiny": tiny_dialogues(80)}, open_encoder(encoder), again, settings=tiny, seed=1)
+    tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=4, batch=32))
+    train_coherence({"tiny": tiny_dialogues(80)}, open_encoder(encoder), again, recipe=replace(tiny, seed=1))
     assert load_metric("coherence", checkpoint=again, encoder=encoder).signature != metric.signature
 
 

@@ -30,14 +30,15 @@ from tacit.reasoning.metrics.commonsense.regressor import (
     variant_features,
     variant_of,
 )
-from tacit.reasoning.training.commonsense import BACKGROUND, Fitted, Recipe, fit, to_regressor
+from tacit.reasoning.training.commonsense import BACKGROUND, Fitted, fit, to_regressor
+from tacit.reasoning.training.recipe import NetworkRecipe
 
 from tests.reasoning.metrics.commonsense.small_regressors import feature_values, made_up_ratings, random_regressor
 
-QUICK = Recipe(members=2, epochs=30)
+QUICK = NetworkRecipe(members=2, epochs=30)
 
 
-def fitted(features: tuple[str, ...] = FEATURES, recipe: Recipe = QUICK, rows: int = 200) -> tuple[Fitted, Regressor]:
+def fitted(features: tuple[str, ...] = FEATURES, recipe: NetworkRecipe = QUICK, rows: int = 200) -> tuple[Fitted, Regressor]:
     values = feature_values(0, rows, features)
     ratings = made_up_ratings(values, 1)
     networks = fit(values, ratings, features, 0, recipe)
@@ -45,8 +46,10 @@ def fitted(features: tuple[str, ...] = FEATURES, recipe: Recipe = QUICK, rows: i
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("recipe", [QUICK, Recipe(hidden=(5, 4), activation="relu", members=1, epochs=10), Recipe((), epochs=10)])
-def test_numpy_says_what_scikit_learn_says(variant: str, recipe: Recipe) -> None:
+@pytest.mark.parametrize(
+    "recipe", [QUICK, NetworkRecipe(hidden=(5, 4), activation="relu", members=1, epochs=10), NetworkRecipe((), epochs=10)]
+)
+def test_numpy_says_what_scikit_learn_says(variant: str, recipe: NetworkRecipe) -> None:
     features = variant_features(variant)
     networks, model = fitted(features, recipe)
     values = 3 * feature_values(7, 1000, features)  # some lie far outside what was seen
@@ -89,7 +92,7 @@ def test_training_is_repeatable_and_seeds_differ() -> None:
 def test_it_learns_what_is_there_to_learn() -> None:
     values = feature_values(0, 600)
     ratings = made_up_ratings(values, 1, noise=0.2)
-    model = to_regressor(fit(values, ratings, FEATURES, 0, Recipe(alpha=0.01)), values, ratings, FEATURES, 0)
+    model = to_regressor(fit(values, ratings, FEATURES, 0, NetworkRecipe(alpha=0.01)), values, ratings, FEATURES, 0)
     unseen = feature_values(9, 600)
     assert np.corrcoef(model.predict(unseen), made_up_ratings(unseen, 2, noise=0.0))[0, 1] > 0.9
 

@@ -1,0 +1,123 @@
+"""Recipes: what ships can be read back, and a wrong file is refused in one sentence that names the key."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.graph.errors import InputError
+from tacit.reasoning.training.card import again
+from tacit.reasoning.training.recipe import (
+    FOR_OTHER,
+    FOR_SAME,
+    RECIPES,
+    CoherenceRecipe,
+    CometRecipe,
+    GradeRecipe,
+    TripleRecipe,
+    open_recipe,
+    recipe_text,
+)
+
+EVERY = [(command, name) for command, named in RECIPES.items() for name in named]
+
+
+@pytest.mark.parametrize(("command", "name"), EVERY, ids=str)
+def test_every_recipe_is_read_back_from_its_text(command: str, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "recipe.toml"
+    file.write_text(recipe_text(command, name), encoding="utf-8")
+    assert open_recipe(command, str(file)) == RECIPES[command][name] == open_recipe(command, name)
+    file.write_text(RECIPES[command][name].to_toml(), encoding="utf-8")
+    assert open_recipe(command, str(file)) == RECIPES[command][name]
+
+
+def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text("terms = 7\n[head]\nepochs = 2\n", encoding="utf-8")
+    found: CoherenceRecipe = open_recipe("coherence", str(tmp_path / "r.toml"), seed=5)
+    assert (found.terms, found.head.epochs, found.seed) == (7, 2, 5)
+    assert (found.average, found.head.hidden) == (FOR_SAME.average, FOR_SAME.head.hidden)
+    assert open_recipe("coherence", None) is not FOR_OTHER
+    assert CoherenceRecipe.from_dict(asdict(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("epoch = 2", "epoch is not a key of this recipe; did you mean 'epochs'?"),
+        ("zzz = 2", "zzz is not a key of this recipe; its keys are epochs, steps, batch_size"),
+        ('epochs = "2"', 'epochs is "2"; it must be a number > 0'),
+        ("epochs = 0", "epochs is 0.0; it must be a number > 0"),
+        ("epochs = nan", "epochs is nan; it must be a number > 0"),
+        ("steps = 1.5", "steps is 1.5; it must be a whole number >= 1"),
+        ("steps = true", "steps is true; it must be a whole number >= 1"),
+        ("steps = [1]", "steps is [1]; it must be a whole number >= 1"),
+        ('dtype = "half"', 'dtype is "half"; it must be one of "float32", "bfloat16"'),
+        ("seed = -1", "seed is -1; it must be a whole number >= 0 and <= 4294967295"),
+        ("steps: 1", "is not TOML: "),
+    ],
+)
+def test_a_wrong_file_is_refused_by_name(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "r.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        open_recipe("comet", str(file))
+    assert sentence in str(error.value)
+    assert str(file) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[network]\nlimit = [1]", "network.limit is not a key of this recipe; did you mean 'limits'?"),
+        ("network = 3", "network is 3; it must be a table, [network]"),
+        ("[network]\nlimits = [1, 0]", "network.limits is [1, 0]; it must be a list of whole numbers >= 1"),
+        ("[network]\nlimits = [1, 1, 1, 1]", "network.limits has 4 numbers; it must have at most three"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_name(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "r.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        open_recipe("grade", str(tmp_path / "r.toml"))
+    assert sentence in str(error.value)
+
+
+def test_options_replace_values_and_are_named() -> None:
+    assert open_recipe("comet", None, epochs=2, seed=None, dtype="bfloat16") == CometRecipe(epochs=2.0, dtype="bfloat16")
+    with pytest.raises(InputError, match=r"^--epochs is 0\.0; it must be a number > 0"):
+        open_recipe("comet", None, epochs=0)
+    with pytest.raises(InputError, match=r"cannot be read .* give a TOML file or the name frozen or tuned"):
+        open_recipe("grade", "tune")
+    for command, name, sentence in (("grades", None, "there are no recipes of 'grades'"), ("grade", "x", "no recipe 'x'")):
+        with pytest.raises(InputError, match=sentence):
+            recipe_text(command, name)
+
+
+def test_steps_follow_from_epochs() -> None:
+    assert TripleRecipe(epochs=2.5, batch_size=10).steps_for(100) == 25
+    assert TripleRecipe(steps=3).steps_for(100) == 3
+    assert TripleRecipe(epochs=0.001).steps_for(10) == 1
+
+
+def test_local_folders_are_recorded_by_their_names(tmp_path: Path) -> None:
+    recipe = GradeRecipe(encoder=str(tmp_path), tuned="bert-base-uncased")
+    assert (recipe.portable().encoder, recipe.portable().tuned) == (tmp_path.name, "bert-base-uncased")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("tacit train coherence a b -o x --for other --licence CDLA", "tacit train coherence a b -o x --recipe FILE"),
+        ("tacit train grade a --graph=g --seed=3 --recipe my.toml -o x", "tacit train grade a --graph=g -o x --recipe FILE"),
+        ("tacit train commonsense a --contrast -o x", "tacit train commonsense a -o x --recipe FILE"),
+    ],
+)
+def test_the_command_of_a_card_has_the_recipe_in_place_of_its_settings(command: str, expected: str) -> None:
+    assert again(command) == expected
+
+
+def test_wrong_values_cannot_be_used_from_python() -> None:
+    wrong: Any = "3"
+    with pytest.raises(InputError, match='epochs is "3"'):
+        GradeRecipe(epochs=wrong).check()
