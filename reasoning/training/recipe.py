@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self, get_args, get_origin, get_type_hints
@@ -152,7 +151,6 @@ def recipe_text(command: str, name: str | None = None) -> str:
     return f"# tacit train {command}: the recipe {name!r}\n{named[name].to_toml(help=True)}"
 
 
-@cache
 def _keys(recipe: type[Recipe]) -> tuple[tuple[str, Any, Mapping[str, Any]], ...]:
     """Name, type and metadata of each field."""
     hints = get_type_hints(recipe)
@@ -222,7 +220,7 @@ def _toml(value: Any) -> str:
 
 # The recipe of each training.
 
-_SEED = {"low": 0, "high": 2**32 - 1}
+_SEED: dict[str, Any] = {"low": 0, "high": 2**32 - 1}
 _DTYPES = ("float32", "bfloat16")
 
 

@@ -52,7 +52,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     graph = str(folder / "graph")
     assert run(["load", "atomic2020", str(folder / "atomic.tsv"), "--into", graph, "--quiet", "--json"]) == 0
     command = ["train", "retriever", graph, "--output", str(folder / "model"), "--encoder", str(folder / "encoder")]
-    assert run([*command, "--steps", "3", "--batch-size", "4", "--parts", "4", "--json", "--quiet"]) == 0
+    (folder / "recipe.toml").write_text("batch_size = 4\nparts = 4\n", encoding="utf-8")
+    assert run([*command, "--steps", "3", "--recipe", str(folder / "recipe.toml"), "--json", "--quiet"]) == 0
     return folder
 
 
@@ -162,7 +163,8 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path
 def test_a_trained_retriever_has_a_card(place: Path) -> None:
     card = (place / "model" / "README.md").read_text(encoding="utf-8")
     assert "4 triples of 2 heads" in card
-    assert "tacit train retriever GRAPH --output FOLDER --steps 3" in card
+    assert "tacit train retriever GRAPH --output FOLDER --recipe FILE" in card
+    assert "steps = 3\nbatch_size = 4\nrate = 0.001\nparts = 4\n" in card
     assert str(place) not in card
     assert "CC BY 4.0" in (place / "model" / "LICENSE").read_text(encoding="utf-8")
 
@@ -178,13 +180,14 @@ def test_training_is_refused_before_it_costs_anything(tacit: Tacit, place: Path,
 
 def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: Path, tmp_path: Path) -> None:
     base, comet = save_tiny_causal(tmp_path / "base", positions=160, kind="llama"), tmp_path / "comet"
-    done = tacit(
-        "train", "comet", place / "graph", "--output", comet, "--model", base, "--steps", 2, "--batch-size", 2, "--layers", 1,
-        "--dtype", "bfloat16", "--json",
-    )  # fmt: skip
+    (tmp_path / "recipe.toml").write_text("steps = 2\nbatch_size = 2\nlayers = 1\n", encoding="utf-8")
+    settings = ("--recipe", tmp_path / "recipe.toml", "--dtype", "bfloat16", "--json")
+    done = tacit("train", "comet", place / "graph", "--output", comet, "--model", base, *settings)
     assert done.status == 0
     assert (done.json["triples"], done.json["steps"]) == (len(ATOMIC), 2)
-    assert "--layers 1 --dtype bfloat16" in (comet / "README.md").read_text(encoding="utf-8")
+    card = (comet / "README.md").read_text(encoding="utf-8")
+    assert 'layers = 1\ndtype = "bfloat16"\n' in card
+    assert "the top 1 layers" in card
     rows = tacit(*words(place, "--scorer", "comet-loss", "--comet", comet, "--quiet")).rows
     alone = tacit(*words(place, "--scorer", "comet-loss", "--comet", comet, "--quiet", "--batch-size", 1)).rows
     scores = [row["score"] for row in rows if "score" in row]
@@ -376,7 +379,9 @@ def test_a_model_is_trained_and_then_extracts(tacit: Tacit, deco: Path, tmp_path
     for package in ("torch", "transformers", "sacrebleu"):
         pytest.importorskip(package)
     base = save_tiny_t5(tmp_path / "base", [str(row) for row in ROWS])
-    words = ("train", "accent", deco, "--model", base, "-o", tmp_path / "out", "--epochs", 1, "--nones", 1, "--device", "cpu")
+    words = ("train", "accent", deco, "--model", base, "-o", tmp_path / "out", "--epochs", 1)
+    (tmp_path / "recipe.toml").write_text("nones = 1\n", encoding="utf-8")
+    words = (*words, "--recipe", tmp_path / "recipe.toml", "--device", "cpu")
     done = tacit(*words, "--json", "--quiet")
     assert (done.json["tuples"], done.json["nones"]) == (2, 12)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ COMMANDS = [
     ["merge-cache"], ["check"], ["metrics"], ["train", "reference"], ["train", "pipeline"],
     ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
     ["train", "language-model"],
-    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "judgement"], ["demo"],
+    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"],
+    ["train", "judgement"], ["train", "recipe"], ["demo"],
     ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
@@ -146,6 +148,10 @@ WRONG = [
     ["train", "comet", "missing", "--model", "FOLDER", "--output", "out"],
     ["train", "kg-bert"],
     ["train", "kg-bert", "missing", "--model", "FOLDER", "--output", "out"],
+    ["train", "recipe", "grades"],
+    ["train", "recipe", "grade", "tune"],
+    ["train", "comet", "missing", "--model", "FOLDER", "--output", "out", "--recipe", "missing.toml"],
+    ["train", "grade", "FILE", "--graph", "GRAPH", "--output", "out", "--seed", "-1"],
     ["train", "llm-probe"],
     ["train", "llm-probe", "FILE", "--output", "out"],
     ["train", "llm-probe", "missing.csv", "--model", "x", "--output", "out"],
@@ -211,6 +217,20 @@ def test_help(words: list[str], tacit: Tacit) -> None:
     assert outcome.err == ""
     assert outcome.out.startswith(f"Usage: tacit {' '.join(words)}".rstrip())
     assert "--help" in outcome.out
+
+
+def test_trainings_have_at_most_ten_options(tacit: Tacit) -> None:
+    for words in (words for words in COMMANDS if words[0] == "train"):
+        options = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", tacit(*words, "--help").out, re.MULTILINE)) - {"--help"}
+        assert len(options) <= 10, (words, options)
+
+
+def test_recipes_are_listed_and_printed(tacit: Tacit) -> None:
+    listed = tacit("train", "recipe").out
+    assert "coherence" in listed
+    assert "same, other" in listed
+    assert "average = true" in tacit("train", "recipe", "coherence").out
+    assert "average = false" in tacit("train", "recipe", "coherence", "other").out
 
 
 def test_no_arguments_show_the_help(tacit: Tacit) -> None:
