@@ -213,6 +213,6 @@ def test_the_card_says_what_was_measured_and_from_what() -> None:
     for part in ("CC0", "ab" * 32, model.digest, "3-fold cross-validation, conversations kept together", "a.jsonl", "60 ratings"):
         assert part in text
     contrasted = card(replace(model, facts={**model.facts, "contrast": True}), path="folder")
-    assert "nobody rated" in contrasted
+    assert "No ratings were used" in contrasted
     split = {**model.facts, "plan": {"shares": [0.8, 0.1, 0.1], "rounds": 3}}
     assert "3 random splits into 0.8/0.1/0.1" in card(replace(model, facts=split), path="folder")
