@@ -49,15 +49,15 @@ def folder(world: list[Assertion], analyser: SpacyAnalyser, tmp_path: Path) -> P
     pytest.importorskip("transformers")
     from tacit.reasoning.metrics.grade.checkpoint import save_checkpoint
     from tacit.reasoning.models.encoder import open_encoder
-    from tacit.reasoning.training.coherence import Settings, train_coherence
-    from tacit.reasoning.training.selection import HeadSettings
+    from tacit.reasoning.training.coherence import train_coherence
+    from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
 
     encoder = open_encoder(save_tiny_encoder(tmp_path / "encoder", modes=("mean",)))
     with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
         save_checkpoint(tiny_checkpoint(index, analyser, encoder), tmp_path / "grade", "")
     (tmp_path / "coherence").mkdir()
-    settings = Settings(head=HeadSettings(width=8, epochs=4, batch=32))
-    train_coherence({"tiny": tiny_dialogues(80)}, encoder, tmp_path / "coherence", settings=settings)
+    recipe = CoherenceRecipe(head=HeadRecipe(width=8, epochs=4, batch=32))
+    train_coherence({"tiny": tiny_dialogues(80)}, encoder, tmp_path / "coherence", recipe=recipe)
     return tmp_path
 
 
