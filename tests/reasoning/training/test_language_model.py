@@ -101,7 +101,7 @@ def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Pat
     asked = room._asked(held, np.random.default_rng(0))
     assert room._nats(open_causal(output), asked, lambda _: None) == pytest.approx(facts["nats_after"], abs=1e-5)
     card = (output / "README.md").read_text(encoding="utf-8")
-    assert f"{facts['nats_before']:.3f} before, {facts['nats_after']:.3f} after" in card
+    assert f"{facts['nats_before']:.3f} nats per token before, {facts['nats_after']:.3f} after" in card
     assert str(model.parent) not in card
     metric = load_metric("expectation", language_model=output)
     assert metric.score(["i have a dog"], "give it a bone").value > metric.score(["we went to the beach"], "give it a bone").value
