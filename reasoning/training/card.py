@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .recipe import CoherenceRecipe, CommonsenseRecipe, GradeRecipe, RetrieverRecipe
+from .recipe import CoherenceRecipe, CommonsenseRecipe, GradeNetworkRecipe, GradeRecipe, RetrieverRecipe
 
 if TYPE_CHECKING:
     from ..metrics.accent.scorers.compact import Compact
@@ -220,8 +220,13 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
 
 
 def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
-    """Return the card of a GRADE checkpoint as Markdown, with a placeholder ``{digest}``; ``path`` is its folder in the card."""
+    """Return the card of a GRADE checkpoint as Markdown, with a placeholder ``{digest}``; ``path``: its folder, or empty."""
     facts, config = checkpoint.facts, checkpoint.model.config
+    settings = facts["recipe"]
+    if "network" not in settings:  # older checkpoints recorded the false responses and the network beside the recipe
+        network = {one.name: getattr(config, one.name) for one in fields(GradeNetworkRecipe)}
+        settings = {**settings, "negatives": facts["negatives"], "network": network}
+    recipe = GradeRecipe.from_dict({"licence": facts.get("licence"), **settings})
     limits = ", ".join(str(limit) for limit in config.limits)
     around = f"{limits} neighbours by weight" if config.limits else "no neighbours"
     attention = "hop attention" if config.hop_attention else "plain attention"
@@ -230,13 +235,13 @@ def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
     )
     return render(
         "grade", pairs=facts["pairs"], dialogues=facts["dialogues"], dev_pairs=facts["dev_pairs"],
-        negatives=_NEGATIVES[facts["recipe"]["negatives"]],
+        negatives=_NEGATIVES[recipe.negatives],
         licence=facts.get("licence") or "not stated", branch=branch if config.graph else "none",
         utterance=_UTTERANCE[config.utterance],
         graph=facts["graph"], encoder=", ".join(f"`{name}`" for name in (checkpoint.encoder_id, checkpoint.encoder) if name),
         vectors=checkpoint.vectors, pipeline=facts["pipeline"],
         keywords=facts["keywords"],
-        recipe=GradeRecipe.from_dict(facts["recipe"]).to_toml(),
+        recipe=recipe.to_toml(),
         best_step=facts["best_step"], command=again(facts.get("command", "tacit train grade")),
         versions=facts["versions"], path=path, dev=facts["dev"], blind=facts["blind"], data=facts.get("data", []),
     )  # fmt: skip

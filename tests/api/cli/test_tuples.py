@@ -162,7 +162,7 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path
 
 def test_a_trained_retriever_has_a_card(place: Path) -> None:
     card = (place / "model" / "README.md").read_text(encoding="utf-8")
-    assert "4 triples of 2 heads" in card
+    assert "4 triples with 2 heads" in card
     assert "tacit train retriever GRAPH --output FOLDER --recipe FILE" in card
     assert "steps = 3\nbatch_size = 4\nrate = 0.001\nparts = 4\n" in card
     assert str(place) not in card

@@ -12,6 +12,7 @@ from tacit.api.cli.querying import spread
 from tacit.api.cli.table import command
 from tacit.graph import open_graph, open_index
 from tacit.graph.errors import GraphUnavailable
+from tacit.reasoning.training.recipe import RECIPES
 
 Tacit = Callable[..., Any]
 
@@ -219,9 +220,9 @@ def test_help(words: list[str], tacit: Tacit) -> None:
     assert "--help" in outcome.out
 
 
-def test_trainings_have_at_most_ten_options(tacit: Tacit) -> None:
+def test_trainings_with_a_recipe_have_at_most_ten_options(tacit: Tacit) -> None:
     shared = {"--help", "--user", "--password", "--database"}  # the last three belong to --graph
-    for words in (words for words in COMMANDS if words[0] == "train"):
+    for words in (["train", name] for name in RECIPES):
         options = set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", tacit(*words, "--help").out, re.MULTILINE)) - shared
         assert len(options) <= 10, (words, options)
 

@@ -81,7 +81,7 @@ def test_a_trained_comet_says_what_it_learnt(trained: Path) -> None:
     assert best == ["to feed the dog", "happy", "rested", "to dance"]
     assert comet.calls == len(QUERIES)
     card = (trained / "README.md").read_text(encoding="utf-8")
-    assert "4 triples of 4 heads" in card
+    assert "4 triples with 4 heads" in card
     assert not list(trained.parent.glob(".*"))
     assert len({file.stat().st_mode for file in trained.iterdir()}) == 1  # who may read the card may read the weights
 
@@ -185,7 +185,7 @@ def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) ->
 def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no tails"):
         train_comet([], base, tmp_path / "model", CometRecipe(steps=1))
-    with pytest.raises(InputError, match="must be >= 1"):
+    with pytest.raises(InputError, match="steps is 0; it must be a whole number >= 1"):
         train_comet(TRIPLES, base, tmp_path / "model", CometRecipe(steps=0))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("keep me")
@@ -216,7 +216,7 @@ def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
     assert moved
     assert all(name.startswith("model.layers.1.") for name in moved)
     assert {array.dtype for array in after.values()} == {np.dtype(np.float16)}
-    assert "its top 1 layers" in (tmp_path / "comet" / "README.md").read_text(encoding="utf-8")
+    assert "the top 1 layers" in (tmp_path / "comet" / "README.md").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="number of layers to train must be from 1 to"):
         train_comet(TRIPLES, base, tmp_path / "other", CometRecipe(steps=1, layers=9))
     with pytest.raises(InputError, match="layers applies to causal models"):
