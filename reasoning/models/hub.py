@@ -324,6 +324,4 @@ def need(module: str, extra: str) -> Any:
 
 def extra_of(model: str | Path | None) -> str:
     """Return the optional dependencies that open ``model``: an id or folder, a GGUF file, or None for the default encoder."""
-    if model is None:
-        return "minilm"
-    return "gguf" if Path(model).suffix.lower() == ".gguf" else "neural"
+    return "gguf" if model is not None and Path(model).suffix.lower() == ".gguf" else "neural"

