@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .recipe import CoherenceRecipe, CommonsenseRecipe, GradeNetworkRecipe, GradeRecipe, RetrieverRecipe
+from .recipe import CoherenceRecipe, CommonsenseRecipe, GradeNetworkRecipe, GradeRecipe, JudgementRecipe, RetrieverRecipe
 
 if TYPE_CHECKING:
     from ..metrics.accent.scorers.compact import Compact
@@ -65,7 +65,18 @@ _PUBLISHED = {
 }  # fmt: skip
 """Licences of dialogue corpora, as their publishers state them."""
 
-_IN_RECIPES = ("--recipe", "--seed", "--epochs", "--steps", "--dtype", "--for", "--licence", "--count", "--contrast")
+_IN_RECIPES = (
+    "--recipe",
+    "--seed",
+    "--epochs",
+    "--steps",
+    "--dtype",
+    "--for",
+    "--licence",
+    "--count",
+    "--contrast",
+    "--histories",
+)
 """Options, present and former ones, whose values are in the recipe of a card."""
 
 
@@ -283,9 +294,12 @@ def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
 def judgement_card(probe: JudgementProbe, *, path: str | None, remarks: str = "") -> str:
     """Return the card of a probe for the metric ``judgement`` as Markdown; the arguments are those of :func:`probe_card`."""
     facts = probe.facts
+    # the probe that ships recorded the settings one by one
+    older = {"histories": facts["histories"], "licence": facts.get("licence"), "seed": facts["seed"]}
     return render(
         "judgement", **{name: facts[name] for name in _JUDGEMENT_FACTS},
         name=probe.model.rpartition("@")[0], model=probe.model, layer=probe.layer, yes=probe.yes, width=probe.weights.size,
-        digest=probe.digest, path=path, command=facts.get("command", "not stated"), licence=facts.get("licence") or "not stated",
+        digest=probe.digest, path=path, command=again(facts.get("command", "tacit train judgement")),
+        recipe=JudgementRecipe.from_dict(facts.get("recipe", older)).to_toml(), licence=facts.get("licence") or "not stated",
         files=facts.get("files", ()), remarks=f"\n{remarks}\n" if remarks else "",
     )  # fmt: skip

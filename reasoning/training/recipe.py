@@ -414,6 +414,30 @@ class GradeRecipe(Recipe):
 
 
 @dataclass(frozen=True)
+class JudgementRecipe(Recipe):
+    """Settings of ``train judgement``."""
+
+    histories: int = setting(1_000, "largest number of histories of each corpus", low=1)
+    false: int = setting(3, "false responses to each history, of different kinds", low=1, high=6)
+    dtype: str = setting("bfloat16", "precision of the language model", choices=("float32", "bfloat16", "float16"))
+    licence: str | None = setting(None, "licence of the data, for the card")
+    seed: int = setting(0, "of the places, the kinds and the false responses", **_SEED)
+
+
+#: The settings of Huang et al. (EMNLP 2020, section 4.1) and of their released code, whose idf has base 10.
+GRADE_AS_PAPER = GradeRecipe(
+    tuned="bert-base-uncased",
+    negatives="hard",
+    epochs=5,
+    batch=16,
+    rate=2e-5,
+    decay=0.01,
+    drop_edge=0.2,
+    network=GradeNetworkRecipe(hidden=300, head=(1024, 512, 128), pooling="first", threshold=round(0.15 * math.log(10), 4)),
+)
+
+
+@dataclass(frozen=True)
 class ReferenceRecipe(Recipe):
     """Settings of ``train reference``."""
 
@@ -429,7 +453,12 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "coherence": {"same": FOR_SAME, "other": FOR_OTHER},
     "comet": {"default": CometRecipe()},
     "commonsense": {"default": CommonsenseRecipe()},
-    "grade": {"frozen": GradeRecipe(), "tuned": GradeRecipe(tuned="bert-base-uncased", negatives="hard", rate=2e-5)},
+    "grade": {
+        "frozen": GradeRecipe(),
+        "tuned": GradeRecipe(tuned="bert-base-uncased", negatives="hard", rate=2e-5),
+        "paper": GRADE_AS_PAPER,
+    },
+    "judgement": {"default": JudgementRecipe()},
     "kg-bert": {"default": TripleRecipe()},
     "language-model": {"default": LanguageModelRecipe()},
     "reference": {"default": ReferenceRecipe()},

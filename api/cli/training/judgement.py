@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,8 @@ import typer
 from ....graph.errors import InputError
 from ...opening import readable
 from ...terminal.progress import Stages, waiting
-from ..options import Dtype, Json, Quiet, Strict
-from .data import Device, DialogueFiles, Exclude, Licence, Output, Seed, as_typed, read_corpora, say, sha256_of
+from ..options import Json, Quiet, Strict
+from .data import Device, DialogueFiles, Exclude, Output, RecipeFile, RecipeSeed, as_typed, read_corpora, say, sha256_of
 
 if TYPE_CHECKING:
     from ....reasoning.training.judgement import Contrast
@@ -24,8 +25,6 @@ def judgement(
     dialogues: DialogueFiles,
     output: Output,
     model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The language model.")],
-    histories: Annotated[int, typer.Option(metavar="N", min=1, help="Largest number of histories of each corpus.")] = 1_000,
-    false: Annotated[int, typer.Option(metavar="N", min=1, max=6, help="False responses to each history.")] = 3,
     weigh: Annotated[
         str | None,
         typer.Option(
@@ -35,10 +34,9 @@ def judgement(
         ),
     ] = None,
     exclude: Exclude = None,
-    dtype: Annotated[Dtype, typer.Option(help="Precision of the model.")] = Dtype.BFLOAT16,
+    recipe: RecipeFile = None,
+    seed: RecipeSeed = None,
     device: Device = None,
-    seed: Seed = 0,
-    licence: Licence = None,
     strict: Strict = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -51,6 +49,9 @@ def judgement(
     from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, FILE, "a probe of judgement")
+    from ....reasoning.training.recipe import open_recipe
+
+    settings = open_recipe("judgement", recipe, seed=seed)
     kept, left, files = read_corpora(dialogues, exclude or (), strict)
     others = _choices(weigh) if weigh is not None else []
     from ....reasoning.models.causal_lm import open_causal
@@ -58,15 +59,18 @@ def judgement(
     from ....reasoning.training.judgement import STATES, delete_states, make_contrasts, train_judgement
 
     with waiting("opening the model", quiet=quiet):
-        causal = open_causal(model, device=device, dtype=dtype.value)
-    contrasts = make_contrasts(kept, most=histories, each=false, seed=seed)
+        causal = open_causal(model, device=device, dtype=settings.dtype)
+    contrasts = make_contrasts(kept, most=settings.histories, each=settings.false, seed=settings.seed)
     if weigh is not None:
         files.append({"file": Path(weigh).name, "dialogues": len(others), "sha256": sha256_of(weigh)})
     otherwise = [*dialogues, "--model", model, "--output", str(output)]
-    told = {"files": files, "left_out": left, "licence": licence, "command": as_typed("judgement", otherwise, output)}
+    told = {
+        "files": files, "left_out": left, "licence": settings.licence, "recipe": asdict(settings),
+        "command": as_typed("judgement", otherwise, output),
+    }  # fmt: skip
     states = output.resolve().with_name(f".{output.name}{STATES}")
     with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
-        probe = train_judgement(contrasts, causal, states, weigh=others, seed=seed, facts=told, progress=stages.tell)
+        probe = train_judgement(contrasts, causal, states, weigh=others, seed=settings.seed, facts=told, progress=stages.tell)
     with new_folder(output) as fresh:
         (fresh / FILE).write_bytes(to_bytes(probe))
         (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())

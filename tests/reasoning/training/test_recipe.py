@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def test_options_replace_values_and_are_named() -> None:
     assert open_recipe("comet", None, epochs=2, seed=None, dtype="bfloat16") == CometRecipe(epochs=2.0, dtype="bfloat16")
     with pytest.raises(InputError, match=r"^--epochs is 0\.0; it must be a number > 0"):
         open_recipe("comet", None, epochs=0)
-    with pytest.raises(InputError, match=r"cannot be read .* give a TOML file or the name frozen or tuned"):
+    with pytest.raises(InputError, match=r"cannot be read .* give a TOML file or the name frozen or tuned or paper"):
         open_recipe("grade", "tune")
     for command, name, sentence in (("grades", None, "there are no recipes of 'grades'"), ("grade", "x", "no recipe 'x'")):
         with pytest.raises(InputError, match=sentence):
@@ -121,3 +122,11 @@ def test_wrong_values_cannot_be_used_from_python() -> None:
     wrong: Any = "3"
     with pytest.raises(InputError, match='epochs is "3"'):
         GradeRecipe(epochs=wrong).check()
+
+
+def test_the_recipe_of_the_paper_has_its_keywords() -> None:
+    # the released code keeps keywords above 0.15 with idf = log10(...), and ours is the natural logarithm
+    network = RECIPES["grade"]["paper"].network
+    assert network.threshold == pytest.approx(0.15 / math.log10(math.e), abs=1e-4)
+    assert (network.hidden, network.head, network.pooling) == (300, (1024, 512, 128), "first")
+    RECIPES["grade"]["paper"].check()
