@@ -284,9 +284,11 @@ def evaluate(nlp: Language, sentences: Sequence[Doc]) -> Evaluation:
 def _scores(nlp: Language, docs: Sequence[Doc]) -> Scores:
     """Run ``nlp`` on raw text and compare with the treebank."""
     from spacy.scorer import Scorer
+    from spacy.tokens import DocBin
     from spacy.training import Example
 
-    examples = [Example(found, doc) for found, doc in zip(nlp.pipe([doc.text for doc in docs]), docs, strict=True)]
+    own = DocBin(docs=docs).get_docs(nlp.vocab)  # the scorer looks the treebank's strings up in one vocabulary
+    examples = [Example(found, doc) for found, doc in zip(nlp.pipe([doc.text for doc in docs]), own, strict=True)]
     found: dict[str, Any] = Scorer(nlp=nlp).score(examples)
     found |= Scorer.score_token_attr(examples, "uncased", getter=lambda token, _: token.lemma_.lower())
     names = ("token_acc", "tag_acc", "pos_acc", "morph_acc", "lemma_acc", "uncased_acc", "dep_uas", "dep_las", "sents_f")

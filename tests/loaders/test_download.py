@@ -300,7 +300,7 @@ def test_a_full_disk_is_told_before_it_is_full(tmp_path: Path, server: Behaviour
 
 
 def test_the_table_of_official_files() -> None:
-    assert list(all_sources()) == ["conceptnet", "atomic2020", "numberbatch"]
+    assert list(all_sources()) == ["conceptnet", "atomic2020", "numberbatch", "judge"]
     for facts in all_sources().values():
         assert facts.url.startswith("https://")
         assert facts.url.endswith(facts.file)
