@@ -169,10 +169,14 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_PASSWORD", os.environ.get("NEO4J_PASSWORD", "tacit-test"))
 
 
+_on_server: list[tuple[tuple[Assertion, ...], str]] = []  # rows and digest of the graph that graph_of left on the server
+
+
 def wipe(url: str) -> None:
     """Delete every node and relationship, but not the constraints, which cost seconds to make again."""
     import neo4j
 
+    _on_server.clear()
     auth = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", "tacit-test"))
     with neo4j.GraphDatabase.driver(url, auth=auth) as driver, driver.session() as session:
         session.run("MATCH ()-[r]->() CALL (r) { DELETE r } IN TRANSACTIONS OF 10000 ROWS").consume()
@@ -204,9 +208,14 @@ def _stores(request: pytest.FixtureRequest, kind: str, tmp_path: Path, stack: Ex
         folder = request.getfixturevalue("stored")((), tmp_path / f"graph-{len(list(tmp_path.iterdir()))}")
         return stack.enter_context(open_graph(folder, engine="store"))
 
+    used = False
+
     def on_server() -> WritableGraph:
+        nonlocal used
         url = request.getfixturevalue("neo4j_url")
-        wipe(url)
+        if used:
+            wipe(url)
+        used = True
         return stack.enter_context(open_graph(url, engine="store"))
 
     return on_server if "neo4j" in kind else embedded
@@ -224,14 +233,29 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
 
 
 @pytest.fixture(params=BACKENDS)
-def graph_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GraphOf]:
-    """From rows to a graph that holds them, in one backend after the other, closed after the test."""
+def graph_of(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GraphOf]:
+    """From rows to a graph that holds them, in one backend after the other, closed after the test.
+
+    The server's graph is not loaded again when the test before had the same rows and has changed nothing.
+    """
     with ExitStack() as stack:
+        empty = _stores(request, request.param, tmp_path, stack)
+
+        def on_server(rows: tuple[Assertion, ...]) -> WritableGraph:
+            url = os.environ.get("TACIT_TEST_NEO4J")
+            if url and _on_server and _on_server[0][0] == rows:
+                credentials(monkeypatch)
+                store = stack.enter_context(open_graph(url, engine="store"))
+                if store.manifest().digest == _on_server[0][1]:
+                    return store
+            store = empty()
+            store.load(rows)
+            _on_server[:] = [(rows, store.manifest().digest)]
+            return store
 
         def graph(rows: Iterable[Assertion]) -> KnowledgeGraph:
             if "neo4j" in request.param:
-                store = _stores(request, request.param, tmp_path, stack)()
-                store.load(rows)
+                store = on_server(tuple(rows))
             else:
                 folder = request.getfixturevalue("stored")(rows, tmp_path / f"graph-{len(list(tmp_path.iterdir()))}")
                 store = stack.enter_context(open_graph(folder, engine="store"))
