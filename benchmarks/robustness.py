@@ -206,7 +206,10 @@ def main() -> None:
         print("not measured: name files of dialogues")
         return
     nlp = load_pipeline().nlp
-    drawn = list(draw(dialogues_of(arguments.dialogues), arguments.responses, arguments.seed, nlp))
+    dialogues = dialogues_of(arguments.dialogues)
+    if not dialogues:
+        parser.error(f"{', '.join(arguments.dialogues)}: no dialogue of three turns or more")
+    drawn = list(draw(dialogues, arguments.responses, arguments.seed, nlp))
     pairs = pairs_of(drawn, nlp, arguments.seed)
     texts = list(dict.fromkeys(one for rows in pairs.values() for pair in rows for one in pair))
     named = [name for name in arguments.metrics.split(",") if name]

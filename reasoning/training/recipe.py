@@ -123,8 +123,9 @@ def open_recipe(command: str, given: str | None, **options: Any) -> Any:
         try:
             data = tomllib.loads(Path(given).expanduser().read_text(encoding="utf-8"))
         except OSError as error:
-            others = f" or the name {' or '.join(named)}" if len(named) > 1 else ""
-            raise InputError(f"the recipe {given} cannot be read ({error.strerror}); give a TOML file{others}") from error
+            reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+            others = f", or one of the names {', '.join(named)}" if len(named) > 1 else ""
+            raise InputError(f"the recipe {given} {reason}; give a TOML file{others}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"the recipe {given} is not TOML: {error}; see tacit train recipe {command}") from error
         recipe = first.changed(data, f"{given}: ")

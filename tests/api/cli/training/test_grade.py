@@ -72,7 +72,7 @@ def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place
     (place / "bad.toml").write_text("epochs: 1\n", encoding="utf-8")
     for more, reason in (
         (["--recipe", place / "wide.toml"], "multiple of network.heads, 4"), (["--recipe", place / "bad.toml"], "is not TOML"),
-        (["--recipe", "tune"], "give a TOML file or the name frozen or tuned or paper"),
+        (["--recipe", "tune"], "the recipe tune does not exist; give a TOML file, or one of the names frozen, tuned, paper"),
         (["--seed", -1], "--seed is -1; it must be"),
         (["--exclude", place / "none.jsonl"], "there is no file"),
     ):  # fmt: skip
