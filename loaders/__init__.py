@@ -1,4 +1,4 @@
-"""Readers of the official files as typed rows: ConceptNet, ATOMIC, RDF, Numberbatch, dialogues, judgements; and downloads.
+"""Readers of the official files as typed rows: ConceptNet, ATOMIC, RDF, Numberbatch, dialogues, judgements, CICERO; downloads.
 
 Names are imported on first use, so that ``import tacit.loaders`` is fast.
 """
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..graph.item import Item, ItemError
+    from ..graph.questions import Instance
     from .atomic import read_atomic
+    from .cicero import read_cicero
     from .conceptnet import read_conceptnet
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "..graph.item": "Item ItemError",
+    "..graph.questions": "Instance",
     ".atomic": "read_atomic",
+    ".cicero": "read_cicero",
     ".conceptnet": "read_conceptnet",
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
@@ -37,10 +41,10 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "Dialogue", "HumanTuple", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError", "Reader",
-    "Reject", "Report", "Source", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source",
-    "open_vectors", "read_atomic", "read_conceptnet", "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples",
-    "read_judgements", "read_numberbatch", "read_rdf", "write_rdf", "write_result_rdf",
+    "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
+    "Reader", "Reject", "Report", "Source", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch",
+    "find_source", "open_vectors", "read_atomic", "read_cicero", "read_conceptnet", "read_dialogues", "read_event_tuples",
+    "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch", "read_rdf", "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 
 

@@ -1,0 +1,86 @@
+"""CICERO files: questions about a turn of a dialogue with choices, versions 1 and 2; JSON lines or a JSON list, plain or gzip.
+
+A record is ``{"ID", "Dialogue": ["A: …", …], "Target", "Question", "Choices", "Correct Answers": [i, …]}``; version 1 has five
+choices and ``"Human Written Answer": [i]`` too, version 2 four to eight choices, of which two or more are right. Ghosal et al.,
+ACL 2022, and its second version; both in https://github.com/declare-lab/CICERO.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ..graph.errors import DamagedInput, InputError
+from ..graph.item import ItemError
+from ..graph.questions import Instance
+from .dialogues import BrokenRecord, parsed_json
+from .io import ByteSource, decode
+from .records import Columns, Damage, read_records
+
+_NAMES = ("ID", "Dialogue", "Target", "Question", "Choices")
+_WANTED = ", ".join(_NAMES)
+_FIELDS = {"ID": "id", "Dialogue": "dialogue", "Target": "target", "Question": "question", "Choices": "choices"}
+_OPTIONAL = {"Correct Answers": "correct", "Human Written Answer": "human"}
+
+
+def read_cicero(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Instance | ItemError]:
+    """Yield the instances of a file (gzip or plain; ``-`` reads standard input) in its order, in constant memory.
+
+    A record that is no instance gives an :class:`ItemError` with its number from 1. Records without ``Correct Answers`` have
+    none that is known.
+
+    Args:
+        path: the file.
+        strict: end at the first record that is no instance.
+
+    Raises:
+        InputError: the file cannot be opened, or is a table; under ``strict`` also, while iterating, for the first record that is
+            no instance.
+        DamagedInput: under ``strict``, the file ends early.
+    """
+    return _instances(ByteSource(path), strict)
+
+
+def _instances(source: ByteSource, strict: bool) -> Iterator[Instance | ItemError]:
+    try:
+        for line in read_records(source, Columns(lambda _: False, _WANTED + " as JSON", "CICERO instances")):
+            text, reason = decode(line)
+            if reason is None and not text.strip():
+                continue
+            row: Instance | ItemError
+            data: Any = None
+            try:
+                if reason is not None:
+                    raise BrokenRecord(reason)
+                data = parsed_json(text)
+                row = _instance(data)
+            except (BrokenRecord, InputError) as broken:
+                name = data.get("ID") if isinstance(data, dict) else None
+                damage = isinstance(line.flaw, Damage)
+                row = ItemError(line.number, str(broken), id=name if isinstance(name, str) else None, damage=damage)
+                if strict and damage:
+                    raise DamagedInput(
+                        f"{source.path} ends early, at record {row.line:,}: {broken}; get the whole file"
+                    ) from None
+                if strict:
+                    raise InputError(f"{source.path}:{row.line}: {broken}") from None
+            yield row
+    finally:
+        source.close()
+
+
+def _instance(data: Any) -> Instance:
+    """Return the instance in a record.
+
+    Raises:
+        BrokenRecord: it lacks a field.
+        InputError: a field is invalid.
+    """
+    if not isinstance(data, dict):
+        raise BrokenRecord(f"not a JSON object; expected {_WANTED}")
+    missing = [name for name in _NAMES if data.get(name) is None]
+    if missing:
+        raise BrokenRecord(f"{missing[0]} is missing; expected {_WANTED}")
+    optional = {field: data[name] for name, field in _OPTIONAL.items() if data.get(name) is not None}
+    return Instance(**{field: data[name] for name, field in _FIELDS.items()}, **optional)

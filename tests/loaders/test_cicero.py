@@ -1,0 +1,126 @@
+"""CICERO files: both versions, records that are refused with file and line, and the published validation set."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tacit.graph.errors import DamagedInput, InputError
+from tacit.graph.questions import QUESTIONS, Instance, Question
+from tacit.loaders import ItemError, read_cicero
+
+SECOND: dict[str, Any] = {
+    "ID": "daily-dialogue-1", "Dialogue": ["A: Dad , why are you taping the windows ?", "B: A typhoon is coming ."],
+    "Target": "A typhoon is coming .", "Question": "What subsequent event happens or could happen following the target?",
+    "Choices": ["They buy food.", "They stay at home.", "They go sailing.", "They open the windows."], "Correct Answers": [0, 1],
+}  # fmt: skip
+FIRST = SECOND | {
+    "Question": "What is or could be the prerequisite of target?",
+    "Choices": [*SECOND["Choices"], "He heard the news."],
+    "Human Written Answer": [4],
+    "Correct Answers": [4],
+}  # fmt: skip
+
+
+def written(tmp_path: Path, *records: Any, name: str = "cicero.json") -> Path:
+    path = tmp_path / name
+    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in records))
+    return path
+
+
+def test_both_versions_as_lines_as_a_list_and_compressed(tmp_path: Path) -> None:
+    expected = [
+        Instance(
+            "daily-dialogue-1", SECOND["Dialogue"], SECOND["Target"], Question.SUBSEQUENT, SECOND["Choices"], (0, 1)
+        ),
+        Instance("daily-dialogue-1", SECOND["Dialogue"], SECOND["Target"], Question.PREREQUISITE, FIRST["Choices"], (4,), (4,)),
+    ]  # fmt: skip
+    lines = written(tmp_path, SECOND, FIRST)
+    whole = tmp_path / "list.json"
+    whole.write_text(json.dumps([SECOND, FIRST], indent=1))
+    packed = tmp_path / "lines.json.gz"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    for path in (lines, whole, packed):
+        assert list(read_cicero(path)) == expected
+
+
+def test_a_file_without_answers_can_be_read(tmp_path: Path) -> None:
+    [one] = read_cicero(written(tmp_path, {name: value for name, value in SECOND.items() if name != "Correct Answers"}))
+    assert isinstance(one, Instance)
+    assert one.correct == ()
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "not a JSON object"),
+        ({}, "ID is missing; expected ID, Dialogue, Target, Question, Choices"),
+        (SECOND | {"Question": "Who did it?"}, "unknown question 'Who did it?'"),
+        (SECOND | {"Choices": ["one"]}, "the choices are 1 in number"),
+        (SECOND | {"Correct Answers": [4]}, "the correct answers have 4, which is not the number of a choice, 0 to 3"),
+        (SECOND | {"Dialogue": "A: Hi ."}, "the dialogue is not a list of texts"),
+    ],
+)
+def test_a_record_that_is_no_instance_has_its_line(tmp_path: Path, record: Any, reason: str) -> None:
+    path = written(tmp_path, SECOND, record, FIRST)
+    first, wrong, last = read_cicero(path)
+    assert isinstance(first, Instance)
+    assert isinstance(last, Instance)
+    assert isinstance(wrong, ItemError)
+    assert wrong.line == 2
+    assert reason in wrong.reason
+    with pytest.raises(InputError, match=r"cicero\.json:2: "):
+        list(read_cicero(path, strict=True))
+
+
+def test_other_files_are_named(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("ID,Dialogue\n1,2\n")
+    with pytest.raises(InputError, match="wanted are ID, Dialogue, Target, Question, Choices as JSON"):
+        list(read_cicero(table))
+    with pytest.raises(InputError, match="does not exist"):
+        read_cicero(tmp_path / "missing.json")
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(gzip.compress(json.dumps([SECOND] * 50).encode())[:-20])
+    *_, last = read_cicero(cut)
+    assert isinstance(last, ItemError)
+    assert last.damage
+    with pytest.raises(DamagedInput, match="ends early"):
+        list(read_cicero(cut, strict=True))
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1).filter(lambda text: bool(text.strip()))
+
+
+@given(
+    st.builds(
+        dict, ID=TEXT, Dialogue=st.lists(TEXT, min_size=1, max_size=3), Target=TEXT,
+        Question=st.sampled_from([question.text for question in QUESTIONS]), Choices=st.lists(TEXT, min_size=2, max_size=8),
+        **{"Correct Answers": st.lists(st.integers(0, 1), unique=True)},
+    )
+)  # fmt: skip
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, record: dict[str, Any]) -> None:
+    [one] = read_cicero(written(tmp_path_factory.mktemp("any"), record))
+    assert isinstance(one, Instance), one
+    assert (one.id, list(one.dialogue), one.target, one.question.text, list(one.choices), list(one.correct)) == (
+        record["ID"], record["Dialogue"], record["Target"], record["Question"], record["Choices"],
+        sorted(record["Correct Answers"]),
+    )  # fmt: skip
+
+
+def test_the_published_validation_set(data_dir: Path) -> None:
+    rows = list(read_cicero(data_dir / "cicero" / "v2-val.json.gz", strict=True))
+    instances = [row for row in rows if isinstance(row, Instance)]
+    assert (len(rows), len(instances), len({row.id for row in instances})) == (1253, 1253, 344)
+    assert Counter(row.question for row in instances) == {
+        Question.SUBSEQUENT: 618, Question.MOTIVATION: 330, Question.CAUSE: 189, Question.REACTION: 116,
+    }  # fmt: skip
+    assert min(len(row.correct) for row in instances) == 2
+    assert {len(row.choices) for row in instances} == {4, 5, 6, 7, 8}
