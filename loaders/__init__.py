@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
+    from .targets import Targets, read_targets
     from .tuples import HumanTuple, JudgedTuple, JudgedTupleError, TupleRow, read_event_tuples, read_judged_tuples
     from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
 
@@ -35,6 +36,7 @@ _MODULES = {
     ".rdf": "read_rdf",
     ".rdf_export": "write_rdf write_result_rdf",
     ".reader": "Reader Reject Report",
+    ".targets": "Targets read_targets",
     ".tuples": "HumanTuple JudgedTuple JudgedTupleError TupleRow read_event_tuples read_judged_tuples",
     ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
 }  # fmt: skip
@@ -42,9 +44,10 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 __all__ = [
     "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
-    "Reader", "Reject", "Report", "Source", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch",
+    "Reader", "Reject", "Report", "Source", "Targets", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch",
     "find_source", "open_vectors", "read_atomic", "read_cicero", "read_conceptnet", "read_dialogues", "read_event_tuples",
-    "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch", "read_rdf", "write_rdf", "write_result_rdf",
+    "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch", "read_rdf", "read_targets", "write_rdf",
+    "write_result_rdf",
 ]  # fmt: skip
 
 

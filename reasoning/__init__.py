@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
+    from .inference import Inference as Inference
+    from .inference import load_inference as load_inference
     from .metrics.grounding import Grounding as Grounding
     from .registry import METRICS as METRICS
     from .registry import MetricKind as MetricKind
@@ -51,6 +53,7 @@ _HOMES = {
         "describe_options",
     ),
     ".explanation": ("Explanation", "explain"),
+    ".inference": ("Inference", "load_inference"),
     ".metrics.grounding": ("Grounding",),
     ".text.language": ("Analyser", "Token", "load_pipeline"),
     ".text.linking": ("Linker", "Mention"),

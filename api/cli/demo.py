@@ -29,7 +29,7 @@ def demo(
         typer.Option("--all", help="Show all: every dialogue, more queries, more metrics."),
     ] = False,
 ) -> None:
-    """Load the sample graph, query it, score the sample dialogues and explain the scores: twenty commands and their output."""
+    """Load the sample graph, query it, score the sample dialogues and explain the scores: some twenty commands and their output."""
     from ..terminal.text import duration
 
     started = time.monotonic()
@@ -47,7 +47,7 @@ def demo(
 
 
 def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str) -> None:
-    """Run twenty commands, each of which shows one feature."""
+    """Run some twenty commands, each of which shows one feature."""
     _tell("1. Load", "599 assertions about everyday things and 215 about events, in official formats, into one graph on disk.")
     _step("load", "conceptnet", conceptnet, "--into", graph)
     _step("load", "atomic2020", atomic, "--into", graph)
@@ -82,7 +82,10 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
     _step("score", dialogues, "--graph", graph, "--metrics", "grounding,commonsense,association",
           "--output", str(directory / "scores.jsonl"), "--html", str(directory / "report.html"))  # fmt: skip
 
-    _tell("6. Evidence", "A score as a picture, its claims with the Cypher that finds each in the graph, and who said so.")
+    _tell("6. Infer", "What lies behind a turn: its cause, what follows, what it needs, why, and how the other one feels.")
+    _step("infer", dialogues, "--graph", graph, "--item", "holiday", "--target", "2", "--limit", "2")
+
+    _tell("7. Evidence", "A score as a picture, its claims with the Cypher that finds each in the graph, and who said so.")
     _step(*explain, "dog/good", "--output", str(directory / "dog.svg"))
     _step(*explain, "dog/good", "--metrics", "grounding", "--cypher")
     _step("cypher", graph, "provenance", "--param", "head=dog", "--param", "tail=walk")
@@ -92,18 +95,18 @@ def _rest(graph: str, dialogues: str) -> None:
     """Run the commands that ``--all`` adds."""
     from ...reasoning.registry import KINDS
 
-    _tell("7. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
+    _tell("8. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
     metrics = [name for name, kind in KINDS.items() if not (kind.model or kind.reference)]
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")
 
-    _tell("8. More queries", "Some of the cookbook; docs/cookbook.md has all of it.")
+    _tell("9. More queries", "Some of the cookbook; docs/cookbook.md has all of it.")
     for query, *parameters in (
         ("effects_of", "concept=rain"), ("similar", "concept=dog"), ("kinds_above", "concept=puppy"),
         ("wants_after", "event=PersonX cooks dinner for PersonY"), ("hubs",),
     ):  # fmt: skip
         _step("cypher", graph, query, *(word for parameter in parameters for word in ("--param", parameter)), "--limit", "5")
 
-    _tell("9. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
+    _tell("10. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
     extras = {name: kind for name, kind in KINDS.items() if kind.extra}
     ready = {name: kind for name, kind in extras.items() if all(map(find_spec, kind.packages)) and kind.has_model()}
     for extra in dict.fromkeys(kind.extra for kind in ready.values()):

@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...graph.errors import InputError
-from . import cypher, demo, evaluating, explaining, filtering, graphs, loading, metrics, querying, scoring, serving, tuples
+from . import (
+    cypher,
+    demo,
+    evaluating,
+    explaining,
+    filtering,
+    graphs,
+    inferring,
+    loading,
+    metrics,
+    querying,
+    scoring,
+    serving,
+    tuples,
+)
 from .options import GraphFirst, Group, add_server_options
 from .training import table as training
 
@@ -30,6 +44,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "evaluate-tuples": tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "merge-cache": tuples.merge_cache, "train": training.train,
     },
+    "Infer what lies behind a turn": {"infer": inferring.infer},
     "Serve over HTTP": {"serve": serving.serve, "keys": serving.keys},
     "Try it": {"demo": demo.demo},
 }  # fmt: skip

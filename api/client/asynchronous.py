@@ -17,6 +17,7 @@ from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...loaders import read_items
 from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
+from ...reasoning.inference.answers import TurnAnswers
 from ...reasoning.scorer import ItemScores, StreamItem
 from ..schema import Completion, ConceptDetails, ServiceDetails
 from . import calls
@@ -125,6 +126,17 @@ class AsyncClient:
     async def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         """Return assertions about an event, best first; without ``limit`` the service's default number."""
         return await self._send(calls.tails(head, relation, limit))
+
+    async def infer(
+        self,
+        dialogue: Sequence[str],
+        target: int | None = None,
+        questions: Sequence[str] | None = None,
+        *,
+        limit: int = 3,
+    ) -> list[TurnAnswers]:
+        """Return the answers to CICERO's questions about a turn, or every turn; see :meth:`Inference.answer`."""
+        return await self._send(calls.infer(dialogue, target, questions, limit))
 
     async def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 10.0

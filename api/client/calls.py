@@ -12,6 +12,7 @@ from ...graph.item import Item
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...graph.schema import load
 from ...reasoning.explanation import Explanation
+from ...reasoning.inference.answers import TurnAnswers
 from ...reasoning.scorer import ItemScores
 from ..schema import Completion, ConceptDetails, ServiceDetails
 from .batches import BatchSizer, body_of
@@ -93,6 +94,13 @@ def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Asser
     given = {"head": head, "relation": relation, "limit": limit}
     parameters = {name: value for name, value in given.items() if value is not None}
     return Call("/v1/tails", lambda answer: load(list[Assertion], answer["tails"]), parameters=parameters)
+
+
+def infer(dialogue: Sequence[str], target: int | None, questions: Sequence[str] | None, limit: int) -> Call[list[TurnAnswers]]:
+    """The answers to the five questions about the turns of a dialogue."""
+    given = {"target": target, "questions": None if questions is None else [str(name) for name in questions]}
+    body = {"dialogue": dialogue, **{name: value for name, value in given.items() if value is not None}, "limit": limit}
+    return Call("/v1/infer", lambda answer: load(list[TurnAnswers], answer["turns"]), body)
 
 
 def cypher(query: str, parameters: Mapping[str, Any] | None, limit: int, timeout: float) -> Call[QueryResult]:

@@ -24,6 +24,7 @@ from starlette.types import Scope
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from . import messages
+from .inferring import inferring_routes
 from .keys import Keys
 from .messages import Problem, invalid_parameters, refuse_unknown_parameters
 from .middleware import RequestMiddleware
@@ -72,7 +73,7 @@ def create_app(
         title="tacit", version=version("tacit-kg"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
     )
     app.state.service = service
-    for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes):
+    for routes in (scoring_routes, exploring_routes, querying_routes, inferring_routes, reporting_routes):
         app.include_router(routes(service), dependencies=[Depends(refuse_unknown_parameters)])
     mount_page(app)
     app.add_exception_handler(Problem, _problem)

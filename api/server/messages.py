@@ -35,6 +35,7 @@ from ...graph.errors import (
 )
 from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
+from ...reasoning.inference.answers import TurnAnswers
 from ...reasoning.scorer import ScoreRow
 from ..schema import Completion
 
@@ -98,10 +99,34 @@ class CypherRequest(Message):
     timeout: float = Field(10.0, gt=0, strict=True, allow_inf_nan=False, description="Seconds after which the query is stopped.")
 
 
+class InferRequest(Message):
+    """A dialogue whose turns are asked about."""
+
+    dialogue: _TEXTS = Field(min_length=1, description="The turns, oldest first, with or without `A: ` before them.")
+    target: int | None = Field(
+        None,
+        strict=True,
+        ge=-(2**53),
+        le=2**53,
+        description="The turn to ask about, from 0, negative from the end; default: every turn.",
+    )
+    questions: _TEXTS | None = Field(
+        None,
+        description="cause, subsequent, prerequisite, motivation, reaction, or CICERO's questions word for word; default: all.",
+    )
+    limit: int = Field(3, strict=True, ge=1, le=100, description="Most answers to each question, best first.")
+
+
 class ScoreAnswer(BaseModel):
     """One row per item, in order."""
 
     items: list[ScoreRow]
+
+
+class InferAnswer(BaseModel):
+    """The answers about each turn, in order."""
+
+    turns: list[TurnAnswers]
 
 
 class ExplainAnswer(BaseModel):
@@ -186,6 +211,16 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
     ExplainRequest: {
         "picture": {"summary": "With pictures", "value": {"history": _HISTORY, "response": _RESPONSE}},
         "plain": {"summary": "Without pictures", "value": {"history": _HISTORY, "response": _RESPONSE, "svg": False}},
+    },
+    InferRequest: {
+        "turn": {
+            "summary": "One turn, all questions",
+            "value": {"dialogue": ["A: I cooked dinner for you.", "B: Thank you!"], "target": 0},
+        },
+        "question": {
+            "summary": "Every turn, one question",
+            "value": {"dialogue": ["I passed the exam!", "Great!"], "questions": ["reaction"], "limit": 1},
+        },
     },
     CypherRequest: {
         "text": {
@@ -348,7 +383,14 @@ _WANTED = {
     "string_type": "a text", "bool_type": "true or false", "int_type": "a whole number", "float_type": "a number",
     "dict_type": "an object", "int_parsing": "a whole number", "finite_number": "a finite number",
 }  # fmt: skip
-_LISTS = {"items": "a list of items", "history": "a list of texts", "references": "a list of texts", "metrics": "a list of texts"}
+_LISTS = {
+    "items": "a list of items",
+    "dialogue": "a list of texts",
+    "questions": "a list of texts",
+    "history": "a list of texts",
+    "references": "a list of texts",
+    "metrics": "a list of texts",
+}
 _SIGNS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
 
 

@@ -108,6 +108,16 @@ def test_neighbours_paths_and_tails(tacit: Tacit, ask: Asked, sample_graph: str)
     assert isinstance(of_client(ask, lambda client: client.complete("do"))[0], Completion)
 
 
+def test_inferences(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+    turns = ["I cooked dinner for you.", "Thank you!"]
+    file = tmp_path / "dialogue.jsonl"
+    file.write_text(json.dumps({"turns": turns}))
+    [shown] = tacit("infer", file, "--graph", sample_graph, "--json", "-q").rows
+    answer = ask("POST", "/v1/infer", json={"dialogue": turns}).json()["turns"]
+    found = of_client(ask, lambda client: client.infer(turns))
+    agree(shown["turns"], answer, [one.to_dict() for one in found])
+
+
 def test_rows_of_cypher_and_the_cookbook(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
     body = {"query": "used_for", "parameters": {"concept": "knife"}}
     answer = ask("POST", "/v1/cypher", json=body).json()["rows"]

@@ -25,7 +25,7 @@ COMMANDS = [
     ["train", "language-model"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
-    ["explain"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
+    ["explain"], ["infer"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
 WRONG = [
@@ -116,6 +116,11 @@ WRONG = [
     ["score", "FILE", "--graph", "GRAPH", "--output", "FOLDER"],
     ["score", "FILE", "--graph", "GRAPH", "--output", "missing/out.jsonl"],
     ["score", "FILE", "--graph", "GRAPH", "--text", "--json"],
+    ["infer"],
+    ["infer", "missing.jsonl", "--graph", "GRAPH"],
+    ["infer", "FILE", "--graph", "missing"],
+    ["infer", "FILE", "--graph", "GRAPH", "--target", "0"],
+    ["infer", "FILE", "--graph", "GRAPH", "--question", "why"],
     ["train", "pipeline", "FOLDER"],
     ["train", "pipeline", "missing", "--output", "out"],
     ["train", "pipeline", "FOLDER", "--output", "out"],

@@ -34,6 +34,7 @@ def document(running: Running) -> Any:
 OPERATIONS = [
     ("POST", "/v1/score"),
     ("POST", "/v1/explain"),
+    ("POST", "/v1/infer"),
     ("POST", "/v1/cypher"),
     ("GET", "/v1/concepts"),
     ("GET", "/v1/concepts/{text}"),

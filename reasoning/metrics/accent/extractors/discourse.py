@@ -9,6 +9,7 @@ has its rule's name, so that :mod:`.rules` can leave out rules that are no bette
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -255,6 +256,16 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
         elif first and not question:
             yield Candidate("other reply", f"{side}Effect", words, _event_words(clause), head, clause)
             yield Candidate("other reply", "HasSubEvent", words, _event_words(clause), head, clause)
+
+
+def stated(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Words]]:
+    """Yield the events of a turn by themselves: stated, asked about, demanded; a wish also as the event that is wished for."""
+    for clause in clauses:
+        known = replace(clause, mood=Mood.STATEMENT) if clause.mood is Mood.QUESTION else clause
+        if _is_event(known):
+            yield clause, _event_words(clause)
+            if clause.aim != clause.phrase:
+                yield clause, _event_words(clause, aim=True)
 
 
 def _finite(clause: Clause) -> Words:

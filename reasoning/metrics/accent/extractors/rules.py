@@ -8,16 +8,18 @@ benchmarks/REPORT.md has the results on the other half.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from .....graph.item import Item
 from ....cache import LruCache
 from ....text.parsing import Parser, open_parser
 from ..events import EventTuple, Kind, Where, head_form, in_order
 from .clauses import Clause, clauses_of, resolved
-from .discourse import Candidate, pair, single
-from .phrases import Participant, Speaker, Words, name_participants
+from .discourse import Candidate, pair, single, stated
+from .phrases import NAMES, Participant, Speaker, Words, name_participants
 
 VERSION = 3
 
@@ -32,6 +34,31 @@ _IDLE = frozenset(
         ("same reply", "xEffect"), ("thinks reply", "oEffect"), ("to", "xNeed"),
     }
 )  # fmt: skip
+
+
+# "Let's cook" states an event of both speakers, which parsers miss: it is read as "we'll cook", which has the same length.
+_LETS = re.compile(r"\b(l)et(\s*['’])s\b", re.IGNORECASE)
+
+
+def _together(found: re.Match[str]) -> str:
+    return f"{'W' if found[1] == 'L' else 'w'}e{found[2]}ll"
+
+
+class StatedEvent(NamedTuple):
+    """An event that a turn states, asks about or demands.
+
+    Attributes:
+        text: worded as a head of ATOMIC, e.g. ``PersonX buys a ticket``.
+        people: who PersonX, PersonY and PersonZ are: ``1`` the speaker, ``0`` the other speaker, else a pronoun or name.
+        subject: noun that is its subject where that is no person, else empty.
+        start, end: its characters.
+    """
+
+    text: str
+    people: tuple[str, ...]
+    subject: str
+    start: int
+    end: int
 
 
 class RuleExtractor:
@@ -56,6 +83,12 @@ class RuleExtractor:
         self._clauses.get_all((turn for item in items for turn in _turns(item)), self._read)
         return [in_order(self._tuples(item)) for item in items]
 
+    def events_batch(self, turns: Sequence[str]) -> list[list[StatedEvent]]:
+        """Return the events of each turn by themselves, in the order of the text, each wording once."""
+        given: list[_Turn] = [(_LETS.sub(_together, turn), _OWN) for turn in turns]
+        known = self._clauses.get_all(given, self._read)
+        return [list(_events(known[turn])) for turn in given]
+
     def candidates(self, item: Item) -> Iterator[tuple[Kind, Candidate]]:
         """Yield the candidates of every discourse rule, including those left out; for measuring single rules."""
         turns = _turns(item)
@@ -77,6 +110,17 @@ class RuleExtractor:
     def _read(self, turns: Sequence[_Turn]) -> Iterator[list[Clause]]:
         parses = self.parser.parse_batch([text for text, _ in turns])
         return (clauses_of(parse, speaker) for parse, (_, speaker) in zip(parses, turns, strict=True))
+
+
+def _events(clauses: Sequence[Clause]) -> Iterator[StatedEvent]:
+    seen = set()
+    for clause, words in stated(resolved(clauses)[0]):
+        [text] = name_participants((words,))
+        text = head_form(text)
+        if text and text not in seen:
+            seen.add(text)
+            people = tuple(dict.fromkeys(word.who for word in words if isinstance(word, Participant)))[: len(NAMES)]
+            yield StatedEvent(text, people, "" if clause.person else clause.who, clause.start, clause.end)
 
 
 def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple | None:

@@ -1,0 +1,194 @@
+"""The command ``infer``: CICERO's questions about the turns of dialogues, answered from the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import DamagedInput, InputError
+from ..opening import open_engine, readable
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter
+from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Strict, address_at
+
+if TYPE_CHECKING:
+    from ...graph.item import ItemError
+    from ...graph.questions import Question
+    from ...loaders import Targets
+    from ...reasoning.inference import Answer, Inference, TurnAnswers
+
+
+def infer(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="Dialogues, or CICERO's records: JSON, CSV, Parquet, gzip; - reads stdin."
+        ),
+    ],
+    graph: GraphNeeded,
+    target: Annotated[
+        int | None,
+        typer.Option("--target", metavar="N", min=1, show_default="every turn", help="The turn to ask about, from 1."),
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option("--item", metavar="ID", show_default="all", help="Only the dialogue with this ID.")
+    ] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--question",
+            metavar="NAME",
+            show_default="all five",
+            help="cause, subsequent, prerequisite, motivation or reaction; repeatable.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Most answers to each question, best first.")] = 3,
+    nearest: Annotated[
+        int, typer.Option("--nearest", metavar="N", min=0, help="Like events to ask where the graph lacks the event; 0: none.")
+    ] = 3,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="ID",
+            show_default="by words",
+            help="Find like events with a sentence encoder: an ID or folder, or default.",
+        ),
+    ] = None,
+    comet: Annotated[
+        str | None,
+        typer.Option("--comet", metavar="ID", show_default="none", help="A COMET, asked where the graph has no answer."),
+    ] = None,
+    output: Output = None,
+    cypher: Annotated[bool, typer.Option("--cypher", help="Show the query that finds each edge, and its parameters.")] = False,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each dialogue.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Answer five questions about each turn from the graph: cause, subsequent event, prerequisite, motivation, reaction.
+
+    Each answer comes with its edge. A record of CICERO asks its own question about its own target, unless --target or --question
+    choose others. A turn without an edge has no answer.
+    """
+    from ...graph.questions import QUESTIONS, question_of
+
+    readable(file)
+    if output is not None:
+        check_output(output, file)
+    asked = [question_of(name) for name in question] if question else None
+    from ...reasoning.inference import load_inference
+
+    errors: list[ItemError] = []
+    count = shown = 0
+    with open_engine(address_at(graph), engine, quiet=quiet) as source:
+        inference = _opened(load_inference, source, nearest, encoder, comet, pipeline, quiet)
+        with lines_to(output, apart_from=file) as write:
+            for row in _rows(file, strict, errors):
+                count += 1
+                if item is not None and row.id != item:
+                    continue
+                shown += 1
+                place = _place(row, target, file)
+                questions = asked or (QUESTIONS if row.question is None or target is not None else [row.question])
+                found = inference.answer(row.turns, place, questions, limit=limit)
+                write(_json(row, found) if json or output is not None else _text(row, found))
+        if cypher and count and not json:
+            _show_query()
+    _tell_errors(file, errors, count)
+    if not shown:
+        raise InputError(
+            f"{file} has no dialogue {item!r}; its first column or field id names them" if item else f"{file} is empty"
+        )
+
+
+def _opened(
+    load: Any, graph: Any, nearest: int, encoder: str | None, comet: str | None, pipeline: str | None, quiet: bool
+) -> Inference:
+    """Open the inference with progress for what is computed once per graph."""
+    with Meter("reading the events", None, unit="assertions", noun="assertions", quiet=quiet) as meter:
+        found: Inference = load(
+            graph, nearest=nearest, encoder=encoder, comet=comet, pipeline=pipeline, progress=lambda _, number: meter.add(number)
+        )
+    return found
+
+
+def _rows(file: str, strict: bool, errors: list[ItemError]) -> Iterator[Targets]:
+    """Yield the dialogues of a file, and collect the records without one.
+
+    Raises:
+        DamagedInput: the file ends early.
+    """
+    from ...loaders import ItemError, read_targets
+
+    for row in read_targets(file, strict=strict):
+        if not isinstance(row, ItemError):
+            yield row
+        elif row.damage:
+            raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file")
+        else:
+            errors.append(row)
+
+
+def _place(row: Targets, target: int | None, file: str) -> int | None:
+    """Return the index of the turn to ask about; None: every turn.
+
+    Raises:
+        InputError: the dialogue has fewer turns.
+    """
+    if target is None:
+        return row.target
+    if target > len(row.turns):
+        raise InputError(f"{file}, dialogue {row.id}, has {len(row.turns)} turns, so there is no turn {target}")
+    return target - 1
+
+
+def _json(row: Targets, found: list[TurnAnswers]) -> str:
+    from ...graph.schema import dump
+    from ..terminal.screen import json_text
+
+    return json_text({"id": row.id, "turns": [dump(one) for one in found]}) + "\n"
+
+
+def _text(row: Targets, found: list[TurnAnswers]) -> str:
+    lines = []
+    for one in found:
+        lines.append(f"{row.id}, turn {one.turn + 1}: {one.text}")
+        for question, answers in one.answers.items():
+            lines += _answered(question, answers)
+        if none := [question.value for question, answers in one.answers.items() if not answers]:
+            lines.append(f"  no edge: {', '.join(none)}")
+    return "\n".join(lines) + "\n"
+
+
+def _answered(question: Question, answers: tuple[Answer, ...]) -> Iterator[str]:
+    if answers:
+        yield f"  {question.value}"
+    for answer in answers:
+        felt = f" ({answer.emotion})" if answer.emotion and answer.emotion not in answer.text else ""
+        like = f"; {answer.likeness:.2f} like {answer.event}" if answer.origin == "nearest" else ""
+        edge = answer.edge.text() if answer.edge is not None else f"{answer.relation}, {answer.origin}"
+        yield f"    {answer.text}{felt}: {edge}{like}"
+
+
+def _show_query() -> None:
+    from ...graph.cypher_store import claim_query
+
+    print("the query that finds an edge, with $head, $relation and $tail from --json, is")
+    print(claim_query().text.rstrip())
+
+
+def _tell_errors(file: str, errors: list[ItemError], count: int) -> None:
+    """Report records without a dialogue on stderr.
+
+    Raises:
+        InputError: no record has one.
+    """
+    if errors and not count:
+        raise InputError(f"{file} has no dialogue; the first error: line {errors[0].line}: {errors[0].reason}")
+    from ..terminal.screen import note_faults
+
+    note_faults("lines without a dialogue", [f"line {one.line}: {one.reason}" for one in errors[:10]], len(errors))

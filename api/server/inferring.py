@@ -1,0 +1,78 @@
+"""The HTTP routes of inferences about a turn: ``/v1/infer``."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from ...graph.protocol import KnowledgeGraph
+from ...graph.questions import QUESTIONS, question_of
+from ...graph.schema import dump
+from .messages import InferAnswer, InferRequest, Problem, answer, failures, read, request_body
+from .service import Service
+
+if TYPE_CHECKING:
+    from ...reasoning.inference import Inference
+
+
+class _Opened:
+    """The inference over the service's graph, opened at the first request, since its table of events takes time to build."""
+
+    def __init__(self, graph: KnowledgeGraph | None) -> None:
+        self._graph = graph
+        self._lock = threading.Lock()
+        self._inference: Inference | None = None
+
+    def inference(self) -> Inference:
+        """Return the inference; the graph is known to exist."""
+        from ...reasoning.inference import load_inference
+
+        assert self._graph is not None
+        with self._lock:
+            if self._inference is None:
+                self._inference = load_inference(self._graph)
+            return self._inference
+
+
+def inferring_routes(service: Service) -> APIRouter:
+    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about the turns of a dialogue."""
+    router = APIRouter(tags=["inferences"])
+    opened = _Opened(service.graph)
+    longest = service.settings.item_characters
+
+    @router.post(
+        "/v1/infer",
+        summary="Answer five questions about a turn from the graph",
+        response_model=InferAnswer,
+        responses=failures(404, 408, 413, 415),
+        openapi_extra=request_body(InferRequest),
+    )
+    async def infer(request: Request) -> Response:
+        """Cause, subsequent event, prerequisite, motivation and reaction: each answer with its edge, and Cypher that finds it."""
+        body = await read(request, InferRequest, service.parsing)
+        service.require_graph()
+        check_size(sum(max(1, len(turn)) for turn in body.dialogue), longest)
+        await service.health.check()
+
+        def found() -> Response:
+            questions = QUESTIONS if body.questions is None else [question_of(name) for name in body.questions]
+            rows = opened.inference().answer(body.dialogue, body.target, questions, limit=body.limit)
+            return answer({"turns": [dump(row) for row in rows]})
+
+        with service.problems():
+            return await service.lookups.run(found)
+
+    return router
+
+
+def check_size(size: int, longest: int) -> None:
+    """Check the number of characters of a request's texts.
+
+    Raises:
+        Problem: 422: there are more than ``longest``.
+    """
+    if size > longest:
+        raise Problem(422, "too-long", f"the texts have {size:,} characters; send at most {longest:,}")

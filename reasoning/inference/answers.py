@@ -1,0 +1,337 @@
+"""Answers to CICERO's questions about a turn, from the graph: each with the edge or the model that it comes from.
+
+The turn's events (the extractor ``rules`` of ACCENT) are looked up under the readings of the question
+(:mod:`.readings`): the event itself in any wording, then the nearest heads, then a COMET where one is given. An answer that the
+graph does not hold is not made up: a turn without an edge has no answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+from ...graph.cypher_store import claim_query
+from ...graph.errors import InputError
+from ...graph.model import FoundPath, Path
+from ...graph.open import GraphLike
+from ...graph.protocol import KnowledgeGraph
+from ...graph.questions import QUESTIONS, Question, question_of, without_speaker
+from ...graph.schema import Json, shape
+from ..base import Signature
+from ..metrics.accent.events import FEELINGS, OF_OTHERS, head_form, normalise
+from ..metrics.accent.tails.source import Query, TailSource
+from ..metrics.accent.tails.table import Provenance
+from ..metrics.accent.verbalise import statement
+from .emotions import emotion_of
+from .lookup import Hit, Lookup
+from .readings import READINGS, Reading
+
+if TYPE_CHECKING:
+    from ..metrics.accent.extractors.rules import RuleExtractor, StatedEvent
+
+VERSION = 1
+DEFAULT_LIMIT = 3
+DEFAULT_NEAREST = 3
+
+SPEAKER, LISTENER, SOMEONE = "the speaker", "the listener", "someone"
+_PEOPLE = {"1": SPEAKER, "0": LISTENER}
+_PERSON = re.compile(r"Person[XYZ]")
+
+
+@shape(
+    "text", "event", "relation", "origin", "likeness", "emotion", "backwards", "negated", "edge", "parameters",
+    optional=("emotion", "edge", "parameters"),
+)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Answer(Json):
+    """One answer to a question about a turn.
+
+    Attributes:
+        text: in English, with "the speaker" (of the turn) and "the listener".
+        event: the event of the turn that was looked up, e.g. ``PersonX buys a ticket``.
+        relation: that answers, under the name of the edge; backwards: read from tail to head; negated: the answer is that the
+            tail is not so.
+        origin: ``graph`` (the event itself), ``nearest`` (an event like it), or ``comet`` (generated).
+        likeness: of the event that the edge is about to the turn's, in 0..1; 1 when they are the same.
+        emotion: one of :data:`.emotions.EMOTIONS`, for reactions that name one; else empty.
+        edge: the graph's own assertion; None for a generated answer.
+    """
+
+    text: str
+    event: str
+    relation: str
+    origin: str
+    likeness: float
+    emotion: str = ""
+    backwards: bool = False
+    negated: bool = False
+    edge: FoundPath | None = None
+
+    @property
+    def parameters(self) -> dict[str, str] | None:
+        """Parameters of :func:`tacit.graph.cypher_store.claim_query` that find the edge; None where there is none."""
+        if self.edge is None:
+            return None
+        [row] = self.edge.assertions
+        return {"head": row.head, "relation": row.relation, "tail": row.tail}
+
+
+@shape()
+@dataclass(frozen=True, slots=True)
+class TurnAnswers(Json):
+    """The answers about one turn.
+
+    Attributes:
+        turn: index of the turn, from 0; text: the turn, without the letter of its speaker.
+        events: of the turn, worded as heads of ATOMIC.
+        answers: by question, best first; an empty list where the graph has no edge.
+        query: Cypher that finds the edge of an answer, with its ``parameters``.
+        signature: under which the answers are reproducible.
+    """
+
+    turn: int
+    text: str
+    events: tuple[str, ...]
+    answers: dict[Question, tuple[Answer, ...]]
+    query: str = field(default="", repr=False)
+    signature: str = ""
+
+
+class Inference:
+    """Answers the five questions over one graph; :func:`load_inference` opens it."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        extractor: RuleExtractor,
+        lookup: Lookup,
+        *,
+        nearest: int = DEFAULT_NEAREST,
+        near: TailSource | None = None,
+        comet: TailSource | None = None,
+    ) -> None:
+        """Answer from ``graph``.
+
+        Args:
+            nearest: number of near events to ask by their words where the graph has nothing on the event itself; 0 asks none.
+            near: tails of near heads by an encoder, asked before those by words; comet: generated tails, asked last.
+
+        Raises:
+            InputError: ``nearest`` is negative.
+        """
+        if nearest < 0:
+            raise InputError(f"nearest must be >= 0, not {nearest}")
+        self.graph = graph
+        self.extractor = extractor
+        self.lookup = lookup
+        self.provenance = Provenance(graph)
+        self.nearest = nearest
+        self._sources = tuple(source for source in (near, comet) if source is not None)
+        self.signature = Signature(
+            "infer",
+            (
+                ("graph", graph.manifest().digest),
+                ("extractor", extractor.signature),
+                ("nearest", str(nearest)),
+                *((("sources", ",".join(source.signature for source in self._sources)),) if self._sources else ()),
+            ),
+            VERSION,
+        )
+
+    def answer(
+        self,
+        dialogue: Sequence[str],
+        target: int | None = None,
+        questions: Sequence[Question | str] = QUESTIONS,
+        *,
+        limit: int = DEFAULT_LIMIT,
+    ) -> list[TurnAnswers]:
+        """Return the answers about every turn of a dialogue, or about one.
+
+        Args:
+            dialogue: the turns, oldest first, with or without the letter of their speaker.
+            target: index of the turn from 0, negative from the end; None: every turn.
+            questions: which, by name or word for word.
+            limit: most answers to each question, best first.
+
+        Raises:
+            InputError: the dialogue is a text, or has no such turn; a question is unknown; ``limit`` is negative.
+        """
+        turns = _turns(dialogue)
+        asked = [question_of(str(question)) for question in questions]
+        if limit < 0:
+            raise InputError(f"limit must be >= 0, not {limit}")
+        if target is not None and not -len(turns) <= target < len(turns):
+            raise InputError(f"there is no turn {target}; the dialogue has {len(turns)}, from 0")
+        places = range(len(turns)) if target is None else [target % len(turns)]
+        texts = [without_speaker(turns[place]) for place in places]
+        query, signature = claim_query().text, str(self.signature)
+        found = []
+        for place, text, events in zip(places, texts, self.extractor.events_batch(texts), strict=True):
+            answers = {question: tuple(self.answers_to(events, question, limit)) for question in asked}
+            found.append(TurnAnswers(place, text, tuple(event.text for event in events), answers, query, signature))
+        return found
+
+    def answers_to(self, events: Sequence[StatedEvent], question: Question, limit: int = DEFAULT_LIMIT) -> Iterator[Answer]:
+        """Yield the best answers about some events: of the events themselves, then of like ones.
+
+        Readings take turns, so that one with many tails does not hide the others.
+        """
+        ranked = []
+        for number, event in enumerate(events):
+            for order, reading in enumerate(READINGS[question]):
+                for rank, hit in enumerate(self._hits(event, reading)):
+                    person = 0 if question is not Question.REACTION else _not_of_listener(event, reading)
+                    ranked.append(((person, -hit.likeness, rank, number, order), event, reading, hit))
+        ranked.sort(key=lambda one: one[0])
+        seen: set[str] = set()
+        for _, event, reading, hit in ranked:
+            if len(seen) == limit:
+                return
+            answer = self._answer(event, reading, hit)
+            key = answer.emotion or answer.text
+            if answer.text and key not in seen:
+                seen.add(key)
+                yield answer
+
+    def _hits(self, event: StatedEvent, reading: Reading) -> list[Hit]:
+        """Return what the first source with an answer says."""
+        if reading.concepts:
+            return self.lookup.of_concepts(phrases_of(event), reading)
+        if found := self.lookup.own(event.text, reading):
+            return found
+        if not reading.backwards:
+            for source in self._sources:
+                [known] = source.find([Query(event.text, reading.relation)])
+                if known.tails:
+                    return [Hit(tail.text, tail, None, tail.likeness) for tail in known.tails]
+        return self.lookup.near(event.text, reading, self.nearest) if self.nearest else []
+
+    def _answer(self, event: StatedEvent, reading: Reading, hit: Hit) -> Answer:
+        path = hit.path
+        if path is None and hit.tail is not None:
+            path = self.provenance.path(hit.tail, reading.relation)
+        relation = reading.relation if path is None else path.assertions[0].relation
+        backwards = reading.backwards if path is None or hit.tail is None else _is_backwards(path, reading, relation)
+        felt = emotion_of(hit.text) if reading.relation in ("xReact", "oReact") else None
+        return Answer(
+            text=hit.text if _is_phrase(hit) else worded(hit.text, reading, event),
+            event=event.text,
+            relation=relation,
+            origin="graph" if hit.tail is None else str(hit.tail.origin),
+            likeness=hit.likeness,
+            emotion=felt or "",
+            backwards=backwards,
+            negated=reading.negated,
+            edge=None if path is None else FoundPath(path.nodes, path.assertions),
+        )
+
+
+def _is_phrase(hit: Hit) -> bool:
+    """Whether the answer is a term of ConceptNet, which may be a noun or an adjective and is not worded as an event."""
+    return hit.tail is None or hit.tail.source == "conceptnet"
+
+
+def _is_backwards(path: Path, reading: Reading, relation: str) -> bool:
+    """Whether an edge is read from its tail to its head; ``isBefore`` is stored as ``isAfter`` of the inverse."""
+    return reading.backwards != (relation != reading.relation and path.assertions[0].head != path.nodes[0])
+
+
+def _not_of_listener(event: StatedEvent, reading: Reading) -> int:
+    """Return 0 where the reaction is the listener's, 1 where it may be, 2 where it is the speaker's."""
+    first = event.people[0] if event.people else ""
+    if first not in _PEOPLE:
+        return 1
+    return 0 if (first == "0") != (reading.relation in OF_OTHERS) else 2
+
+
+def phrases_of(event: StatedEvent) -> list[str]:
+    """Return the phrases under which ConceptNet may hold an event: its words without persons, shortened, then its subject."""
+    words = [word for word in head_form(event.text).split() if not _PERSON.match(word) and word not in ("a", "an", "the")]
+    phrases = [" ".join(words[:size]) for size in range(min(len(words), 5), 1, -1)]
+    return [*phrases, *([event.subject] if event.subject else [])]
+
+
+def worded(text: str, reading: Reading, event: StatedEvent) -> str:
+    """Return an answer in English: a tail as a statement with the turn's participants, negated where it is read so."""
+    whole = reading.backwards or text.startswith("Person")  # a clause with a subject keeps its words
+    form = normalise(text) if whole else statement(text, reading.relation)
+    if reading.relation in FEELINGS and not reading.backwards:
+        form = form.replace(" is ", " feels ", 1) if form.startswith("Person") else form
+    names = dict(zip(("PersonX", "PersonY", "PersonZ"), (_PEOPLE.get(who, who) for who in event.people), strict=False))
+    names.setdefault("PersonX", SPEAKER)
+    names.setdefault("PersonY", LISTENER if names["PersonX"] != LISTENER else SPEAKER)
+    said = _PERSON.sub(lambda found: names.get(found[0], SOMEONE), form)
+    return f"it is not so that {said}" if reading.negated and said else said
+
+
+def _turns(dialogue: Any) -> tuple[str, ...]:
+    from ..filtering import check_turns
+
+    turns = check_turns(dialogue)
+    if not turns:
+        raise InputError("the dialogue has no turn; give at least one")
+    return turns
+
+
+def load_inference(
+    graph: GraphLike,
+    *,
+    nearest: int = DEFAULT_NEAREST,
+    encoder: Any = None,
+    threshold: float = 0.7,
+    comet: str | FilePath | Any | None = None,
+    pipeline: Any = None,
+    device: str | None = None,
+    progress: Any = None,
+) -> Inference:
+    """Return what answers the five questions over ``graph``, a path, a URL or an open graph.
+
+    A graph that is opened here is closed when the result is no longer referenced.
+
+    Args:
+        nearest: number of near events to ask where the graph has nothing on the event itself; 0 asks none.
+        encoder: folder or id of a sentence encoder, or ``default``, that finds near events by meaning; None: by words alone.
+            threshold: lowest cosine, in -1..1, of such an event.
+        comet: a COMET's folder or id, asked where the graph and near events have nothing; None asks none.
+        pipeline: a spaCy pipeline with a parser; device: where models run, as torch names it.
+        progress: called with the name of what is computed once per graph, and the amount done since the last call.
+
+    Raises:
+        GraphNotFound: there is no graph.
+        InputError: an option is out of range.
+        ModelError: a model cannot be opened.
+        MissingExtra: torch or transformers is not installed.
+    """
+    from ..metrics.accent.extractors.rules import make
+    from ..metrics.accent.scorers.registry import ScorerResources
+    from ..metrics.accent.tails.journal import CometTails
+    from ..metrics.accent.tails.lookup import NearestTails
+
+    if isinstance(graph, (str, PathLike)):
+        from ...graph.open import open_graph
+
+        opened = open_graph(graph)
+        try:
+            found = load_inference(
+                opened, nearest=nearest, encoder=encoder, threshold=threshold, comet=comet, pipeline=pipeline, device=device,
+                progress=progress,
+            )  # fmt: skip
+        except BaseException:
+            opened.close()
+            raise
+        finalize(found, opened.close)
+        return found
+    named = None if encoder == "default" else encoder
+    resources = ScorerResources(graph, encoder=named, device=device, progress=progress)
+    lookup = Lookup(graph, resources.table)
+    near = None
+    if encoder is not None and nearest:
+        near = NearestTails(lookup.tails, resources.vectors, limit=nearest, threshold=threshold)
+    tails = None if comet is None else CometTails(resources.comet(comet), resources.memory)
+    return Inference(graph, make(pipeline=pipeline), lookup, nearest=nearest, near=near, comet=tails)

@@ -1,0 +1,217 @@
+"""What the graph says of an event under a reading: of the event itself, read forwards or backwards, and of the nearest heads.
+
+Forwards, the tail sources of ACCENT answer (:mod:`tacit.reasoning.metrics.accent.tails`). Backwards the table of events is
+searched by its tails. The nearest heads are those with the most words in common, weighted by their rarity, so that no model is
+needed; an encoder finds nearer ones (``NearestTails``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.model import Path
+from ...graph.names import lemmas, text_of
+from ...graph.protocol import KnowledgeGraph
+from ..cache import LruCache
+from ..metrics.accent.events import comparison_key
+from ..metrics.accent.extractors.phrases import TIMES
+from ..metrics.accent.tails.comet import NOTHING
+from ..metrics.accent.tails.lookup import GraphTails
+from ..metrics.accent.tails.source import KnownTail, Origin
+from ..metrics.accent.tails.table import EventTable
+from .readings import READINGS, Reading
+
+NEAR, WITHIN = 0.6, 0.35
+"""Lowest cosine of words at which a head counts as near, and at which one counts that says less: ``PersonX studies`` of
+``PersonX studies in the library``."""
+
+_WORD = re.compile(r"[\w']+")
+_DENIALS = frozenset(("not", "never", "n't"))
+_EMPTY = TIMES | {"PersonX", "PersonY", "PersonZ", "PersonX's", "PersonY's", "PersonZ's", "their", "to", "be", "a", "the", "___"}
+
+
+class Hit(NamedTuple):
+    """What a source says of an event.
+
+    Attributes:
+        text: the answer in the graph's wording; tail: the known tail, whose head is ``tail.head``; None between concepts.
+        path: the edge, where it is known without another look-up.
+    """
+
+    text: str
+    tail: KnownTail | None
+    path: Path | None
+    likeness: float
+
+
+class Lookup:
+    """Looks events up in one graph and its table of events."""
+
+    def __init__(self, graph: KnowledgeGraph, table: EventTable, *, cache_size: int = 20_000) -> None:
+        """Look up in ``graph``, whose table of events is ``table``."""
+        self.graph = graph
+        self.table = table
+        self.tails = GraphTails(table)
+        self._concepts: LruCache[tuple[str, Reading], list[Hit]] = LruCache(cache_size)
+
+    def own(self, event: str, reading: Reading) -> list[Hit]:
+        """Return what the graph says of the event itself, whatever its wording, strongest first."""
+        if not reading.backwards:
+            for head in self.tails.heads(event):
+                if found := self.tails.of(head, reading.relation, Origin.GRAPH, 1.0):
+                    return [Hit(tail.text, tail, None, 1.0) for tail in found]
+            return []
+        return self._from_tail(comparison_key(event, reading.relation), reading, 1.0)
+
+    def near(self, event: str, reading: Reading, limit: int) -> list[Hit]:
+        """Return what the graph says of the ``limit`` events nearest to ``event`` by their words that have an answer."""
+        found: list[Hit] = []
+        events = 0
+        for number, likeness in self._near(event, backwards=reading.backwards):
+            if reading.backwards:
+                more = self._from_tail(self._tail_keys[number], reading, likeness)
+            else:
+                tails = self.tails.of(number, reading.relation, Origin.NEAREST, likeness)
+                more = [Hit(tail.text, tail, None, likeness) for tail in tails]
+            found += more
+            events += bool(more)
+            if events == limit:
+                break
+        return found
+
+    def of_concepts(self, phrases: Sequence[str], reading: Reading) -> list[Hit]:
+        """Return the ends of ConceptNet's edges at the first of ``phrases`` that is a concept with such an edge."""
+        uris = [uri for uri in self.graph.resolve(phrases) if uri is not None]
+        for uri in dict.fromkeys(uris):
+            hits = self._concepts.get((uri, reading))
+            if hits is None:
+                hits = list(self._edges(uri, reading))
+                self._concepts.put((uri, reading), hits)
+            if hits:
+                return hits
+        return []
+
+    def _edges(self, uri: str, reading: Reading) -> Iterator[Hit]:
+        others = [one.uri for one in self.graph.neighbours(uri, 1, None, [reading.relation])]
+        ends = (others, [uri]) if reading.backwards else ([uri], others)
+        for path in self.graph.triples_between(*ends) if others else ():
+            [edge] = path.assertions
+            if edge.relation == reading.relation and edge.head == path.nodes[0]:
+                yield Hit(text_of(edge.head if reading.backwards else edge.tail), None, path, 1.0)
+
+    # Backwards: tails by their comparison key.
+
+    @cached_property
+    def _by_tail(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
+        """Heads and rows by relation and comparison key of the tail, for the relations that are read backwards."""
+        relations = {reading.relation for each in READINGS.values() for reading in each if reading.backwards}
+        found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        keys: dict[tuple[int, str], str] = {}
+        for relation in sorted(relations & set(self.table.relations)):
+            for head in range(len(self.table.heads)):
+                for place, row in enumerate(self.table.rows(head, relation)):
+                    text = self.table.tails[row.tail]
+                    if text == NOTHING or self.table.is_generated[row.source]:
+                        continue
+                    key = keys.get((row.tail, relation))
+                    if key is None:
+                        key = keys[row.tail, relation] = comparison_key(text, relation)
+                    found[relation, key].append((head, place))
+        return dict(found)
+
+    def _from_tail(self, key: str, reading: Reading, likeness: float) -> list[Hit]:
+        """Return the heads whose tail under the relation has this key, in the order of the table."""
+        hits = []
+        for head, place in self._by_tail.get((reading.relation, key), ()):
+            row = self.table.rows(head, reading.relation)[place]
+            origin = Origin.GRAPH if likeness == 1.0 else Origin.NEAREST
+            name, source = self.table.heads[head], self.table.sources[row.source]
+            tail = KnownTail(self.table.tails[row.tail], self.table.forms[row.form], origin, name, likeness, source)
+            hits.append(Hit(name, tail, None, likeness))
+        return hits
+
+    # Nearest by words.
+
+    @cached_property
+    def _tail_keys(self) -> list[str]:
+        return sorted({key for _, key in self._by_tail})
+
+    @cached_property
+    def _heads(self) -> _WordIndex:
+        return _WordIndex(self.table.keys)
+
+    @cached_property
+    def _tails(self) -> _WordIndex:
+        return _WordIndex(self._tail_keys)
+
+    def _near(self, event: str, *, backwards: bool) -> list[tuple[int, float]]:
+        key = comparison_key(event)
+        index = self._tails if backwards else self._heads
+        return [(number, cosine) for number, cosine in index.near(key) if index.keys[number] != key]
+
+
+class _WordIndex:
+    """Comparison keys by their words, with the cosine of their word sets weighted by inverse document frequency."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.keys = keys
+        words = [_words(key) for key in keys]
+        counts = Counter(word for each in words for word in each)
+        self._weight = {word: log(1 + len(keys) / number) for word, number in counts.items()}
+        self._unknown = log(1 + len(keys))
+        self._length = np.array([self._norm(each) for each in words])
+        self._denied = np.array([bool(_DENIALS & set(key.split())) for key in keys], dtype=bool)
+        places: dict[str, list[int]] = defaultdict(list)
+        for number, each in enumerate(words):
+            for word in each:
+                places[word].append(number)
+        self._places: dict[str, NDArray[np.int64]] = {word: np.array(each, np.int64) for word, each in places.items()}
+
+    def near(self, key: str) -> list[tuple[int, float]]:
+        """Return the near keys, nearest first; denied ones for a denied key alone.
+
+        A key all of whose words, the verb among them, are in ``key`` says less about the same event.
+        """
+        words = _words(key)
+        length = self._norm(words)
+        if not length:
+            return []
+        dots = np.zeros(len(self.keys))
+        for word in words:
+            if word in self._places:
+                dots[self._places[word]] += self._weight[word] ** 2
+        dots[self._denied != bool(_DENIALS & set(key.split()))] = 0.0
+        found = np.flatnonzero(dots)
+        cosines = dots[found] / (self._length[found] * length)
+        verb = self._places.get(_verb(key), np.empty(0, np.int64))
+        within = np.isclose(dots[found], self._length[found] ** 2) & np.isin(found, verb)
+        kept = (cosines >= NEAR) | (within & (cosines >= WITHIN))
+        found, cosines = found[kept], cosines[kept].round(9)
+        order = np.lexsort((found, -cosines))
+        return list(zip(found[order].tolist(), cosines[order].tolist(), strict=True))
+
+    def _norm(self, words: frozenset[str]) -> float:
+        return sqrt(sum(self._weight.get(word, self._unknown) ** 2 for word in words))
+
+
+@lru_cache(maxsize=200_000)
+def _words(key: str) -> frozenset[str]:
+    """Return the words of a comparison key in base form, without persons, times and words that carry no meaning."""
+    return frozenset(_base(word) for word in _WORD.findall(key) if word not in _EMPTY)
+
+
+def _verb(key: str) -> str:
+    """Return the first word of a comparison key that carries a meaning, in base form; a key begins with its verb."""
+    return next((_base(word) for word in _WORD.findall(key) if word not in _EMPTY | _DENIALS), "")
+
+
+def _base(word: str) -> str:
+    return (lemmas(word.lower()) or [word.lower()])[0]

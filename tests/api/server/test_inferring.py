@@ -1,0 +1,48 @@
+"""``/v1/infer``: answers with edges, and wrong requests as problem documents of one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tacit.reasoning import Reasoner
+
+from tests.api.server.conftest import Asked
+
+TURNS = ["A: I cooked dinner for you.", "B: Thank you!"]
+
+
+def test_answers_about_a_turn(ask: Asked) -> None:
+    [turn] = ask("POST", "/v1/infer", json={"dialogue": TURNS, "target": -2, "questions": ["reaction"]}).json()["turns"]
+    assert (turn["turn"], turn["text"], list(turn["answers"])) == (0, "I cooked dinner for you.", ["reaction"])
+    [first, *_] = turn["answers"]["reaction"]
+    assert (first["text"], first["relation"], first["origin"]) == ("the listener feels full", "oReact", "graph")
+    rows = ask("POST", "/v1/cypher", json={"query": turn["query"], "parameters": first["parameters"]}).json()["rows"]
+    assert [(row["relation"], row["tail_text"]) for row in rows] == [("oReact", "full")]
+    assert len(ask("POST", "/v1/infer", json={"dialogue": TURNS}).json()["turns"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"dialogue": TURNS, "target": 2}, "there is no turn 2; the dialogue has 2, from 0"),
+        ({"dialogue": TURNS, "questions": ["why"]}, "unknown question 'why'"),
+        ({"dialogue": "Hi."}, "dialogue is a text; give a list of texts"),
+        ({"dialogue": []}, "dialogue is empty"),
+        ({}, "the body has no dialogue; give a list of texts"),
+        ({"dialogue": TURNS, "limit": 0}, "limit must be >= 1"),
+        ({"dialogue": ["x" * 300_000, "y" * 200_000]}, "the texts have 500,000 characters"),
+        ({"dialogue": ["x" * 300_000]}, "more than 200,000"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(ask: Asked, body: Any, said: str) -> None:
+    answer = ask("POST", "/v1/infer", json=body)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+
+
+def test_a_service_without_a_graph_says_so(service: Callable[..., Asked]) -> None:
+    answer = service(Reasoner(None, ["length"]))("POST", "/v1/infer", json={"dialogue": TURNS})
+    assert answer.status_code == 404
+    assert "this service has no graph" in answer.json()["detail"]
