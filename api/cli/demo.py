@@ -29,7 +29,7 @@ def demo(
         typer.Option("--all", help="Show all: every dialogue, more queries, more metrics."),
     ] = False,
 ) -> None:
-    """Load the sample graph, query it, score the sample dialogues and explain the scores: some twenty commands and their output."""
+    """Load the sample graph, query it, score and explain the sample dialogues: some twenty commands and their output."""
     from ..terminal.text import duration
 
     started = time.monotonic()
