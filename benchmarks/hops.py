@@ -1,13 +1,16 @@
 """Hop distances a second: the index beside the embedded engine, Neo4j and igraph, on real ConceptNet and on heavy hubs.
 
     python benchmarks/hops.py [--graphs real,synthetic] [--nodes 1170000 --edges 3400000] [--seconds 8] [--neo4j URL | --no-neo4j]
+    python benchmarks/hops.py --growth
 
 Pairs are drawn by degree, as the words of dialogues are; distances go up to six hops. "pairs" asks for a list of pairs, "10 x 10"
 for all distances between two sets of ten, as scoring does. A measurement ends after about ``--seconds``; each rate is the median
 of five stretches, ratios are to the fastest batch of a Cypher engine. Before anything is timed, the engines must give equal
 answers on a sample. A second table asks for the ten best neighbours at two hops and counts two-hop triples between two sets of
-ten. Neo4j is a server of the benchmark's own, started by the script that TACIT_NEO4J_SERVER names, or the one at ``--neo4j`` (or
-TACIT_BENCH_NEO4J) where that holds the very graph.
+ten. networkit is measured where it is installed (``pip install networkit``). Neo4j is a server of the benchmark's own, started by
+the script that TACIT_NEO4J_SERVER names, or the one at ``--neo4j`` (or TACIT_BENCH_NEO4J) where that holds the very graph.
+
+``--growth`` measures the index alone, on synthetic graphs of a tenth, three tenths and all of ``--nodes`` and ``--edges``.
 """
 
 from __future__ import annotations
@@ -22,14 +25,15 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from support.engines import Igraph, Work, batches, one_by_one, unwound
+from support.engines import Igraph, Networkit, Work, batches, one_by_one, unwound
 from support.graphs import REPOSITORY, named_graph, neo4j_holding, neo4j_script, say
-from synthetic_graph import EDGES, NODES
+from synthetic_graph import EDGES, NODES, synthetic_rows
 from tacit.graph import GraphError, KnowledgeGraph, open_graph, open_index
-from tacit.graph.index import IndexGraph
+from tacit.graph.index import IndexGraph, build_from_rows, open_index_directory
 
 STRETCHES = 5
 LISTED = 100_000  # pairs handed to the index at a time
+GROWTH = (0.1, 0.3, 1)
 UNWOUND = (200, 1_000, 5_000)  # pairs in one UNWIND
 
 Rates = tuple[str, tuple[float | None, float | None]]
@@ -101,6 +105,15 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
     def matrix(sets: Any) -> Any:
         return index.hop_distances(*sets)
 
+    labelled: list[Rates] = []
+    try:
+        landmarks = Networkit(index)
+    except ImportError:
+        say("networkit is not measured, since it is not installed")
+    else:
+        check("networkit", landmarks.pairs(work.numbers[:300]), want)
+        labelled = [("networkit, landmark labels", (clock.rate(landmarks.pairs, batches(work.numbers, 1000), 1000), None))]
+
     single = batches(work.pairs, 1)
     columns = [np.ascontiguousarray(part.T) for part in batches(work.numbers, LISTED)]
     listed = [tuple(zip(*part, strict=True)) for part in batches(work.pairs, LISTED)]
@@ -111,6 +124,7 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
             (clock.rate(numbers, columns, LISTED), clock.rate(matrix_of_numbers, matrices, 100)),
         ),
         ("index, URIs", (clock.rate(uris, listed, LISTED), clock.rate(matrix, work.sets, 100))),
+        *labelled,
         ("igraph", (clock.rate(engine.pairs, single, 1), clock.rate(engine.matrix, work.sets, 100))),
         ("embedded, SHORTEST", (clock.rate(lambda part: one_by_one(embedded, part), single, 1), None)),
         ("Neo4j, shortestPath one by one", (server and clock.rate(lambda part: unwound(server, part), single, 1), None)),
@@ -122,7 +136,8 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
             for size in UNWOUND
         ),
     ]
-    best = max(rows[3:], key=lambda row: row[1][0] or 0)[0]
+    cypher = [row for row in rows if row[0].startswith(("embedded", "Neo4j"))]
+    best = max(cypher, key=lambda row: row[1][0] or 0)[0]
     show("hop distances up to six, pairs a second", ("pairs", "10 x 10"), rows, best)
 
 
@@ -152,6 +167,33 @@ def surroundings(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeG
     show("questions a second", ("2 hops, 10 best", "2-hop counts, 10 x 10"), rows, base)
 
 
+def growth(work: Path, nodes: int, edges: int) -> None:
+    """Print how the time of a distance and the size of the labels grow with the graph."""
+    print(f"\n{'assertions':>12}{'concepts':>12}{'built in s':>12}{'labels, MB':>12}{'a node':>10}{'ns a pair':>11}{'ratio':>8}")
+    first = 0.0
+    for times in GROWTH:
+        size = round(nodes * times), round(edges * times)
+        folder = work / f"growth-{size[1]}"
+        begun = time.process_time()
+        build_from_rows(synthetic_rows(*size), folder)
+        built = time.process_time() - begun
+        with open_index_directory(folder) as index:
+            labels = sum(index._arrays[name].nbytes for name in ("root", "near", "label", "label_start"))
+            ones, twos = np.ascontiguousarray(Work(index, 4 * LISTED).numbers.T)
+            took = []
+            for _ in range(1 + STRETCHES):  # the first one reads the index into memory
+                begun = time.process_time()
+                index.hop_pairs_of_ids(ones, twos)
+                took.append((time.process_time() - begun) / len(ones) * 1e9)
+        took_median = median(took[1:])
+        first = first or took_median
+        print(
+            f"{size[1]:>12,}{size[0]:>12,}{built:>12.0f}{labels / 1e6:>12.0f}{labels / size[0]:>10.0f}"
+            f"{took_median:>11.0f}{took_median / first:>8.2f}",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -162,7 +204,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=REPOSITORY / "build" / "bench")
     parser.add_argument("--neo4j", default=os.environ.get("TACIT_BENCH_NEO4J"), help="URL of a server that holds the graph")
     parser.add_argument("--no-neo4j", action="store_true")
+    parser.add_argument("--growth", action="store_true", help="how the index grows with the graph, nothing else")
     options = parser.parse_args()
+    if options.growth:
+        growth(options.work, options.nodes, options.edges)
+        return
     script = None if options.no_neo4j else neo4j_script()
     for name in options.graphs.split(","):
         with ExitStack() as stack:

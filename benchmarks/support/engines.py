@@ -78,3 +78,26 @@ class Igraph:
         """Distances of pairs, -1 past six hops."""
         found = (self._graph.distances(self._ids([one]).tolist(), self._ids([two]).tolist())[0][0] for one, two in pairs)
         return [int(hops) if hops <= MAX_HOPS else -1 for hops in found]
+
+
+class Networkit:
+    """networkit's pruned landmark labelling (Akiba et al., SIGMOD 2013) in C++, asked from Python pair by pair.
+
+    Raises:
+        ImportError: networkit is not installed.
+    """
+
+    def __init__(self, index: IndexGraph) -> None:
+        import networkit
+
+        owners, others = links(index)
+        distinct = np.unique(np.column_stack([owners, others]), axis=0)
+        graph = networkit.Graph(len(index.uris()))
+        graph.addEdges((distinct[:, 0].astype(np.uint64), distinct[:, 1].astype(np.uint64)))
+        self._labels = networkit.distance.PrunedLandmarkLabeling(graph)
+        self._labels.run()
+
+    def pairs(self, numbers: Any) -> list[int]:
+        """Distances of pairs of the index's numbers, shape (pairs, 2), -1 past six hops."""
+        found = (self._labels.query(one, two) for one, two in numbers.tolist())
+        return [int(hops) if hops <= MAX_HOPS else -1 for hops in found]

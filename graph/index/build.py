@@ -37,12 +37,12 @@ Codes = NDArray[np.int32]
 
 _BATCH = 65_536
 """Assertions that are encoded at a time."""
-_SMALL = 300_000
-"""Most nodes of a small graph, for which there is memory for more labels."""
-_SMALL_GROUPS, _SMALL_LABELS = 8, 64
-"""Groups of hubs, and pruned labels per node, in a small graph."""
-_LARGE_GROUPS, _LARGE_LABELS = 1, 7
-"""The same in a larger graph."""
+_LABELLING = ((300_000, 8, 64), (5_000_000, 6, 64), (2**31, 1, 7))
+"""(most nodes, groups of hubs, most pruned labels per node on average) for graphs of that size.
+
+With six to eight groups, five to twenty-five pruned labels per node cover a whole graph of knowledge, so a distance needs no
+search; the limit bounds memory for graphs without hubs. The largest graphs get what fits in 60 bytes per node.
+"""
 
 
 @rare_cycle_search()
@@ -126,7 +126,8 @@ def _arrays(encoded: Encoded) -> Arrays:
     if 2 * len(head) >= 2**31:
         raise GraphError(f"{len(head)} assertions are more than an index can hold; load fewer, with filters")
     degree = np.bincount(head, minlength=nodes) + np.bincount(tail, minlength=nodes)
-    hubs = choose_hubs(head, tail, degree, _SMALL_GROUPS if nodes <= _SMALL else _LARGE_GROUPS)
+    groups, labels_per_node = next(row[1:] for row in _LABELLING if nodes <= row[0])
+    hubs = choose_hubs(head, tail, degree, groups)
     rest = np.ones(nodes, dtype=bool)
     for group in hubs:
         rest[group] = False
@@ -135,8 +136,7 @@ def _arrays(encoded: Encoded) -> Arrays:
     node = np.empty(nodes, dtype=np.int32)
     node[rank] = np.arange(nodes, dtype=np.int32)
     arrays = _arcs(encoded, node)
-    budget = nodes * (_SMALL_LABELS if nodes <= _SMALL else _LARGE_LABELS)
-    labels = build_labels(arrays["indptr"], arrays["neighbour"], [len(group) for group in hubs], budget)
+    labels = build_labels(arrays["indptr"], arrays["neighbour"], [len(group) for group in hubs], nodes * labels_per_node)
     texts, codes = _text_table(encoded.provenances)
     blob = [text.encode() for text in texts]
     return {
