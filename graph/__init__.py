@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Manifest,
         Neighbour,
         Path,
+        Pattern,
         QueryResult,
         TripleCounts,
         checksum,
@@ -48,7 +49,7 @@ _MODULES = {
     "errors": "FetchError GraphBusy GraphError GraphNotFound GraphUnavailable InputError LoadError MissingExtra ModelError "
     "PluginError QueryInvalid QueryRefused QueryTimeout ServiceError ServiceUnavailable TacitError UnknownName",
     "index": "open_index",
-    "model": "Assertion GraphCounts LoadCounts LoadEntry Manifest Neighbour Path QueryResult TripleCounts checksum",
+    "model": "Assertion GraphCounts LoadCounts LoadEntry Manifest Neighbour Path Pattern QueryResult TripleCounts checksum",
     "open": "Graph open_graph",
     "protocol": "KnowledgeGraph MAX_HOPS WritableGraph",
 }  # fmt: skip
@@ -57,7 +58,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [
     "MAX_HOPS", "Assertion", "FetchError", "Graph", "GraphBusy", "GraphCounts", "GraphError", "GraphNotFound",
     "GraphUnavailable", "InputError", "KnowledgeGraph", "LoadCounts", "LoadEntry", "LoadError", "Manifest", "MissingExtra",
-    "ModelError", "Neighbour", "Path", "PluginError", "QueryInvalid", "QueryRefused", "QueryResult", "QueryTimeout",
+    "ModelError", "Neighbour", "Path", "Pattern", "PluginError", "QueryInvalid", "QueryRefused", "QueryResult", "QueryTimeout",
     "ServiceError", "ServiceUnavailable", "TacitError", "TripleCounts", "UnknownName", "WritableGraph", "checksum",
     "open_graph", "open_index",
 ]  # fmt: skip

@@ -190,6 +190,35 @@ class TripleCounts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which assertions between concepts to select; None accepts everything.
+
+    A URI stands for itself and for what is below it: ``/c/en/dog`` for the concept in all senses, ``/c/en/dog/n`` for it as a
+    noun, ``/c/en`` for every English concept.
+
+    Attributes:
+        start, end: URI of the head; of the tail.
+        node, other: URIs of the two ends, in either direction.
+        relations: names of relations.
+        dataset: URI of the dataset, e.g. ``/d/conceptnet/4`` (:func:`tacit.graph.names.dataset_uri`).
+        contributor: one of the contributors, e.g. ``/s/contributor/omcs``.
+    """
+
+    start: str | None = None
+    end: str | None = None
+    node: str | None = None
+    other: str | None = None
+    relations: frozenset[str] | None = None
+    dataset: str | None = None
+    contributor: str | None = None
+
+    def ends(self) -> dict[str, str]:
+        """Return the URIs of concepts that are given, by attribute."""
+        given = {"start": self.start, "end": self.end, "node": self.node, "other": self.other}
+        return {name: uri for name, uri in given.items() if uri is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class QueryResult:
     """Rows of a Cypher query.
 

@@ -88,6 +88,11 @@ def language_of(uri: str) -> str:
     return uri.split("/", 3)[2] if uri.startswith("/c/") else "en"
 
 
+def dataset_uri(dataset: str, source: str) -> str:
+    """Return the URI of an assertion's dataset: ConceptNet's own, ``/d/`` and its name for another, the source's without one."""
+    return dataset if dataset.startswith("/d/") else f"/d/{dataset or source}"
+
+
 def check_relation(name: str) -> str:
     """Return ``name`` when it is a well-formed relation name (letters, digits, underscores; at most 64).
 

@@ -9,7 +9,7 @@ protocol                    capability                                          
 :class:`Pingable`           check that the server answers                          Neo4j
 :class:`StreamsRecords`     stream all assertions as Arrow record batches          the embedded engine, Neo4j
 :class:`CountsInBulk`       count triples between many pairs of sets in one call   the index, ``Graph``
-:class:`ConceptIndex`       queries by concept number, similar spellings           the index
+:class:`ConceptIndex`       queries by concept number, patterns, spellings         the index
 ==========================  =====================================================  ===================================
 
 ``Graph``, which :func:`tacit.graph.open_graph` returns, has the embedded engine or Neo4j as its ``store`` and the index as its
@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args, runtim
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
+from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, Pattern, QueryResult, TripleCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -281,6 +281,19 @@ class ConceptIndex(KnowledgeGraph, CountsInBulk, Protocol):
 
     def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
         """Return the first ``limit`` concepts, in URI order, whose text (or URI, for a ``/c/…``) begins with ``prefix``."""
+
+    def ids_below(self, uri: str) -> NodeIds:
+        """Return the numbers of the concept ``uri``, if there is one, and of those whose URIs continue it after a slash.
+
+        ``/c/en`` stands for all English concepts. In URI order, shape ``(concepts,)``.
+        """
+
+    def select(self, pattern: Pattern, offset: int = 0, limit: int = 10) -> list[Assertion]:
+        """Return the assertions number ``offset`` to ``offset + limit`` that match ``pattern``, in :attr:`Assertion.order`.
+
+        Raises:
+            InputError: ``offset`` or ``limit`` is negative.
+        """
 
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
         """Return at most ``limit`` texts of concepts with a similar spelling to ``text`` and the same first letters."""

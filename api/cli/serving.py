@@ -60,6 +60,9 @@ def serve(
             metavar="NAME=NUMBER", show_default=False, help="A limit, e.g. items=100; repeatable; docs/service.md lists them."
         ),
     ] = None,
+    conceptnet_api: Annotated[
+        bool, typer.Option("--conceptnet-api", help="Also answer the URLs of the public ConceptNet API, such as /c/en/dog.")
+    ] = False,
     log_text: Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")] = False,
     engine: EngineOption = Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
@@ -89,7 +92,15 @@ def serve(
     names_here = [*(host_name or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
     with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
-        app = create_app(reasoner, opened, settings=settings, keys=known, host_names=names_here, logging=not quiet)
+        app = create_app(
+            reasoner,
+            opened,
+            settings=settings,
+            keys=known,
+            host_names=names_here,
+            logging=not quiet,
+            conceptnet_api=conceptnet_api,
+        )
         _warm(opened)
         if sys.stderr.isatty() and not quiet:
             tell_default(default, quiet)

@@ -25,6 +25,7 @@ from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from . import messages
 from .inferring import inferring_routes
+from .conceptnet.routes import conceptnet_routes
 from .keys import Keys
 from .messages import Problem, invalid_parameters, refuse_unknown_parameters
 from .middleware import RequestMiddleware
@@ -45,6 +46,7 @@ def create_app(
     keys: Keys | None = None,
     host_names: Sequence[str] = (),
     logging: bool = False,
+    conceptnet_api: bool = False,
 ) -> FastAPI:
     """Return the service as an ASGI application.
 
@@ -58,9 +60,10 @@ def create_app(
         host_names: host names of the service, e.g. behind a proxy; requests for other hosts are refused. The address at which a
             request arrives, localhost, 127.0.0.1 and [::1] are always accepted.
         logging: log every request as a line of JSON on stderr, not only those with status 500 and above.
+        conceptnet_api: answer the URLs of the public ConceptNet API too.
 
     Raises:
-        InputError: a host name is not one.
+        InputError: a host name is not one; or ``conceptnet_api`` is given and the graph has no index, or damaged vectors.
     """
     service = Service(reasoner, graph or reasoner.graph, settings or Settings(), keys, host_names=host_names, logging=logging)
 
@@ -75,6 +78,8 @@ def create_app(
     app.state.service = service
     for routes in (scoring_routes, exploring_routes, querying_routes, inferring_routes, reporting_routes):
         app.include_router(routes(service), dependencies=[Depends(refuse_unknown_parameters)])
+    if conceptnet_api:
+        app.include_router(conceptnet_routes(service))
     mount_page(app)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(HTTPException, _refused)

@@ -285,7 +285,11 @@ class Problem(Exception):
             self.headers.setdefault("Retry-After", str(RETRY_SECONDS))
 
     def response(self, scope: Scope) -> Response:
-        """Return the document as a response to the request of ``scope``."""
+        """Return the document as a response to the request of ``scope``, in another form if its path has one."""
+        form = scope.get("tacit.error_form")
+        if form is not None:
+            response: Response = form(self)
+            return response
         body = {
             "type": f"urn:tacit:problem:{self.kind}",
             "title": HTTPStatus(self.status).phrase,

@@ -139,6 +139,7 @@ class RequestMiddleware:
             return
         started = time.perf_counter()
         cycle = _Cycle(scope, receive, send)
+        scope["tacit.error_form"] = self._service.error_forms.get(scope["path"].lstrip("/").partition("/")[0])
         try:
             async with asyncio.timeout(self._settings.request_seconds) as limit:
                 await self._serve(cycle)

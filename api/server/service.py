@@ -295,6 +295,7 @@ class Service:
 
     Attributes:
         direct: endpoints that the middleware calls without FastAPI's routing, by method and path.
+        error_forms: writers of errors, by the first segment of the path; other errors are problem documents.
     """
 
     def __init__(
@@ -314,6 +315,7 @@ class Service:
             graph.limit_queries(settings.cypher_threads)
         self.instruments = Instruments()
         self.direct: dict[tuple[str, str], Endpoint] = {}
+        self.error_forms: dict[str, Callable[[Problem], Response]] = {}
         self.health = Health(graph, fresh=settings.ready_seconds, timeout=settings.ping_seconds)
         self.batcher = Batcher(
             self.metrics,

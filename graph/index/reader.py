@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from .. import answers
 from ..answers import best_chains, is_uri
 from ..errors import GraphError, InputError
-from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, QueryResult, TripleCounts
+from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, Pattern, QueryResult, TripleCounts
 from ..names import concept_uri, normalise_term, text_of
 from ..protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, NodeIds, Sets
 from .layout import NAMES, Arrays, open_arrays
 
 if TYPE_CHECKING:
     from .kernels import Kernels
+    from .selection import Selector
 
 _NEAR_CANDIDATES = 500
 """Most concepts with the same beginning that are compared with a text."""
@@ -115,6 +116,23 @@ class IndexGraph(ConceptIndex):
 
     def uris(self) -> list[str]:
         return self._names.all()
+
+    # patterns
+
+    def ids_below(self, uri: str) -> NodeIds:
+        return self._selector.below(uri)
+
+    def select(self, pattern: Pattern, offset: int = 0, limit: int = 10) -> list[Assertion]:
+        answers.check_limit(limit)
+        if offset < 0:
+            raise InputError(f"the offset must be >= 0, not {offset}")
+        return self._selector.select(pattern, offset, limit)
+
+    @cached_property
+    def _selector(self) -> Selector:
+        from .selection import Selector
+
+        return Selector(self._arrays, self._names, self._records, self._header["relations"])
 
     # distances
 
@@ -394,8 +412,12 @@ class Records:
             head, relation, tail, weight, source, dataset, license_, contributors, head_sense, tail_sense, rank, score
         )
 
+    def text(self, number: int) -> str:
+        """Return a text of the table of provenance."""
+        start = self._arrays["text_start"]
+        return str(self._arrays["text"][start[number] : start[number + 1]].tobytes().decode())
+
     def _read_provenance(self, code: int) -> tuple[Any, ...]:
-        start, text = self._arrays["text_start"], self._arrays["text"]
-        fields = [text[start[i] : start[i + 1]].tobytes().decode() for i in self._arrays["provenance_texts"][code].tolist()]
+        fields = [self.text(number) for number in self._arrays["provenance_texts"][code].tolist()]
         rank, score = fields[6:]
         return (*fields[:6], int(rank) if rank else None, float(score) if score else None)

@@ -1,0 +1,134 @@
+"""Relatedness of concepts: the cosine of their Numberbatch vectors, from the vectors in the folder of the index.
+
+As in the public API, a term without a vector has the weighted mean of the vectors of its ten heaviest neighbours, and a list of
+terms has the weighted mean of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....graph.errors import InputError
+from ....graph.model import Pattern
+from ....graph.protocol import ConceptIndex
+from ....loaders import Vectors, open_vectors
+
+_BLOCK = 1 << 14
+"""Vectors that are converted to float32 at a time."""
+_NEIGHBOURS = 10
+_NEIGHBOUR_WEIGHT, _HEAVIEST = 0.01, 10.0
+
+Floats = NDArray[np.float32]
+Terms = Sequence[tuple[str, float]]
+"""URIs of terms with their weights."""
+
+
+def open_related(index: ConceptIndex) -> Relatedness | None:
+    """Open the vectors of an index; None when it has none.
+
+    Raises:
+        InputError: they are damaged, or were built for another graph.
+    """
+    folder = index.directory / "vectors"
+    return Relatedness(index, open_vectors(folder)) if folder.is_dir() else None
+
+
+class Relatedness:
+    """Cosines of the concepts of an index; thread-safe.
+
+    Args:
+        index: the index.
+        vectors: a vector for each concept, by number.
+
+    Raises:
+        InputError: the vectors were built for another graph.
+    """
+
+    def __init__(self, index: ConceptIndex, vectors: Vectors) -> None:
+        concepts = index.counts().concepts
+        if len(vectors.matrix) != concepts:
+            raise InputError(
+                f"there are {len(vectors.matrix):,} vectors in {index.directory / 'vectors'} for {concepts:,} concepts; "
+                "build them again with tacit index GRAPH --vectors FILE"
+            )
+        self._index = index
+        self._vectors = vectors
+
+    def similarity(self, one: str, other: str) -> float | None:
+        """Return the cosine of two terms, -1 to 1; None when one of them has no vector and no neighbour with one."""
+        first, second = self._vector([(one, 1.0)]), self._vector([(other, 1.0)])
+        return None if first is None or second is None else float(first @ second)
+
+    def nearest(self, terms: Terms, limit: int, below: str | None = None) -> list[tuple[str, float]]:
+        """Return the ``limit`` concepts with the highest cosines, highest first, then by URI; the terms are among them.
+
+        Args:
+            terms: the terms and their weights.
+            limit: most concepts.
+            below: only this concept or those below, e.g. ``/c/en``; None for all.
+        """
+        mean = self._vector(terms)
+        if mean is None or limit == 0:
+            return []
+        cosines = self._cosines(mean)
+        rows = np.flatnonzero(self._vectors.present) if below is None else self._index.ids_below(below)
+        rows = rows[self._vectors.present[rows]]
+        if len(rows) > limit:
+            least = np.partition(cosines[rows], len(rows) - limit)[len(rows) - limit]
+            rows = rows[cosines[rows] >= least]
+        found = [(self._index.uri(int(row)), float(cosines[row])) for row in rows]
+        return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
+
+    def _vector(self, terms: Terms) -> Floats | None:
+        """Return the weighted mean of the terms' vectors, of length 1; None when none has one."""
+        weighted = [*terms]
+        for (term, weight), known in zip(terms, self._known([term for term, _ in terms]), strict=True):
+            if not known:
+                weighted += self._neighbours(term, weight)
+        rows = self._index.ids([_concept(term) for term, _ in weighted])
+        kept = [place for place, row in enumerate(rows.tolist()) if row >= 0 and self._vectors.present[row]]
+        if not kept:
+            return None
+        weights = np.array([weighted[place][1] for place in kept], np.float32)
+        total = weights @ self._vectors.take(rows[kept].astype(np.int64))
+        length = float(np.linalg.norm(total))
+        return np.asarray(total / length, np.float32) if length > 0 else None
+
+    def _known(self, terms: Sequence[str]) -> list[bool]:
+        rows = self._index.ids([_concept(term) for term in terms]).tolist()
+        return [row >= 0 and bool(self._vectors.present[row]) for row in rows]
+
+    def _neighbours(self, term: str, weight: float) -> list[tuple[str, float]]:
+        """Return the ends of the term's heaviest edges with their weights."""
+        if term.count("/") < 3:  # a language
+            return []
+        found = self._index.select(Pattern(node=term), 0, _NEIGHBOURS)
+        concept = _concept(term)
+        return [
+            (one.tail if one.head == concept else one.head, weight * min(_HEAVIEST, one.weight) * _NEIGHBOUR_WEIGHT)
+            for one in found
+        ]
+
+    def _cosines(self, vector: Floats) -> Floats:
+        """Return the cosine of ``vector``, which has length 1, with every concept's, shape (concepts,)."""
+        matrix = self._vectors.matrix
+        blocks = range(0, len(matrix), _BLOCK)
+        products = [matrix[begin : begin + _BLOCK].astype(np.float32) @ vector for begin in blocks]
+        return np.asarray(np.concatenate(products) / self._lengths, np.float32)
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        """The length of every vector, shape (concepts,); 1 where there is none."""
+        matrix = self._vectors.matrix
+        blocks = range(0, len(matrix), _BLOCK)
+        found = np.concatenate([np.linalg.norm(matrix[begin : begin + _BLOCK].astype(np.float32), axis=1) for begin in blocks])
+        return np.asarray(np.where(found > 0, found, 1), np.float32)
+
+
+def _concept(term: str) -> str:
+    """Return a term without its sense, since Numberbatch has one vector for all senses."""
+    return "/".join(term.split("/", 4)[:4]) if term.startswith("/c/") else term

@@ -1,0 +1,323 @@
+"""The routes of the ConceptNet API: look-ups by URI, queries, related terms, and the URI of a text.
+
+As in the public API, a number that cannot be read counts as the default, one that is too large as the largest, and unknown
+parameters are ignored; and what is not in the graph is answered with status 200 and an ``error`` in the body. Other errors, such
+as a missing key or a full queue, have their own status.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from ....graph.errors import InputError
+from ....graph.index.selection import is_below
+from ....graph.model import Assertion, Pattern
+from ....graph.open import index_of
+from ....graph.protocol import ConceptIndex
+from ..messages import Problem
+from ..service import Service
+from . import schema
+from .answers import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
+from .related import Relatedness, open_related
+from .uris import assertion_uri, ends_of, relation_uri, text_uri
+
+_MOST_OF_A_FEATURE, _MOST_RELATED, _MOST_TERMS = 100, 100, 100
+_MOST_PARALLEL = 1_000
+_NO_VECTORS = (
+    "this service has no word vectors; add those of Numberbatch with tacit index GRAPH --vectors FILE and start the service again"
+)
+
+_CRITERIA = {
+    "start": "start", "end": "end", "node": "node", "other": "other", "dataset": "dataset", "source": "contributor",
+    "sources": "contributor",
+}  # fmt: skip
+"""Parameters of queries, by the attribute of a pattern; ``rel`` is the other one."""
+
+_LOOKUPS = {
+    "c": ("concept", "node"), "r": ("relation", "rel"), "d": ("dataset", "dataset"), "s": ("source", "source"),
+    "a": ("assertion", ""),
+}  # fmt: skip
+"""What the first part of a URI stands for, and the parameter of the query for its edges."""
+
+SEGMENTS = (*_LOOKUPS, "query", "search", "related", "relatedness", "uri", "normalize", "standardize")
+"""First segments of the paths of the API."""
+
+
+def conceptnet_routes(service: Service) -> APIRouter:
+    """Return the routes of the ConceptNet API, and let errors on their paths be written as the API writes them.
+
+    Raises:
+        InputError: the graph has no index, or its vectors are damaged.
+    """
+    index = index_of(service.graph)
+    if index is None:
+        raise InputError("the ConceptNet API is answered from the graph's index; serve a graph with --engine auto or index")
+    related = open_related(index)
+    edges = Edges(index, service.settings.lookup_limit)
+    router = APIRouter(tags=["ConceptNet"])
+    service.error_forms.update(dict.fromkeys(SEGMENTS, respond_problem))
+
+    async def answered(answer: Callable[[], Response]) -> Response:
+        with service.problems():
+            return await service.lookups.run(answer)
+
+    def lookup_of(kind: str) -> Callable[..., Any]:
+        async def lookup(request: Request, uri: str) -> Response:
+            path = f"/{kind}/{uri.strip('/')}"
+            if path.endswith("/"):
+                raise Problem(404, "not-found", f"{path!r} isn't a URL that we understand.")
+            given = _given(request)
+            return await answered(lambda: edges.lookup(path, given))
+
+        return lookup
+
+    for kind, (what, _) in _LOOKUPS.items():
+        known = schema.ConceptNetAssertion if kind == "a" else schema.ConceptNetEdges | schema.ConceptNetFeatures
+        router.get(
+            f"/{kind}/{{uri:path}}",
+            summary=f"The {what} with this URI" if kind == "a" else f"The edges of a {what}",
+            name=what,
+            operation_id=f"conceptnet_{what}",
+            description="`grouped=true` groups the edges by feature." if kind == "c" else "",
+            response_model=known | schema.ConceptNetFailure,
+            responses=_failures(404),
+            openapi_extra=_parameters(*(() if kind == "a" else ("limit", "offset")), *(("grouped",) if kind == "c" else ())),
+        )(lookup_of(kind))
+
+    @router.get("/search", include_in_schema=False)
+    @router.get(
+        "/query",
+        summary="The edges that match all criteria",
+        response_model=schema.ConceptNetEdges,
+        responses=_failures(),
+        openapi_extra=_parameters(*_CRITERIA, "rel", "limit", "offset"),
+    )
+    async def query(request: Request) -> Response:
+        """Heaviest first. `node` and `other` are the two ends in either direction; a URI stands for those below it too."""
+        given = _given(request)
+        return await answered(lambda: edges.query(given))
+
+    def require_related() -> Relatedness:
+        if related is None:
+            raise Problem(501, "no-vectors", _NO_VECTORS)
+        return related
+
+    @router.get(
+        "/related/{uri:path}",
+        summary="The terms nearest to a term, or to a list of terms",
+        response_model=schema.ConceptNetRelatedTerms | schema.ConceptNetFailure,
+        responses=_failures(501),
+        openapi_extra=_parameters("filter", "limit"),
+    )
+    async def nearest(request: Request, uri: str) -> Response:
+        """By the cosine of their Numberbatch vectors. `/related/list/en/cat,dog@0.5` has two terms with weights."""
+        vectors = require_related()
+        path, below = f"/{uri.strip('/ ')}", request.query_params.get("filter")
+        limit = _number(request.query_params, "limit", 50, _MOST_RELATED)
+        try:
+            terms = _terms(path)
+        except Problem as error:
+            return respond(failed(error.status, error.detail, {"@id": path}))
+
+        def answer() -> Response:
+            found = vectors.nearest(terms, limit, below.removesuffix("/.").rstrip("/") if below else None)
+            return respond({"@id": path, "related": [{"@id": one, "weight": round(weight, 3)} for one, weight in found]})
+
+        return await answered(answer)
+
+    @router.get(
+        "/relatedness",
+        summary="How related two terms are",
+        response_model=schema.ConceptNetSimilarity,
+        responses=_failures(501),
+        openapi_extra=_parameters("node1", "node2"),
+    )
+    async def relatedness(request: Request) -> Response:
+        """The cosine of their Numberbatch vectors, -1 to 1."""
+        vectors = require_related()
+        one, two = request.query_params.get("node1"), request.query_params.get("node2")
+        if one is None or two is None:
+            return respond(failed(400, "Arguments should be called node1 and node2."))
+
+        def answer() -> Response:
+            own = {"@id": address("/relatedness", [("node1", one), ("node2", two)])}
+            value = vectors.similarity(one, two) if _is_term(one) and _is_term(two) else None
+            if value is None:
+                return respond(failed(400, f"Couldn't look up {one!r} or {two!r} (or both).", own))
+            return respond({**own, "value": round(value, 3)})
+
+        return await answered(answer)
+
+    @router.get("/normalize", include_in_schema=False)
+    @router.get("/standardize", include_in_schema=False)
+    @router.get(
+        "/uri",
+        summary="The URI of a text",
+        response_model=schema.ConceptNetUri,
+        responses=_failures(),
+        openapi_extra=_parameters("language", "text"),
+    )
+    async def uri(request: Request) -> Response:
+        """In normal form; the concept need not be in the graph."""
+        given = request.query_params
+        language, text = given.get("language"), given.get("text") or given.get("term")
+        for name, value in (("language", language), ("text", text)):
+            if not value:
+                raise Problem(400, "missing-parameter", f"Please specify a '{name}' parameter.")
+        try:
+            return respond({"@id": text_uri(str(language), str(text))})
+        except InputError as error:
+            raise Problem(400, "invalid-parameter", str(error)) from None
+
+    return router
+
+
+class Edges:
+    """Answers look-ups and queries from an index; ``most`` edges at once."""
+
+    def __init__(self, index: ConceptIndex, most: int) -> None:
+        self._index = index
+        self._most = most
+        self._relations = {name: relation_uri(name) for name in index.counts().relations}
+
+    def lookup(self, uri: str, given: Mapping[str, str]) -> Response:
+        """Answer for a URI: its edges, its edges by feature, or the assertion with this URI."""
+        what, criterion = _LOOKUPS[uri[1]]
+        if given.get("grouped", "").lower() == "true":
+            return self._by_feature(uri, _number(given, "limit", 20, min(self._most, _MOST_OF_A_FEATURE)))
+        if what == "assertion":
+            return self._assertion(uri)
+        limit, offset = _number(given, "limit", 20, self._most), _number(given, "offset", 0)
+        found = self._select({criterion: uri}, offset, limit)
+        answer: Object = {"@id": uri, **page(uri, [], found, offset, limit)}
+        unknown = not found and not (offset and self._select({criterion: uri}, 0, 0))
+        return respond(failed(404, f"{uri!r} is not a node in ConceptNet.", answer) if unknown else answer)
+
+    def query(self, given: Mapping[str, str]) -> Response:
+        """Answer a query: the edges that match all criteria."""
+        limit, offset = _number(given, "limit", 50, self._most), _number(given, "offset", 0)
+        criteria = {name: value for name, value in given.items() if name in _CRITERIA or name == "rel"}
+        found = self._select(criteria, offset, limit)
+        own = address("/query", list(criteria.items()))
+        return respond({"@id": own, **page("/query", sorted(criteria.items()), found, offset, limit)})
+
+    def _select(self, criteria: Mapping[str, str], offset: int, limit: int) -> list[Assertion]:
+        """Return the edges of a page and the one after it."""
+        pattern: dict[str, Any] = {}
+        for name, value in criteria.items():
+            uri = value.rstrip("/")
+            if name == "rel":
+                pattern["relations"] = frozenset(one for one, own in self._relations.items() if is_below(own, uri))
+            else:
+                pattern[_CRITERIA[name]] = uri
+        return self._index.select(Pattern(**pattern), offset, limit + 1)
+
+    def _assertion(self, uri: str) -> Response:
+        ends = ends_of(uri)
+        if ends is not None and all(map(_is_term, ends)):
+            for one in self._index.select(Pattern(*ends), 0, _MOST_PARALLEL):
+                if assertion_uri(one) == uri:
+                    return respond(edge(one))
+        return respond(failed(404, f"{uri!r} is not an assertion in ConceptNet.", {"@id": uri}))
+
+    def _by_feature(self, uri: str, limit: int) -> Response:
+        if not uri.startswith("/c/"):
+            return respond(failed(400, "Only concept nodes (starting with /c/) can be grouped by feature."))
+        if not _is_term(uri):
+            return respond(failed(404, f"{uri!r} is not a node in ConceptNet.", {"@id": uri}))
+        groups = []
+        for relation in sorted(self._relations):
+            for side in ("node",) if relation in SYMMETRIC else ("end", "start"):
+                found = self._select({"rel": self._relations[relation], side: uri}, 0, limit)
+                if found:
+                    groups.append((side, relation, found))
+        *concept, sense = (f"{uri}/").split("/", 4)
+        own = node("/".join(concept), sense.removesuffix("/"))
+        if not groups:
+            return respond(failed(404, f"{own['label']!r} is not a node in ConceptNet.", own))
+        return respond({**own, "features": features(uri, groups, limit)})
+
+
+def _given(request: Request) -> dict[str, str]:
+    """Return the query parameters; of one that is given several times, the first value."""
+    found: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        found.setdefault(name, value)
+    return found
+
+
+def _is_term(uri: str) -> bool:
+    """Return whether a URI is that of a concept, of ConceptNet or of another site, and not that of a language."""
+    return (uri.startswith("/c/") and uri.count("/") > 2) or "://" in uri
+
+
+def _number(given: Mapping[str, str], name: str, default: int, most: int | None = None) -> int:
+    """Return a parameter as a number from 0 to ``most``, the default when it is not a number."""
+    try:
+        value = int(given.get(name, default))
+    except ValueError:
+        value = default
+    return max(0, value if most is None else min(value, most))
+
+
+def _terms(uri: str) -> list[tuple[str, float]]:
+    """Return the terms of ``/c/en/cat`` or ``/list/en/cat,dog@0.5`` with their weights.
+
+    Raises:
+        Problem: 404: it has another form; 400: a weight is not a number, or there are too many terms.
+    """
+    if uri.startswith("/c/"):
+        return [(uri, 1.0)]
+    if not uri.startswith("/list/") or uri.count("/") < 3:
+        raise Problem(404, "not-a-term", f"{uri!r} is not something that I can find related terms to.")
+    _, _, language, listed = uri.split("/", 3)
+    terms = []
+    for piece in listed.split(","):
+        term, at, weight = piece.partition("@")
+        try:
+            terms.append((f"/c/{language}/{term}", float(weight) if at else 1.0))
+        except ValueError:
+            terms.append((term, math.nan))
+    if len(terms) > _MOST_TERMS or not all(math.isfinite(weight) for _, weight in terms):
+        raise Problem(400, "invalid-list", f"Couldn't parse this term list: {uri!r}")
+    return terms
+
+
+# descriptions for OpenAPI
+
+_DESCRIPTIONS = {
+    "start": "URI of the start of the edges.", "end": "URI of their end.", "node": "URI of one of their two ends.",
+    "other": "URI of the end that is not node.", "rel": "URI of the relation.", "dataset": "URI of the dataset.",
+    "source": "URI of a source.", "sources": "The same as source.", "limit": "Most results.",
+    "offset": "Results to leave out.", "grouped": "true: edges by feature.",
+    "filter": "Only terms that are this URI or below it, e.g. /c/en.", "node1": "URI of a term.", "node2": "URI of a term.",
+    "language": "Code of the language.", "text": "A word or a phrase.",
+}  # fmt: skip
+
+
+def _parameters(*names: str) -> dict[str, Any]:
+    """Return the OpenAPI description of query parameters; all are texts, since a bad number counts as the default."""
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "description": _DESCRIPTIONS[name], "schema": {"type": "string"}}
+            for name in names
+        ]
+    }
+
+
+def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of responses that are errors."""
+    descriptions = {
+        400: "A parameter is missing, or the request cannot be read", 401: "API key missing or unknown",
+        403: "Cross-site request", 404: "Not a URI", 421: "The Host header names another host", 429: "The queue is full",
+        500: "Unexpected error", 501: "There are no word vectors", 503: "The file of keys cannot be read", 504: "Timeout",
+    }  # fmt: skip
+    return {
+        status: {"description": descriptions[status], "model": schema.ConceptNetFailure}
+        for status in sorted({400, 401, 403, 421, 429, 500, 503, 504, *statuses})
+    }

@@ -1,0 +1,234 @@
+"""Selection of assertions by a :class:`~tacit.graph.model.Pattern`, page by page, in the fixed order of the protocol.
+
+A pattern that names a concept goes through that concept's arcs only. Any other goes through all arcs, in blocks. Only the
+assertions of the page that is asked for are sorted: the others are separated from them by a partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import answers
+from ..model import Assertion, Pattern
+from ..names import dataset_uri
+from ..protocol import NodeIds
+from .layout import Arrays
+
+if TYPE_CHECKING:
+    from .reader import Names, Records
+
+_BLOCK = 1 << 20
+"""Arcs that are compared with a pattern at a time."""
+_SORTED_AT_ONCE = 10_000
+"""Most assertions that are sorted without a partition."""
+_CACHED_MASKS = 16
+_SOURCE, _DATASET, _HEAD_SENSE, _TAIL_SENSE, _CONTRIBUTORS = 0, 1, 2, 3, 5  # columns of provenance_texts
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int32]
+
+
+class End(NamedTuple):
+    """The concepts that one URI of a pattern stands for.
+
+    Attributes:
+        node: the concept with this URI, without a sense; -1 when there is none.
+        sense: the sense in which it must occur; empty for any.
+        first, last: ranks of the concepts below the URI, ``first <= rank < last``.
+    """
+
+    node: int
+    sense: str
+    first: int
+    last: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no such concept."""
+        return self.node < 0 and self.first == self.last
+
+
+class Arcs(NamedTuple):
+    """Positions in the arc lists and the nodes in whose lists they are; each assertion occurs once."""
+
+    owner: Numbers
+    place: NDArray[np.int64]
+
+
+class Selector:
+    """Selects assertions of an index.
+
+    Args:
+        arrays, names, records: of the index.
+        relations: names of its relations, sorted.
+    """
+
+    def __init__(self, arrays: Arrays, names: Names, records: Records, relations: list[str]) -> None:
+        self._arrays = arrays
+        self._names = names
+        self._records = records
+        self._relations = relations
+        self._masks = lru_cache(_CACHED_MASKS)(self._provenances)
+
+    def select(self, pattern: Pattern, offset: int, limit: int) -> list[Assertion]:
+        """Return the assertions ``offset`` to ``offset + limit`` of those that match ``pattern``."""
+        if limit == 0:
+            return []
+        found = self._matching(pattern)
+        return [self._records.assertion(owner, place) for owner, place in self._page(found, offset, limit)]
+
+    def below(self, uri: str) -> NodeIds:
+        """Return the numbers of the concept ``uri`` and of those below it, in URI order."""
+        end = self._end(uri)
+        own = [] if end.node < 0 or end.sense else [end.node]
+        below = self._names.nodes_of_ranks(np.arange(end.first, end.last))
+        return np.concatenate([np.array(own, dtype=np.int32), below])
+
+    # which arcs match
+
+    def _matching(self, pattern: Pattern) -> Arcs:
+        ends = {name: self._end(uri) for name, uri in pattern.ends().items()}
+        nothing = Arcs(np.zeros(0, np.int32), np.zeros(0, np.int64))
+        if any(end.empty for end in ends.values()):
+            return nothing
+        starts = self._arrays["indptr"]
+        named = [end.node for end in ends.values() if end.first == end.last]
+        if named:
+            node = min(named, key=lambda node: int(starts[node + 1] - starts[node]))
+            return self._filtered(pattern, ends, node, node + 1, own=True)
+        parts = [self._filtered(pattern, ends, *block, own=False) for block in self._blocks()]
+        return Arcs(*map(np.concatenate, zip(*parts, strict=True))) if parts else nothing
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of nodes that have about ``_BLOCK`` arcs each."""
+        starts = self._arrays["indptr"]
+        first, nodes = 0, len(starts) - 1
+        while first < nodes:
+            last = int(np.searchsorted(starts, starts[first] + _BLOCK, "right")) - 1
+            last = min(max(last, first + 1), nodes)
+            yield first, last
+            first = last
+
+    def _filtered(self, pattern: Pattern, ends: dict[str, End], first: int, last: int, *, own: bool) -> Arcs:
+        """Return the matching arcs of the nodes ``first`` to ``last``: all (``own``), or those from a head to a tail."""
+        starts = self._arrays["indptr"]
+        begin, stop = int(starts[first]), int(starts[last])
+        place = np.arange(begin, stop)
+        owner = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(starts[first : last + 1]))
+        code = self._arrays["relation"][begin:stop]
+        kept = np.ones(stop - begin, dtype=bool) if own else (code & 1) == 0
+        if pattern.relations is not None:
+            wanted = np.array([name in pattern.relations for name in self._relations], dtype=bool)
+            kept &= wanted[code >> 1]
+        place, owner = place[kept], owner[kept]
+        head, tail = self._ends_of(owner, place)
+        code = self._arrays["provenance"][place]
+        kept = np.ones(len(place), dtype=bool)
+
+        def is_head(name: str) -> Mask:
+            return self._is_end(ends[name], head, code, _HEAD_SENSE) if name in ends else np.ones(len(place), dtype=bool)
+
+        def is_tail(name: str) -> Mask:
+            return self._is_end(ends[name], tail, code, _TAIL_SENSE) if name in ends else np.ones(len(place), dtype=bool)
+
+        kept &= is_head("start") & is_tail("end")
+        if "node" in ends or "other" in ends:
+            kept &= (is_head("node") & is_tail("other")) | (is_tail("node") & is_head("other"))
+        if pattern.dataset is not None:
+            kept &= self._masks(_DATASET, pattern.dataset)[code]
+        if pattern.contributor is not None:
+            kept &= self._masks(_CONTRIBUTORS, pattern.contributor)[code]
+        return Arcs(owner[kept], place[kept])
+
+    def _ends_of(self, owner: Numbers, place: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+        """Return the heads and the tails of arcs."""
+        other = self._arrays["neighbour"][place]
+        backwards = (self._arrays["relation"][place] & 1).astype(bool)
+        return np.where(backwards, other, owner), np.where(backwards, owner, other)
+
+    def _is_end(self, end: End, nodes: Numbers, provenance: Numbers, column: int) -> Mask:
+        """Return which ``nodes``, in the senses that ``provenance`` has in ``column``, are ``end``."""
+        mask: Mask = nodes == end.node
+        if end.sense:
+            mask &= self._masks(column, end.sense)[provenance]
+        if end.first < end.last:
+            rank = self._arrays["rank"][nodes]
+            mask |= (rank >= end.first) & (rank < end.last)
+        return mask
+
+    def _end(self, uri: str) -> End:
+        """Return the concepts that ``uri`` stands for."""
+        if not uri:
+            return End(-1, "", 0, 0)
+        node, sense = self._node(uri), ""
+        if node < 0 and uri.startswith("/c/") and uri.count("/") > 3:
+            parts = uri.split("/", 4)
+            node, sense = self._node("/".join(parts[:4])), parts[4]
+        return End(node, sense, self._first_rank(f"{uri}/"), self._first_rank(f"{uri}0"))  # "0" is the next after "/"
+
+    def _node(self, uri: str) -> int:
+        return int(self._names.ids([uri])[0]) if answers.is_uri(uri) else -1
+
+    def _first_rank(self, beginning: str) -> int:
+        """Return the number of concepts whose URIs are less than ``beginning``."""
+        low, high = 0, len(self._arrays["rank"])
+        while low < high:
+            middle = (low + high) // 2
+            if self._names.uri_of_rank(middle) < beginning:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _provenances(self, column: int, wanted: str) -> Mask:
+        """Return which provenances have ``wanted``, or something below it, in a column; shape (provenances,)."""
+        columns = [_DATASET, _SOURCE] if column == _DATASET else [column]
+        rows, inverse = np.unique(self._arrays["provenance_texts"][:, columns], axis=0, return_inverse=True)
+        fits = []
+        for row in rows.tolist():
+            texts = [self._records.text(number) for number in row]
+            uris = [dataset_uri(*texts)] if column == _DATASET else texts[0].split(" | ")
+            fits.append(any(is_below(uri, wanted) for uri in uris))
+        mask: Mask = np.array(fits, dtype=bool)[inverse.reshape(-1)]
+        return mask
+
+    # the page
+
+    def _page(self, found: Arcs, offset: int, limit: int) -> list[tuple[int, int]]:
+        """Return the arcs ``offset`` to ``offset + limit`` in the order of :attr:`Assertion.order`."""
+        if offset >= len(found.place):
+            return []
+        if len(found.place) > _SORTED_AT_ONCE:
+            found, offset = self._around(found, offset, limit)
+        head, tail = self._ends_of(*found)
+        rank = self._arrays["rank"]
+        order = np.lexsort(
+            (
+                self._arrays["provenance"][found.place],
+                rank[tail],
+                self._arrays["relation"][found.place] >> 1,
+                rank[head],
+                -self._arrays["weight"][found.place].astype(np.int64),
+            )
+        )[offset : offset + limit]
+        return list(zip(found.owner[order].tolist(), found.place[order].tolist(), strict=True))
+
+    def _around(self, found: Arcs, offset: int, limit: int) -> tuple[Arcs, int]:
+        """Return the arcs that can be on the page, by weight and head, and the page's offset among them."""
+        weight = self._arrays["weight"][found.place]
+        head, _ = self._ends_of(*found)
+        key = (len(self._arrays["weights"]) - 1 - weight.astype(np.int64)) << 32 | self._arrays["rank"][head]
+        last = min(offset + limit, len(key)) - 1
+        least, most = np.partition(key, (offset, last))[[offset, last]]
+        kept = (key >= least) & (key <= most)
+        return Arcs(found.owner[kept], found.place[kept]), offset - int(np.count_nonzero(key < least))
+
+
+def is_below(uri: str, prefix: str) -> bool:
+    """Return whether ``uri`` is ``prefix``, which is not empty, or continues it after a slash."""
+    return prefix != "" and (uri == prefix or uri.startswith(f"{prefix}/"))
