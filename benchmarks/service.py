@@ -1,11 +1,12 @@
 """How fast the service answers: one item a request, scored by ``grounding``, over many connections at once.
 
-    python benchmarks/service.py [GRAPH] [--dialogues FILE] [--connections 64] [--seconds 4] [--pace 500] [--rounds 3]
+    python benchmarks/service.py [GRAPH] [--dialogues FILE] [--connections 64] [--seconds 4] [--pace 500] [--rounds 3] [--lookups]
 
 Every request brings texts that nobody sent before, save where the table says "seen before". "Paced" sends so many
 requests a second however fast answers come; "as fast as can be" sends the next one on a connection when the last is answered. The
 alternatives: the same service that scores one item at a time, and the library called in a loop. The graph is the real one of
-the other benchmarks where its data is at hand, else a synthetic one. Medians over rounds.
+the other benchmarks where its data is at hand, else a synthetic one. Medians over rounds. ``--lookups`` measures look-ups
+in place of scores: those of the ConceptNet API beside ``/v1/concepts/``, for concepts drawn by degree.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 from support.graphs import REPOSITORY, named_graph, say
-from support.http import Figures, burst, drive, post
-from tacit.graph import open_graph, open_index
+from support.http import Figures, burst, drive, getting, post, scoring
+from tacit.api.server.conceptnet.uris import assertion_uri
+from tacit.graph import Assertion, Pattern, open_graph, open_index
 from tacit.loaders import ItemError, read_items
 from tacit.reasoning import Reasoner
 
@@ -163,6 +166,52 @@ def one_by_one(graph: str, items: Items) -> Row:
     return middle([figures])
 
 
+def lookups(graph: str) -> dict[str, Callable[[], Iterator[str]]]:
+    """Paths to ask for, by kind: each a maker of an endless stream over 2,000 assertions drawn with a fixed seed."""
+    with open_graph(graph) as opened:
+        index = opened.index
+        assert index is not None
+        related = (index.directory / "vectors").is_dir()
+        rows = [row for row in index.select(Pattern(), 0, 1_000_000) if row.head.isascii() and row.tail.isascii()]
+    drawn = Random(0).sample(rows, min(2_000, len(rows)))
+
+    def stream(write: Callable[[Assertion], str]) -> Callable[[], Iterator[str]]:
+        return lambda: cycle(map(write, drawn))
+
+    kinds = {
+        "/v1/concepts/TERM, 10 neighbours": stream(lambda row: f"/v1/concepts{row.head}"),
+        "TERM, 20 edges": stream(lambda row: row.head),
+        "TERM?limit=1000": stream(lambda row: f"{row.head}?limit=1000"),
+        "TERM?grouped=true": stream(lambda row: f"{row.head}?grouped=true"),
+        "/a/…": stream(assertion_uri),
+        "/query?node=TERM&other=TERM": stream(lambda row: f"/query?node={row.head}&other={row.tail}"),
+        "/query?start=TERM&rel=RELATION": stream(lambda row: f"/query?start={row.head}&rel=/r/{row.relation}"),
+        "RELATION, 20 edges": stream(lambda row: f"/r/{row.relation}"),
+        "/uri": stream(lambda row: f"/uri?language=en&text={row.head.rpartition('/')[2]}"),
+    }
+    if related:
+        kinds["/relatedness"] = stream(lambda row: f"/relatedness?node1={row.head}&node2={row.tail}")
+        kinds["/related/TERM, 50 terms"] = stream(lambda row: f"/related{row.head}")
+    return kinds
+
+
+def print_lookups(graph: str, connections: int, seconds: float, number: int) -> None:
+    """Measure each kind of look-up and print a table."""
+    kinds = lookups(graph)
+    print(f"{graph}, {connections} connections, medians of {number} rounds of {seconds:g} s")
+    print(f"{'':38}{'requests/s':>12}{'p50 ms':>10}{'p99 ms':>10}{'CPU ms':>9}{'errors':>8}")
+    with serving(graph, "--quiet", "--metrics", "length", "--conceptnet-api") as service:
+        for name, paths in kinds.items():
+            found = []
+            for turn in range(number + 1):  # the first one warms up
+                before = processor(service.pid)
+                figures = asyncio.run(drive(service.port, getting(paths()), connections, seconds if turn else 1))
+                figures.processor = processor(service.pid) - before
+                found.append(figures)
+            rate, p50, p99, used, errors = middle(found[1:])
+            print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{used:>9.2f}{errors:>8}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -172,6 +221,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--pace", type=float, default=500.0)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--lookups", action="store_true")
     options = parser.parse_args()
     graph = options.graph
     if graph is None:
@@ -180,6 +230,9 @@ def main() -> None:
         assert store is not None
         graph = store.url
         store.close()
+    if options.lookups:
+        print_lookups(graph, options.connections, options.seconds, options.rounds)
+        return
     real = REPOSITORY.parent / "shared" / "data" / "dialogues" / "dailydialog-test.jsonl.gz"
     items = dialogues(options.dialogues or (real if real.is_file() else None))
     rows: list[tuple[str, Row]] = []
@@ -193,7 +246,7 @@ def main() -> None:
     def rounds(
         service: Service, texts: Iterator[bytes], pace: float | None = None, number: int = options.rounds
     ) -> list[Figures]:
-        work = (drive(service.port, texts, options.connections, options.seconds, pace) for _ in range(number))
+        work = (drive(service.port, scoring(texts), options.connections, options.seconds, pace) for _ in range(number))
         return [measured(service, one) for one in work]
 
     say(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; {len(items):,} items")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,18 +34,36 @@ class Figures:
         return sum(number for status, number in self.statuses.items() if status != 200)
 
 
+Ask = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[int]]
+"""Sends one request on an open connection, reads its answer, and returns the status."""
+
+
 async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: bytes) -> int:
     """Send one request on an open connection, read its answer, and return the status."""
-    head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    writer.write(head.encode() + body)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return await _exchange(reader, writer, head.encode() + body)
+
+
+def scoring(bodies: Iterator[bytes]) -> Ask:
+    """Return a request to score the next body."""
+    return lambda reader, writer: post(reader, writer, "/v1/score", next(bodies))
+
+
+def getting(paths: Iterator[str]) -> Ask:
+    """Return a request for the next path."""
+    return lambda reader, writer: _exchange(reader, writer, f"GET {next(paths)} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+
+async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> int:
+    writer.write(request)
     answer = await reader.readuntil(b"\r\n\r\n")
     length = next(line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:"))
     await reader.readexactly(int(length.partition(b":")[2]))
     return int(answer[9:12])
 
 
-async def drive(port: int, bodies: Iterator[bytes], connections: int, seconds: float, pace: float | None = None) -> Figures:
-    """Score one body a request for some seconds, over so many connections; ``pace`` requests a second, or as fast as can be.
+async def drive(port: int, ask: Ask, connections: int, seconds: float, pace: float | None = None) -> Figures:
+    """Send requests for some seconds, over so many connections; ``pace`` requests a second, or as fast as can be.
 
     When paced, a request's time counts from the moment it was due, so that a server that stalls is not flattered.
     """
@@ -64,7 +82,7 @@ async def drive(port: int, bodies: Iterator[bytes], connections: int, seconds: f
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
             if due - begun > seconds:
                 break
-            status = await post(reader, writer, "/v1/score", next(bodies))
+            status = await ask(reader, writer)
             figures.seconds.append(time.perf_counter() - due)
             figures.statuses[status] = figures.statuses.get(status, 0) + 1
         writer.close()
