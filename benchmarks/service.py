@@ -179,7 +179,7 @@ def lookups(graph: str) -> dict[str, Callable[[], Iterator[str]]]:
         return lambda: cycle(map(write, drawn))
 
     kinds = {
-        "/v1/concepts/TERM, 10 neighbours": stream(lambda row: f"/v1/concepts{row.head}"),
+        "/v1/concepts/TERM, 10 neighbours": stream(lambda row: f"/v1/concepts/{row.head}"),
         "TERM, 20 edges": stream(lambda row: row.head),
         "TERM?limit=1000": stream(lambda row: f"{row.head}?limit=1000"),
         "TERM?grouped=true": stream(lambda row: f"{row.head}?grouped=true"),
