@@ -24,8 +24,8 @@ from starlette.types import Scope
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from . import messages
-from .inferring import inferring_routes
 from .conceptnet.routes import conceptnet_routes
+from .inferring import inferring_routes
 from .keys import Keys
 from .messages import Problem, invalid_parameters, refuse_unknown_parameters
 from .middleware import RequestMiddleware
