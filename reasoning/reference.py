@@ -23,6 +23,7 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Self
 
+from ..graph.cache import cache_folder
 from ..graph.errors import ModelError
 from ..graph.schema import shape
 from .models.modelfile import write_file
@@ -123,12 +124,7 @@ def share_above(true: Sequence[float], random: Sequence[float]) -> float:
 
 def own_folder() -> Path:
     """Return the folder of the user's own references: ``references`` in ``TACIT_CACHE``, else in the user's cache folder."""
-    given = os.environ.get("TACIT_CACHE")
-    if given:
-        return Path(given) / "references"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("tacit")) / "references"
+    return cache_folder("references")
 
 
 def find_reference(metric: str, signature: str) -> Reference | None:

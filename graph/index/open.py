@@ -6,7 +6,6 @@ user's cache (``TACIT_CACHE`` sets another folder), shared by processes and grap
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..cache import cache_folder
 from ..errors import GraphError
 from ..protocol import KnowledgeGraph
 from ..storage import sweep
@@ -86,14 +86,8 @@ def _build_and_open(graph: KnowledgeGraph, home: Path, progress: Progress | bool
 
 def index_homes(graph: KnowledgeGraph) -> list[Path]:
     """Return the folders that may hold the indexes of ``graph``: an embedded graph's own ``index`` folder, then the cache."""
-    own, given = _own(graph), os.environ.get("TACIT_CACHE")
-    if given:
-        cache = Path(given)
-    else:
-        import platformdirs
-
-        cache = Path(platformdirs.user_cache_dir("tacit"))
-    return [cache / "index"] if own is None else [own, cache / "index"]
+    own, shared = _own(graph), cache_folder("index")
+    return [shared] if own is None else [own, shared]
 
 
 def index_home(graph: KnowledgeGraph) -> Path:

@@ -1,7 +1,8 @@
 """Finding and opening transformers models: a folder, a GGUF file, or a hub id whose files are in the local cache or are
 fetched.
 
-A folder is used as it is; the quantised weights of a GGUF file are unpacked when it is opened. An id is looked up in the local
+A folder is used as it is; the quantised weights of a GGUF file are unpacked when it is first opened
+(:mod:`tacit.reasoning.models.unpacked`). An id is looked up in the local
 cache first; only when it is not there is the hub contacted, once and with a short timeout, so that a machine without a network
 gets an error at once. Program code that comes with a model is never run.
 """
@@ -24,6 +25,7 @@ from typing import Any
 
 from ...graph.errors import InputError, MissingExtra, ModelError, reason_of
 from .modelfile import recover
+from .unpacked import find_copy, keep_copy
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _SETTINGS = (
@@ -127,7 +129,8 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; choose from {', '.join(DTYPES)}")
-    with quiet(), _place(files) as (where, how):
+    copy = None if files.gguf is None else find_copy(files, dtype)
+    with quiet(), _place(files, copy) as (where, how):
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, trust_remote_code=False, **how)
             model, info = getattr(transformers, kind).from_pretrained(
@@ -142,6 +145,8 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     quantizer = getattr(model, "hf_quantizer", None)
     if files.gguf is not None and quantizer is not None and all(weight.is_floating_point() for weight in model.parameters()):
         quantizer.remove_quantization_config(model)  # the weights are unpacked; otherwise transformers refuses to save the model
+        with quiet():
+            keep_copy(files, dtype, model, tokenizer)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return model.to(device).eval(), tokenizer
@@ -203,12 +208,12 @@ def _unopened(files: ModelFiles, error: Exception) -> ModelError:
 
 
 @contextmanager
-def _place(files: ModelFiles) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the folder and arguments for transformers; a GGUF file gets a folder of its own, without its neighbours'
-    tokenizers.
+def _place(files: ModelFiles, copy: Path | None) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the folder and arguments for transformers; a GGUF file without a ``copy`` gets a folder of its own, without its
+    neighbours' tokenizers.
     """
-    if files.gguf is None:
-        yield str(files.folder), {}
+    if files.gguf is None or copy is not None:
+        yield str(copy or files.folder), {}
         return
     for module in ("gguf", "accelerate"):
         need(module, "gguf")

@@ -292,8 +292,11 @@ def test_a_tokenizer_that_does_not_tell_where_tokens_stand_is_refused(gpt2: Path
         open_causal(folder).token_losses(["a"], ["b"])
 
 
-def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gguf_file_is_the_model_that_it_was_made_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("gguf")
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     from tests.reasoning.models.tiny_gguf import save_tiny_gguf
 
     whole = open_causal(save_tiny_causal(tmp_path / "llama", kind="llama"))

@@ -107,8 +107,11 @@ def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Pat
     assert metric.score(["i have a dog"], "give it a bone").value > metric.score(["we went to the beach"], "give it a bone").value
 
 
-def test_a_gguf_file_may_be_what_it_begins_with(read: tuple[Path, dict[str, Any]], model: Path, tmp_path: Path) -> None:
+def test_a_gguf_file_may_be_what_it_begins_with(
+    read: tuple[Path, dict[str, Any]], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("gguf")
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     from tests.reasoning.models.tiny_gguf import save_tiny_gguf
 
     file = save_tiny_gguf(model, tmp_path / "tiny.gguf")

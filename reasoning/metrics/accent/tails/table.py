@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .....graph.cache import cache_folder
 from .....graph.errors import GraphError, InputError
 from .....graph.index.open import index_home
 from .....graph.model import Assertion
@@ -161,9 +162,7 @@ def events_home(graph: KnowledgeGraph) -> Path:
         probe.touch()
         probe.unlink(missing_ok=True)
     except OSError:
-        import platformdirs
-
-        return Path(platformdirs.user_cache_dir("tacit")) / "events"
+        return cache_folder("events")
     return home
 
 

@@ -223,8 +223,9 @@ def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:
         train_comet(TRIPLES, save_tiny_seq2seq(tmp_path / "bart"), tmp_path / "other", CometRecipe(steps=1, layers=1))
 
 
-def test_a_comet_may_be_a_gguf_file(tmp_path: Path) -> None:
+def test_a_comet_may_be_a_gguf_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gguf")
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     from tests.reasoning.models.tiny_gguf import save_tiny_gguf
 
     folder = save_tiny_gpt(tmp_path / "base")
