@@ -1,7 +1,7 @@
 """How often a metric scores a real response above a copy of it that a rule made worse.
 
-    python benchmarks/robustness.py DIALOGUES... [--graph GRAPH] [--metrics NAME,...] [--responses N] [--seed N]
-        [-O METRIC.NAME=VALUE]...
+    python benchmarks/robustness.py DIALOGUES... [--graph GRAPH] [--metrics NAME,...] [--rules NAME,...] [--responses N]
+        [--seed N] [-O METRIC.NAME=VALUE]...
 
 DIALOGUES are files that ``tacit score`` reads; one reply is drawn from each of N dialogues, with the four turns before it. Each
 rule below changes the replies that it applies to. The table has the share of pairs in which the real reply scores higher (ties
@@ -10,8 +10,8 @@ which a metric cannot judge one of the two is left out for this metric. A metric
 
 | rule | the changed response |
 |---|---|
-| negated | "not" is put after the first auxiliary, or "do not" before the first verb, or a negation is taken out |
-| speakers turned | I and you, my and your, am and are change places |
+| negated | the first negation is taken out, else the first finite verb is negated |
+| speakers turned | first and second person change places: I and you, my and your, am and are |
 | repeated turn | the last turn of the history again |
 | dull reply | one of six replies that fit anywhere, such as "I don't know." |
 | shuffled words | the words in random order |
@@ -40,18 +40,12 @@ from tacit.reasoning.describing import describe_metrics
 from tacit.reasoning.evaluation.correlation import decimal
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.perturbing import negated, turned
 
 Pair = tuple[tuple[str, ...], str]
 
 TURNS = 4
 DULL = ("I don't know.", "Okay.", "That is nice.", "I see.", "Oh, really?", "Me too.")
-_TURNED = {
-    "i": "you", "me": "you", "you": "I", "my": "your", "your": "my", "mine": "yours", "yours": "mine", "myself": "yourself",
-    "yourself": "myself", "am": "are", "i'm": "you're", "you're": "I'm", "i've": "you've", "you've": "I've", "i'll": "you'll",
-    "you'll": "I'll", "i'd": "you'd", "you'd": "I'd",
-}  # fmt: skip
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_NEGATION = re.compile(r"\s+not\b|n['’]t\b|\bnever\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,28 +62,15 @@ class Drawn:
 Rule = Callable[[Drawn, Any, np.random.Generator], str | None]
 
 
-def negated(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
+def clause_negated(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
     """Return the response with its first clause negated, or without its negation; None when it has no verb."""
-    if _NEGATION.search(one.response):
-        return _NEGATION.sub(lambda found: " " if found.group().isspace() else "", one.response, count=1)
-    for token in nlp(one.response):
-        end = token.idx + len(token.text)
-        if "Fin" not in token.morph.get("VerbForm"):
-            continue
-        if token.pos_ == "AUX":
-            return f"{one.response[:end]} not{one.response[end:]}"
-        if token.pos_ == "VERB":
-            third = token.morph.get("Person") == ["3"] and token.morph.get("Number") == ["Sing"]
-            helper = "did" if "Past" in token.morph.get("Tense") else "does" if third else "do"
-            return f"{one.response[: token.idx]}{helper} not {token.lemma_.lower()}{one.response[end:]}"
-    return None
+    return negated(one.response, nlp) or None
 
 
 def speakers_turned(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
-    """Return the response with first and second person exchanged; None when it has neither."""
-    found = _WORD.sub(lambda word: _TURNED.get(word.group().lower().replace("’", "'"), word.group()), one.response)
-    found = re.sub(r"\bI are\b", "I am", re.sub(r"\byou am\b", "you are", found))
-    return found[:1].upper() + found[1:]
+    """Return the response with first and second person exchanged, its beginning in capitals; None when it has neither."""
+    found = turned(one.response)
+    return found[:1].upper() + found[1:] or None
 
 
 def repeated_turn(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
@@ -130,7 +111,7 @@ def random_reply(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
 
 
 RULES: dict[str, Rule] = {
-    "negated": negated, "speakers turned": speakers_turned, "repeated turn": repeated_turn, "dull reply": dull_reply,
+    "negated": clause_negated, "speakers turned": speakers_turned, "repeated turn": repeated_turn, "dull reply": dull_reply,
     "shuffled words": shuffled_words, "swapped names": swapped_names, "question for a question": question_for_a_question,
     "random": random_reply,
 }  # fmt: skip
@@ -170,10 +151,14 @@ def draw(dialogues: Sequence[tuple[str, ...]], number: int, seed: int, nlp: Any)
         )  # fmt: skip
 
 
-def pairs_of(drawn: Sequence[Drawn], nlp: Any, seed: int) -> dict[str, list[tuple[Pair, Pair]]]:
-    """Return for each rule the real replies that it changes, and the changed ones."""
+def pairs_of(
+    drawn: Sequence[Drawn], nlp: Any, seed: int, rules: Sequence[str] = tuple(RULES)
+) -> dict[str, list[tuple[Pair, Pair]]]:
+    """Return for each of ``rules`` the real replies that it changes, and the changed ones."""
     found: dict[str, list[tuple[Pair, Pair]]] = {}
     for number, (name, rule) in enumerate(RULES.items()):
+        if name not in rules:
+            continue
         random = np.random.default_rng([seed, number])
         for one in drawn:
             changed = rule(one, nlp, random)
@@ -198,6 +183,7 @@ def main() -> None:
     parser.add_argument("dialogues", nargs="*")
     parser.add_argument("--graph", default="")
     parser.add_argument("--metrics", default="")
+    parser.add_argument("--rules", default=",".join(RULES))
     parser.add_argument("--responses", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-O", "--option", action="append", default=[])
@@ -210,7 +196,9 @@ def main() -> None:
     if not dialogues:
         parser.error(f"{', '.join(arguments.dialogues)}: no dialogue of three turns or more")
     drawn = list(draw(dialogues, arguments.responses, arguments.seed, nlp))
-    pairs = pairs_of(drawn, nlp, arguments.seed)
+    pairs = pairs_of(drawn, nlp, arguments.seed, arguments.rules.split(","))
+    if not pairs:
+        parser.error(f"no reply is changed by the rules {arguments.rules}; choose from {', '.join(RULES)}")
     texts = list(dict.fromkeys(one for rows in pairs.values() for pair in rows for one in pair))
     named = [name for name in arguments.metrics.split(",") if name]
     ready = [one.name for one in describe_metrics() if "references" not in one.needs and (one.ready or one.missing == "a graph")]

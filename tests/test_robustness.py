@@ -60,3 +60,5 @@ def test_pairs_are_repeatable_and_of_different_texts(program: Any) -> None:
     pairs = program.pairs_of(drawn, nlp, 3)
     assert pairs == program.pairs_of(drawn, nlp, 3)
     assert all(real[0] == changed[0] and real[1] != changed[1] for rows in pairs.values() for real, changed in rows)
+    one = program.pairs_of(drawn, nlp, 3, ["shuffled words"])
+    assert one == {"shuffled words": pairs["shuffled words"]}

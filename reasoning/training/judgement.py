@@ -7,7 +7,6 @@ and a direction is fitted along which the true response of a history is above th
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from ..metrics.judgement import TURNS, JudgementProbe, JudgementPrompt, Pair, St
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.modelfile import digest_of, pack, unpack, write_file
+from ..text.perturbing import negated, turned
 from .corpora import Dialogue, k_folds
 
 Progress = Callable[[str, int, int], None]
@@ -42,24 +42,6 @@ _APART = 3
 _LOST = 0.1
 _ALIKE = 0.6  # share of words in common from which a turn is no false response
 _DRAWS = 50
-
-_TURN = {
-    "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are", "i'm": "you're", "i've": "you've",
-    "i'll": "you'll", "i'd": "you'd", "you": "I", "your": "my", "yours": "mine", "yourself": "myself", "you're": "I'm",
-    "you've": "I've", "you'll": "I'll", "you'd": "I'd",
-}  # fmt: skip
-_AUXILIARY = r"is|are|was|were|am|can|could|will|would|should|must|do|does|did|has|have|had|'s|'re|'m"
-_BARE: dict[str, str] = {"ca": "can", "wo": "will"}
-_NEGATIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(rf"\b({_AUXILIARY}|ca|wo)(n't| not)\b", re.IGNORECASE), lambda found: _BARE.get(found[1].lower(), found[1])),
-    (re.compile(rf"(?<=\w)('s|'re|'m)\b|\b({_AUXILIARY})\b", re.IGNORECASE), lambda found: f"{found[0]} not"),
-    (
-        re.compile(
-            r"\b(i|you|we|they) (like|love|think|know|want|need|believe|enjoy|agree|hope|guess|remember)\b", re.IGNORECASE
-        ),
-        lambda found: f"{found[1]} do not {found[2]}",
-    ),
-)
 
 
 class Contrast(NamedTuple):
@@ -163,30 +145,6 @@ class _FalseResponses:
             if _overlap(text, true) < _ALIKE:
                 return text
         return ""
-
-
-def turned(text: str) -> str:
-    """Return ``text`` with first and second person exchanged, ``you`` and its forms in lower case; empty where it has neither."""
-    words = re.split(r"([\w'’]+)", text)
-    changed = [_like(word, _TURN.get(word.lower().replace("’", "'"), word)) for word in words]
-    after = " ".join("".join(changed).split())
-    after = re.sub(r"\b([Yy])ou (am|was)\b", lambda found: f"{found[1]}ou {'are' if found[2] == 'am' else 'were'}", after)
-    after = re.sub(r"\bI (are|were)\b", lambda found: "I am" if found[1] == "are" else "I was", after)
-    return after if changed != words else ""
-
-
-def negated(text: str) -> str:
-    """Return ``text`` without its first negation, else with its first auxiliary or verb of opinion negated; else empty."""
-    for pattern, change in _NEGATIONS:
-        after = pattern.sub(change, text, count=1)
-        if after != text:
-            return after
-    return ""
-
-
-def _like(word: str, other: str) -> str:
-    """Return ``other`` with a capital where ``word`` begins with one."""
-    return other[:1].upper() + other[1:] if word[:1].isupper() and word not in ("I", "I'm", "I've", "I'll", "I'd") else other
 
 
 def _words(text: str) -> set[str]:

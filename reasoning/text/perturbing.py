@@ -1,0 +1,91 @@
+"""Rules that make a response worse: first and second person exchanged, a statement negated or a negation removed.
+
+They make false responses for the training of ``judgement`` (:mod:`tacit.reasoning.training.judgement`) and the pairs of
+``benchmarks/robustness.py``. Without a pipeline they know words by lists alone, so training data need no
+parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_TURN = {
+    "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are", "i'm": "you're", "i've": "you've",
+    "i'll": "you'll", "i'd": "you'd", "you": "I", "your": "my", "yours": "mine", "yourself": "myself", "you're": "I'm",
+    "you've": "I've", "you'll": "I'll", "you'd": "I'd",
+}  # fmt: skip
+
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+
+_AUXILIARY = r"is|are|was|were|am|can|could|will|would|should|must|do|does|did|has|have|had|'s|'re|'m"
+_BARE: dict[str, str] = {"ca": "can", "wo": "will"}
+_AFFIRMED: Rule = (
+    re.compile(rf"\b({_AUXILIARY}|ca|wo)(n['’]t| not)\b", re.IGNORECASE), lambda found: _BARE.get(found[1].lower(), found[1]),
+)  # fmt: skip
+_LISTED: tuple[Rule, ...] = (
+    (re.compile(rf"(?<=\w)('s|'re|'m)\b|\b({_AUXILIARY})\b", re.IGNORECASE), lambda found: f"{found[0]} not"),
+    (
+        re.compile(
+            r"\b(i|you|we|they) (like|love|think|know|want|need|believe|enjoy|agree|hope|guess|remember)\b", re.IGNORECASE
+        ),
+        lambda found: f"{found[1]} do not {found[2]}",
+    ),
+)
+_DENIED: tuple[Rule, ...] = (
+    (re.compile(r"(?<=can)not\b", re.IGNORECASE), lambda _: ""),
+    (re.compile(r"n['’]t\b|\s+not\b", re.IGNORECASE), lambda _: ""),
+    (re.compile(r"\bnever\s+", re.IGNORECASE), lambda _: ""),
+)
+
+
+def turned(text: str) -> str:
+    """Return ``text`` with first and second person exchanged, ``you`` and its forms in lower case; empty where it has neither."""
+    words = re.split(r"([\w'’]+)", text)
+    changed = [_like(word, _TURN.get(word.lower().replace("’", "'"), word)) for word in words]
+    after = " ".join("".join(changed).split())
+    after = re.sub(r"\b([Yy])ou (am|was)\b", lambda found: f"{found[1]}ou {'are' if found[2] == 'am' else 'were'}", after)
+    after = re.sub(r"\bI (are|were)\b", lambda found: "I am" if found[1] == "are" else "I was", after)
+    return after if changed != words else ""
+
+
+def negated(text: str, nlp: Any = None) -> str:
+    """Return ``text`` without its first negation, else with its first clause negated; empty where there is nothing to negate.
+
+    Args:
+        nlp: a spaCy pipeline, by which the first finite verb is negated and ``never`` is a negation too; without one, the first
+            auxiliary of a list is, else the first of some verbs of opinion after a pronoun.
+    """
+    if nlp is None:
+        return _first(text, (_AFFIRMED, *_LISTED))
+    return _first(text, (_AFFIRMED, *_DENIED)) or _verb_negated(text, nlp)
+
+
+def _first(text: str, rules: tuple[Rule, ...]) -> str:
+    """Return ``text`` changed once by the first rule that applies; empty where none does."""
+    for pattern, change in rules:
+        after = pattern.sub(change, text, count=1)
+        if after != text:
+            return after
+    return ""
+
+
+def _verb_negated(text: str, nlp: Any) -> str:
+    """Return ``text`` with its first finite verb negated; empty where it has none."""
+    for token in nlp(text):
+        end = token.idx + len(token.text)
+        if "Fin" not in token.morph.get("VerbForm"):
+            continue
+        if token.pos_ == "AUX":
+            return f"{text[:end]} not{text[end:]}"
+        if token.pos_ == "VERB":
+            third = token.morph.get("Person") == ["3"] and token.morph.get("Number") == ["Sing"]
+            helper = "did" if "Past" in token.morph.get("Tense") else "does" if third else "do"
+            return f"{text[: token.idx]}{helper} not {token.lemma_.lower()}{text[end:]}"
+    return ""
+
+
+def _like(word: str, other: str) -> str:
+    """Return ``other`` with a capital where ``word`` begins with one."""
+    return other[:1].upper() + other[1:] if word[:1].isupper() and word not in ("I", "I'm", "I've", "I'll", "I'd") else other

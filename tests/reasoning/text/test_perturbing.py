@@ -1,0 +1,42 @@
+"""Responses made worse by rule: what each rule makes of a sentence, and which sentences it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.perturbing import negated, turned
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("I lost my keys.", "you lost your keys."), ("Are you sure? I am.", "Are I sure? you are."),
+        ("You're right, I was wrong", "I'm right, you were wrong"), ("The sea is cold.", ""), ("You’re kind", "I'm kind"),
+    ],
+)  # fmt: skip
+def test_first_and_second_person_are_exchanged(text: str, other: str) -> None:
+    assert turned(text) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("It is cold.", "It is not cold."), ("I don't know.", "I do know."), ("That's sweet.", "That's not sweet."),
+        ("I like dogs.", "I do not like dogs."), ("We can't go.", "We can go."), ("Hello there!", ""),
+        ("It won't rain", "It will rain"), ("It won’t rain", "It will rain"), ("She likes tea.", ""),
+    ],
+)  # fmt: skip
+def test_the_first_auxiliary_of_a_list_is_negated(text: str, other: str) -> None:
+    assert negated(text) == other
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("She likes tea.", "She does not like tea."), ("We walked home.", "We did not walk home."),
+        ("We are at home.", "We are not at home."), ("I never drink tea.", "I drink tea."), ("She can’t come.", "She can come."),
+        ("They cannot swim.", "They can swim."), ("He isn't here, is he?", "He is here, is he?"), ("Tea!", ""),
+    ],
+)  # fmt: skip
+def test_with_a_pipeline_the_first_finite_verb_is_negated(text: str, other: str) -> None:
+    assert negated(text, load_pipeline().nlp) == other
