@@ -8,7 +8,6 @@ true against false responses of dialogues, not from ratings (:mod:`tacit.reasoni
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from ...graph.cache import cache_folder
 from ...graph.errors import InputError, ModelError, reason_of
 from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
@@ -31,6 +31,8 @@ from ..models.layers import cut_above
 from ..models.modelfile import digest_of, pack, read_model, unpack
 from ..text.language import open_analyser
 from ..text.linking import Linker
+from ..text.parsing import open_parser
+from .judgement_claims import GraphClaims
 
 TURNS = 4
 """Turns of the history that are read."""
@@ -253,13 +255,6 @@ NO_HISTORY = "the history is empty"
 _CACHE_SIZE = 20_000
 _WORD = re.compile(r"\S+")
 _MOST_WORDS = 40
-_MOST_EDGES = 5
-
-AGAINST = frozenset((
-    "Antonym", "DistinctFrom", "HinderedBy", "ObstructedBy", "NotCapableOf", "NotDesires", "NotHasA", "NotHasProperty", "NotIsA",
-    "NotUsedFor", "NotCauses", "NotMadeOf",
-))  # fmt: skip
-"""Relations whose assertions between a turn and the response speak against the response."""
 
 
 class Judgement(BatchScoring):
@@ -269,11 +264,11 @@ class Judgement(BatchScoring):
     reads_english = True
     together = 32
 
-    def __init__(self, causal: CausalModel, probe: JudgementProbe, linker: Linker | None = None) -> None:
+    def __init__(self, causal: CausalModel, probe: JudgementProbe, claims: GraphClaims | None = None) -> None:
         """Read the states of ``causal``; layers above the probe's are removed unless the probe weighs the log-odds of yes.
 
         Args:
-            linker: over a graph whose assertions are added to the evidence; None for no such evidence.
+            claims: finds the assertions of a graph that are added to the evidence; None for no such evidence.
 
         Raises:
             ModelError: the probe was trained on another model.
@@ -290,7 +285,7 @@ class Judgement(BatchScoring):
             raise ModelError(f"the probe does not fit the model {causal.files.given!r}: {error}") from error
         self.prompt = JudgementPrompt(causal)
         self.probe = probe
-        self.linker = linker
+        self.claims = claims
         self._known: LruCache[Pair, float] = LruCache(_CACHE_SIZE)
         self._reading = threading.Lock()
         self.signature = Signature(
@@ -303,7 +298,7 @@ class Judgement(BatchScoring):
         pairs = [_pair(item) for item in items]
         judged = [pair for pair in pairs if pair[0]]
         odds = iter(self.log_odds(judged))
-        edges = iter(self._edges(judged) if explain else ())
+        claims = iter(self.claims.of(judged) if explain and self.claims is not None else [()] * len(judged))
         scores = []
         for pair in pairs:
             if not pair[0]:
@@ -312,7 +307,7 @@ class Judgement(BatchScoring):
             found = next(odds)
             value = float(expit(found))
             pieces = (
-                (Piece("feature", found, value, name=_LOG_ODDS, rests_on=(*self._effects(pair, found), *next(edges))),)
+                (Piece("feature", found, value, name=_LOG_ODDS, rests_on=(*self._effects(pair, found), *next(claims))),)
                 if explain
                 else ()
             )
@@ -352,33 +347,6 @@ class Judgement(BatchScoring):
         effects = [Piece("part", whole - found, 0.0, name=f"{name} adds") for name, found in zip(names, odds, strict=True)]
         return tuple(sorted(effects, key=lambda piece: -abs(piece.value)))
 
-    def _edges(self, pairs: Sequence[Pair]) -> list[tuple[Piece, ...]]:
-        """Return the graph's assertions between concepts of the turns and of the response: against it first, the heaviest first.
-
-        They do not change the score. Assertions of opposites and of what something is not, cannot or does not want speak against
-        the response, the others for it.
-        """
-        if self.linker is None:
-            return [()] * len(pairs)
-        texts = list(dict.fromkeys(text for turns, response in pairs for text in (*turns, response)))
-        mentions = dict(zip(texts, self.linker.link_batch(texts), strict=True))
-        found = []
-        for turns, response in pairs:
-            before, after = (
-                list(dict.fromkeys(mention.concept for text in some for mention in mentions[text]))
-                for some in (turns, (response,))
-            )
-            paths = self.linker.graph.triples_between(before, after) if before and after else []
-            sides: dict[bool, list[Piece]] = {True: [], False: []}
-            for path in sorted(paths, key=lambda path: (-path.strength, path.order)):
-                against = path.assertions[0].relation in AGAINST
-                if len(sides[against]) < _MOST_EDGES:
-                    side = "against" if against else "for"
-                    name = f"the graph, {side} it: {path.text()}, weight"
-                    sides[against].append(Piece("part", path.strength, 0.0, name=name, hops=1, path=path))
-            found.append((*sides[True], *sides[False]))
-        return found
-
 
 _LOG_ODDS = "log-odds of a sensible reply"
 _LEFT_OUT = "..."
@@ -391,12 +359,7 @@ def _pair(item: Item) -> Pair:
 
 def models_folder() -> Path:
     """Return the folder of models that tacit downloads: ``models`` in ``TACIT_CACHE``, else in the user's cache folder."""
-    given = os.environ.get("TACIT_CACHE")
-    if given:
-        return Path(given) / "models"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("tacit")) / "models"
+    return cache_folder("models")
 
 
 def has_default() -> bool:
@@ -434,4 +397,6 @@ def make(
             "name a model with -O judgement.model=MODEL"
         )
     causal = open_causal(model or models_folder() / MODEL_FILE, dtype=dtype, device=device)
-    return Judgement(causal, opened, None if graph is None else Linker(graph, open_analyser(None)))
+    return Judgement(
+        causal, opened, None if graph is None else GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
+    )

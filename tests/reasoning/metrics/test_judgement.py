@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.open import open_graph
-from tacit.reasoning.metrics.judgement import AGAINST, FILE, JudgementProbe, make, open_probe, to_bytes, transcript
+from tacit.reasoning.metrics.judgement import FILE, JudgementProbe, make, open_probe, to_bytes, transcript
+from tacit.reasoning.metrics.judgement_claims import AGAINST, GraphClaims
 from tacit.reasoning.text.language import open_analyser
 from tacit.reasoning.text.linking import Linker
+from tacit.reasoning.text.parsing import open_parser
 
 from ..training.tiny_dialogues import tiny_dialogues
 from .accent.tiny_judges import CHAT, KINDS, save_judge
@@ -21,7 +23,7 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
-from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, negated, train_judgement, turned
+from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
 
 WORDS = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
 WIDTH, LAYERS = 32, 3
@@ -140,7 +142,9 @@ def test_the_graph_s_edges_against_and_for_a_response_are_shown_and_change_no_sc
     causal: CausalModel, sample_graph: str
 ) -> None:
     with open_graph(sample_graph) as graph:
-        judge = Judgement(open_causal(causal.files.folder), probe_of(causal), Linker(graph, open_analyser(None)))
+        judge = Judgement(
+            open_causal(causal.files.folder), probe_of(causal), GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
+        )
         found = judge.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.", explain=True)
         edges = [piece for piece in found.evidence.pieces[0].rests_on if piece.path]
         texts = [piece.name for piece in edges]
@@ -212,29 +216,6 @@ def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
     assert make_contrasts(long, most=25, each=6) == found
     assert make_contrasts(long, most=10, each=6) == found[:10]
     assert make_contrasts(long, most=25, each=6, seed=1) != found
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("I lost my keys.", "you lost your keys."), ("Are you sure? I am.", "Are I sure? you are."),
-        ("You're right, I was wrong", "I'm right, you were wrong"), ("The sea is cold.", ""),
-    ],
-)  # fmt: skip
-def test_first_and_second_person_are_exchanged(text: str, other: str) -> None:
-    assert turned(text) == other
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("It is cold.", "It is not cold."), ("I don't know.", "I do know."), ("That's sweet.", "That's not sweet."),
-        ("I like dogs.", "I do not like dogs."), ("We can't go.", "We can go."), ("Hello there!", ""),
-        ("It won't rain", "It will rain"),
-    ],
-)  # fmt: skip
-def test_the_first_auxiliary_is_negated(text: str, other: str) -> None:
-    assert negated(text) == other
 
 
 def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, tmp_path: Path) -> None:

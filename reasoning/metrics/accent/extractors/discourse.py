@@ -51,21 +51,21 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
     if not (_is_event(other) and _is_event(clause)):
         return
     joined = clause.connective
-    head, tail = _event_words(other), _event_words(clause)
+    head, tail = event_words(other), event_words(clause)
     forth = (other, clause)
     back = (clause, other)
     if joined == "because":
         if other.denied:
-            yield Candidate("because not", "HinderedBy", _event_words(other, denied=False), tail, *forth)
+            yield Candidate("because not", "HinderedBy", event_words(other, denied=False), tail, *forth)
         elif _feeling(other):
             yield Candidate("because felt", _family("React", clause, other), tail, head, *back)
         else:
             yield Candidate("because", _family("Effect", clause, other), tail, head, *back)
             if clause.modals & {"want", "will", "like"}:
-                yield Candidate("because", "xIntent", head, _event_words(clause, aim=True), *forth)
+                yield Candidate("because", "xIntent", head, event_words(clause, aim=True), *forth)
     elif joined == "so":
         if clause.denied:
-            yield Candidate("so not", "HinderedBy", _event_words(clause, denied=False), head, *back)
+            yield Candidate("so not", "HinderedBy", event_words(clause, denied=False), head, *back)
         yield Candidate("so", _family("Effect", other, clause), head, tail, *forth)
         if clause.modals & {"can", "will"}:
             yield Candidate("so that", "xIntent", head, tail, *forth)
@@ -74,10 +74,10 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
         if clause.denied:
             yield Candidate("but not", "HinderedBy", head, tail, *forth)
         elif other.denied:
-            yield Candidate("not but", "HinderedBy", _event_words(other, denied=False), tail, *forth)
+            yield Candidate("not but", "HinderedBy", event_words(other, denied=False), tail, *forth)
             yield Candidate("not but", _family("Effect", other, clause), head, tail, *forth)
         elif other.modals & _DOUBTFUL or clause.modals & _DOUBTFUL:
-            yield Candidate("would but", "HinderedBy", _event_words(other, aim=True), tail, *forth)
+            yield Candidate("would but", "HinderedBy", event_words(other, aim=True), tail, *forth)
         else:
             yield Candidate("but", "HinderedBy", head, tail, *forth)
             yield Candidate("but", "HasSubEvent", head, tail, *forth)
@@ -87,7 +87,7 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
         yield Candidate("to", "xNeed", tail, head, *back)
     elif joined in ("if", "unless"):
         if joined == "unless" or other.denied or "would" in other.modals:
-            yield Candidate("if not", "HinderedBy", _event_words(other, denied=False), tail, *forth)
+            yield Candidate("if not", "HinderedBy", event_words(other, denied=False), tail, *forth)
         yield Candidate("if", "xNeed", head, tail, *forth)
         yield Candidate("if", _family("Effect", clause, other), tail, head, *back)
         yield Candidate("if", _family("Want", clause, other), tail, head, *back)
@@ -98,13 +98,13 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
             yield Candidate("when", _family("Effect", clause, other), tail, head, *back)
     elif joined in ("after", "then"):
         last, first = (clause, other) if joined == "then" else (other, clause)
-        yield Candidate(joined, "isAfter", _event_words(last), _event_words(first), last, first)
-        yield Candidate(joined, "xNeed", _event_words(last), _event_words(first), last, first)
+        yield Candidate(joined, "isAfter", event_words(last), event_words(first), last, first)
+        yield Candidate(joined, "xNeed", event_words(last), event_words(first), last, first)
     elif joined in ("before", "until"):
         yield Candidate("before", "isAfter", tail, head, *back)
     elif joined == "or" and clause.modals & {"will", "would", "can"}:
-        yield Candidate("or else", "xIntent", head, _event_words(clause, denied=not clause.denied), *forth)
-        yield Candidate("or else", "xNeed", _event_words(clause, denied=not clause.denied), head, *back)
+        yield Candidate("or else", "xIntent", head, event_words(clause, denied=not clause.denied), *forth)
+        yield Candidate("or else", "xNeed", event_words(clause, denied=not clause.denied), head, *back)
     elif joined == "and" and clause.relation == "conj":
         yield Candidate("and", "isAfter", tail, head, *back)
         yield Candidate("and", _family("Effect", other, clause), head, tail, *forth)
@@ -121,8 +121,8 @@ def _offered(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]
         others = [one for one in clauses if _is_event(one) and one.person and one.who != mine.who and one.mood is Mood.STATEMENT]
         if others:
             head = min(others, key=lambda one: abs(one.start - clause.start))
-            yield Candidate("offer", "oWant", _event_words(head), _event_words(clause), head, clause)
-            yield Candidate("offer", "oEffect", _event_words(head), _event_words(clause), head, clause)
+            yield Candidate("offer", "oWant", event_words(head), event_words(clause), head, clause)
+            yield Candidate("offer", "oEffect", event_words(head), event_words(clause), head, clause)
 
 
 def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
@@ -134,9 +134,7 @@ def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
     about = [one for one in clauses if one.other == place and one.connective in ("to", "that", "", "because", "when")]
     for one in about:
         if _is_event(one) and one is not clause and clause.who:
-            yield Candidate(
-                "felt", _family("React", one, clause), _event_words(one), (*clause.subject, "feel", felt), one, clause
-            )
+            yield Candidate("felt", _family("React", one, clause), event_words(one), (*clause.subject, "feel", felt), one, clause)
 
 
 def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
@@ -145,10 +143,10 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
     for (_, first), (_, second) in pairwise(events):
         if second.connective not in ("", "and", "that") or second.relation == "ccomp":
             continue
-        head, tail = _event_words(first), _event_words(second)
+        head, tail = event_words(first), event_words(second)
         wanted = second.modals & _WISHES
         if wanted:
-            yield Candidate("wish next", _family("Want", first, second), head, _event_words(second, aim=True), first, second)
+            yield Candidate("wish next", _family("Want", first, second), head, event_words(second, aim=True), first, second)
         if second.mood is Mood.COMMAND:
             yield Candidate("command next", _family("Effect", first, second), head, tail, first, second)
             yield Candidate("command next", "xWant", head, tail, first, second)
@@ -172,8 +170,8 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
         before = [one for at, one in events if at < place]
         if judged and before and before[-1].person:
             subject = before[-1].subject
-            yield Candidate("judged", "xReact", _event_words(before[-1]), (*subject, "feel", judged), before[-1], clause)
-            yield Candidate("judged", "xAttr", _event_words(before[-1]), (*subject, "be", judged), before[-1], clause)
+            yield Candidate("judged", "xReact", event_words(before[-1]), (*subject, "feel", judged), before[-1], clause)
+            yield Candidate("judged", "xAttr", event_words(before[-1]), (*subject, "be", judged), before[-1], clause)
 
 
 def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
@@ -188,16 +186,16 @@ def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -
 
 
 def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
-    head = _event_words(question, denied=False)
+    head = event_words(question, denied=False)
     events = [clause for clause in reply if _is_event(clause)]
     for number, clause in enumerate(events):
-        tail = _event_words(clause)
+        tail = event_words(clause)
         if question.asked == "why":
             denied = question.denied
             yield Candidate(
-                "why", "HinderedBy" if denied else "xIntent", head, _event_words(clause, aim=not denied), question, clause
+                "why", "HinderedBy" if denied else "xIntent", head, event_words(clause, aim=not denied), question, clause
             )
-            yield Candidate("why", "xReact" if _feeling(clause) else "xEffect", _event_words(question), tail, question, clause)
+            yield Candidate("why", "xReact" if _feeling(clause) else "xEffect", event_words(question), tail, question, clause)
         elif question.asked == "how" and number == 0:
             yield Candidate("how", "xNeed", head, tail, question, clause)
         elif not question.asked and (clause.connective in ("but", "because") or clause.denied):
@@ -205,12 +203,12 @@ def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
         elif not question.asked and number == 0:
             yield Candidate("asked", "xEffect", head, tail, question, clause)
             yield Candidate("asked", "HasSubEvent", head, tail, question, clause)
-            yield Candidate("asked", "xIntent", head, _event_words(clause, aim=True), question, clause)
+            yield Candidate("asked", "xIntent", head, event_words(clause, aim=True), question, clause)
 
 
 def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, question: bool) -> Iterator[Candidate]:
     """Candidates from the reaction of a reply to the event before it."""
-    words = _event_words(head)
+    words = event_words(head)
     mine = _person(speaker)
     own = head.who == mine.who
     side = "x" if own else "o"
@@ -237,25 +235,25 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
         elif not _is_event(clause):
             continue
         elif clause.who == mine.who and clause.modals & _WISHES and not clause.denied:
-            yield Candidate("wish reply", f"{side}Want", words, _event_words(clause, aim=True), head, clause)
+            yield Candidate("wish reply", f"{side}Want", words, event_words(clause, aim=True), head, clause)
         elif clause.who == mine.who and clause.verb in ("hope", "want", "need"):
-            yield Candidate("hope reply", f"{side}Want", words, _event_words(clause), head, clause)
+            yield Candidate("hope reply", f"{side}Want", words, event_words(clause), head, clause)
         elif clause.who == mine.who and clause.verb in ATTITUDES:
-            yield Candidate("thinks reply", f"{side}Effect", words, _event_words(clause), head, clause)
+            yield Candidate("thinks reply", f"{side}Effect", words, event_words(clause), head, clause)
         elif clause.who == mine.who and clause.modals & _OFFERS and not clause.denied:
-            yield Candidate("will reply", f"{side}Effect", words, _event_words(clause), head, clause)
-            yield Candidate("will reply", f"{side}Want", words, _event_words(clause), head, clause)
+            yield Candidate("will reply", f"{side}Effect", words, event_words(clause), head, clause)
+            yield Candidate("will reply", f"{side}Want", words, event_words(clause), head, clause)
         elif clause.verb == "be" and clause.pos in ("ADJ", "NOUN") and clause.who == head.who:
-            yield Candidate("is reply", "xAttr", words, _event_words(clause), head, clause)
+            yield Candidate("is reply", "xAttr", words, event_words(clause), head, clause)
         elif clause.who == head.who and clause.person:
-            yield Candidate("same reply", "xEffect", words, _event_words(clause), head, clause)
-            yield Candidate("same reply", "HasSubEvent", words, _event_words(clause), head, clause)
+            yield Candidate("same reply", "xEffect", words, event_words(clause), head, clause)
+            yield Candidate("same reply", "HasSubEvent", words, event_words(clause), head, clause)
             if clause.modals & {"should", "must", "need", "can"} or clause.mood is Mood.COMMAND:
-                yield Candidate("advice", "xWant", words, _event_words(clause), head, clause)
-                yield Candidate("advice", "xNeed", words, _event_words(clause), head, clause)
+                yield Candidate("advice", "xWant", words, event_words(clause), head, clause)
+                yield Candidate("advice", "xNeed", words, event_words(clause), head, clause)
         elif first and not question:
-            yield Candidate("other reply", f"{side}Effect", words, _event_words(clause), head, clause)
-            yield Candidate("other reply", "HasSubEvent", words, _event_words(clause), head, clause)
+            yield Candidate("other reply", f"{side}Effect", words, event_words(clause), head, clause)
+            yield Candidate("other reply", "HasSubEvent", words, event_words(clause), head, clause)
 
 
 def stated(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Words]]:
@@ -263,9 +261,9 @@ def stated(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Words]]:
     for clause in clauses:
         known = replace(clause, mood=Mood.STATEMENT) if clause.mood is Mood.QUESTION else clause
         if _is_event(known):
-            yield clause, _event_words(clause)
+            yield clause, event_words(clause)
             if clause.aim != clause.phrase:
-                yield clause, _event_words(clause, aim=True)
+                yield clause, event_words(clause, aim=True)
 
 
 def _finite(clause: Clause) -> Words:
@@ -277,7 +275,7 @@ def _finite(clause: Clause) -> Words:
     return ("does", "not", verb, *rest) if clause.denied and verb != "be" else (third_person(verb), *rest)
 
 
-def _event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
+def event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
     """The clause as subject and verb phrase; ``denied`` overrides its negation, ``aim`` drops verbs of wanting."""
     denial = clause.denied if denied is None else denied
     phrase = clause.aim if aim else clause.phrase
