@@ -79,7 +79,7 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     (directory / COMMAND).write_text(_instructions(directory), encoding="utf-8")
     from .neo4j.load import statements
 
-    constraints = [*statements(), *statements(sorted(relations))]
+    constraints = [*statements(), *statements(sorted(relations.union(manifest.relations)))]
     (directory / CONSTRAINTS).write_text("".join(f"{text};\n" for text in constraints), encoding="utf-8")
     return number
 

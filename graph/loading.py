@@ -162,8 +162,8 @@ def from_row(row: Sequence[Any]) -> Manifest:
     """
     try:
         loads, assertions, checksum = row
-        return Manifest(tuple(LoadEntry(**entry) for entry in json.loads(loads)), int(assertions), int(checksum, 16))
-    except (TypeError, ValueError) as error:
+        return Manifest(tuple(map(LoadEntry.from_row, json.loads(loads))), int(assertions), int(checksum, 16))
+    except (AttributeError, TypeError, ValueError) as error:
         raise GraphError(
             f"the graph's manifest cannot be read ({error}); load the graph again with this version of tacit"
         ) from error
@@ -175,7 +175,7 @@ def with_entry(manifest: Manifest, entry: LoadEntry) -> Manifest:
     def key(load: LoadEntry) -> tuple[Any, ...]:
         return load.loader, load.sha256, json.dumps(load.options, sort_keys=True)
 
-    entry = LoadEntry(**json.loads(json.dumps(asdict(entry))))
+    entry = LoadEntry.from_row(json.loads(json.dumps(asdict(entry))))
     if any(key(load) == key(entry) for load in manifest.loads):
         return replace(manifest, loads=tuple(entry if key(load) == key(entry) else load for load in manifest.loads))
     return replace(manifest, loads=(*manifest.loads, entry))

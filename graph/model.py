@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from .names import text_of
+from .relations import AddedRelation
 from .schema import Json, Nullable, shape
 
 _CACHED_RESTS = 100_000
@@ -242,13 +243,14 @@ class LoadEntry:
     """One load in the manifest.
 
     Attributes:
-        loader: ``conceptnet``, ``atomic2020``, ``rdf``.
+        loader: ``conceptnet``, ``atomic2020``, ``rdf``, ``triples``.
         version: of the loader's rules.
         file: base name of the file.
         sha256: of the file's bytes on disk, hexadecimal.
         options: the load's filters.
         read, kept: number of rows in the file, and of rows passed to the graph.
         dropped: number of rows left out, by reason.
+        relations: those that its mapping added to the table of relations.
     """
 
     loader: str
@@ -259,6 +261,17 @@ class LoadEntry:
     read: int = 0
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
+    relations: tuple[AddedRelation, ...] = ()
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> LoadEntry:
+        """Return the entry with the fields in ``row``, as ``dataclasses.asdict`` gave them; later fields may be missing.
+
+        Raises:
+            TypeError: they are not those of an entry.
+        """
+        added = tuple(AddedRelation(**one) for one in row.get("relations", ()))
+        return cls(**{**row, "relations": added})
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +292,11 @@ class Manifest:
     def digest(self) -> str:
         """16 hexadecimal digits that identify the content, the same in every store and for every order of loading."""
         return hashlib.sha256(f"tacit-graph:1:{self.assertions}:{self.checksum:032x}".encode()).hexdigest()[:16]
+
+    @property
+    def relations(self) -> dict[str, AddedRelation]:
+        """The relations that mappings added, by name; of several definitions of one name, that of the last load."""
+        return {one.name: one for load in self.loads for one in load.relations}
 
 
 class LoadCounts(NamedTuple):

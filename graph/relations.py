@@ -2,16 +2,22 @@
 
 Relations have the datasets' own names. A name that both datasets use (``AtLocation``, ``Causes`` …) is one relation, because it
 is one relationship type in the graph. ConceptNet's negations and the rare relations left from Open Mind Common Sense are
-included, since the official files contain them. A graph may contain other relations (``dbpedia_…``, RDF predicates).
+included, since the official files contain them. A graph may contain other relations (``dbpedia_…``, RDF predicates), and a
+mapping may add some with their meaning (:class:`AddedRelation`), which the graph's manifest keeps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from .errors import InputError, did_you_mean
 from .names import check_relation
+
+if TYPE_CHECKING:
+    from .protocol import KnowledgeGraph
 
 _CONCEPTNET = """
 RelatedTo                 | A and B are related in some way
@@ -103,6 +109,32 @@ RELATIONS: Mapping[str, str] = MappingProxyType(_read(_CONCEPTNET) | _read(_ATOM
 
 ATOMIC_RELATIONS: tuple[str, ...] = tuple(_read(_ATOMIC))
 """The 23 relations of ATOMIC-2020: social, then about events, then about things."""
+
+
+SOCIAL_RELATIONS = frozenset(ATOMIC_RELATIONS) - frozenset(_read(_CONCEPTNET))
+"""The relations that ATOMIC-2020 alone has; they join events."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedRelation:
+    """A relation that is not in the table, as a mapping adds it.
+
+    Attributes:
+        name: well-formed (:func:`tacit.graph.names.check_relation`).
+        meaning: where A is the head and B the tail, as in the table.
+        symmetric: A and B can be exchanged; then the head is the one whose URI sorts first.
+        inverse: name under which a file may give the same with head and tail exchanged; empty when there is none.
+    """
+
+    name: str
+    meaning: str
+    symmetric: bool = False
+    inverse: str = ""
+
+
+def relations_of(graph: KnowledgeGraph) -> set[str]:
+    """Return the names of the relations that ``graph`` contains or that a mapping added to it."""
+    return {*graph.counts().relations, *graph.manifest().relations}
 
 
 def check_known(names: Collection[str], known: Collection[str] = ()) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache
 from inspect import getattr_static, isfunction
 from math import isfinite, nan
 from operator import attrgetter
 from threading import RLock
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_type_hints
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter
@@ -49,6 +50,63 @@ def load(kind: type[T], row: Any) -> T:
         place = ".".join(map(str, first["loc"]))
         raise ValueError(f"not the JSON of {kind.__name__}: {first['msg']}{place and ' at '}{place}") from None
     return found
+
+
+class Unfit(ValueError):
+    """A value that :func:`load_strictly` does not accept; the message says what it must be.
+
+    Attributes:
+        place: the keys and list indices that lead to it.
+    """
+
+    def __init__(self, place: tuple[str | int, ...], message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+_UNKNOWN = "unexpected_keyword_argument"
+_EXPECTED = {
+    "string_type": "a text", "bool_type": "true or false", "float_type": "a number", "finite_number": "a number",
+    "tuple_type": "a list", "dict_type": "a table", "dataclass_type": "a table",
+}  # fmt: skip
+
+
+def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
+    """Return the dataclass ``kind``, whose ``__pydantic_config__`` forbids further keys, with the values of ``row``.
+
+    A value of another type is refused, not converted.
+
+    Raises:
+        Unfit: a key is unknown or missing, or a value has the wrong type.
+    """
+    import orjson
+    from pydantic import ValidationError
+
+    try:
+        shaped: Any = kind
+        found: T = _adapter(shaped).validate_json(orjson.dumps(row, default=str), strict=True)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        first = next((one for one in faults if one["type"] == _UNKNOWN), faults[0])
+        place, name = first["loc"], first["type"]
+        if name == _UNKNOWN:  # perhaps the reason why another is missing
+            raise Unfit(place, _unknown_key(kind, place)) from None
+        if name == "missing":
+            raise Unfit(place, "is missing") from None
+        expected = _EXPECTED.get(name) or f"one of {first['ctx']['expected']}"
+        given = orjson.dumps(first["input"]).decode()
+        raise Unfit(place, f"is {given[:60]}; it must be {expected}") from None
+    return found
+
+
+def _unknown_key(kind: Any, place: tuple[str | int, ...]) -> str:
+    """Return the message for an unknown key, with the one that is spelt alike or all keys of its table."""
+    for step in place[:-1]:
+        inner = (one for one in get_args(kind) if is_dataclass(one))  # of dict[str, T] or tuple[T, ...]
+        kind = get_type_hints(kind)[str(step)] if is_dataclass(kind) else next(inner)
+    known = [one.name for one in fields(kind) if one.init]
+    near = get_close_matches(str(place[-1]), known, 1)
+    return "is not a key there; " + (f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Readers of the official files as typed rows: ConceptNet, ATOMIC, RDF, Numberbatch, dialogues, judgements, CICERO; downloads.
+"""Readers of files as typed rows: ConceptNet, ATOMIC, RDF, triples, vectors, dialogues, judgements, CICERO; and downloads.
 
 Names are imported on first use, so that ``import tacit.loaders`` is fast.
 """
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
     from .judgements import Judgement, JudgementError, read_judgements
+    from .mapping import Mapping, open_mapping, shipped_mappings
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
     from .targets import Targets, read_targets
+    from .triples import read_triples
     from .tuples import HumanTuple, JudgedTuple, JudgedTupleError, TupleRow, read_event_tuples, read_judged_tuples
     from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
 
@@ -33,21 +35,23 @@ _MODULES = {
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
     ".judgements": "Judgement JudgementError read_judgements",
+    ".mapping": "Mapping open_mapping shipped_mappings",
     ".rdf": "read_rdf",
     ".rdf_export": "write_rdf write_result_rdf",
     ".reader": "Reader Reject Report",
     ".targets": "Targets read_targets",
+    ".triples": "read_triples",
     ".tuples": "HumanTuple JudgedTuple JudgedTupleError TupleRow read_event_tuples read_judged_tuples",
     ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
-    "Reader", "Reject", "Report", "Source", "Targets", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch",
-    "find_source", "open_vectors", "read_atomic", "read_cicero", "read_conceptnet", "read_dialogues", "read_event_tuples",
-    "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch", "read_rdf", "read_targets", "write_rdf",
-    "write_result_rdf",
+    "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement",
+    "JudgementError", "Mapping", "Reader", "Reject", "Report", "Source", "Targets", "TupleRow", "Vector", "Vectors",
+    "all_sources", "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors", "read_atomic", "read_cicero",
+    "read_conceptnet", "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples", "read_judgements",
+    "read_numberbatch", "read_rdf", "read_targets", "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 
 

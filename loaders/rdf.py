@@ -9,9 +9,7 @@ score, a concept joined to an event, a URI that is too long) is rejected and cou
 from __future__ import annotations
 
 import logging
-import math
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -21,6 +19,7 @@ from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
 from .io import ByteSource, decode, lines
+from .numerals import NOT_A_WEIGHT, count, finite, weight
 from .rdf_terms import read_mapping
 from .reader import HashSet, OnReject, Reader, hash64
 
@@ -42,8 +41,6 @@ Triple = tuple[Any, Any, Any]
 _Preference = tuple[int, int, str]
 
 _STATEMENT = terms.RDF + "Statement"
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_COUNT = re.compile(r"\+?[0-9]{1,18}")
 
 
 class _Found(NamedTuple):
@@ -297,25 +294,10 @@ def _is_text(triple: Triple) -> bool:
     return True
 
 
-def _finite(text: str) -> float | None:
-    """Return the number in ``text`` in the notation of XML Schema's decimal and double, None for any other text."""
-    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
-    return value if math.isfinite(value) else None
-
-
-def _weight(text: str) -> float | None:
-    value = _finite(text)
-    return None if value is None or value < 0 else abs(value)  # -0 is 0
-
-
-def _rank(text: str) -> int | None:
-    return int(text) if _COUNT.fullmatch(text) else None
-
-
 _NUMBERS: dict[str, tuple[Callable[[str], float | None], str]] = {
-    "weight": (_weight, "weight is not a finite number >= 0"),
-    "score": (_finite, "score is not a finite number"),
-    "rank": (_rank, "rank is not a whole number >= 0"),
+    "weight": (weight, NOT_A_WEIGHT),
+    "score": (finite, "score is not a finite number"),
+    "rank": (count, "rank is not a whole number >= 0"),
 }
 
 

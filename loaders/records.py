@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..graph.errors import InputError
-from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Line, blocks, decode, lines, split
+from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Chunks, Line, blocks, decode, lines, split
 
 _HEAD_BYTES = 1 << 16
 _PARQUET = b"PAR1"
@@ -59,14 +59,14 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
     Raises:
         InputError: while iterating: the file has none of the formats, or is a table without the required columns.
     """
-    peeked = _Peeked(source)
+    peeked = Peeked(source)
     head = peeked.head.lstrip()
     if head.startswith(_PARQUET):
         return _parquet(source.path, columns)
     if not head:
-        return _json_lines(peeked)
+        return json_lines(peeked)
     if head.startswith(b"[") and not _is_list_line(head):
-        return _json_list(peeked)
+        return json_elements(peeked)
     if not head.startswith((b"{", b"[")):
         found = _heading(head)
         for delimiter, cells in found:
@@ -80,11 +80,11 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
                 f"{source.path} holds no {columns.holds} in a form that is known; expected JSON lines, a JSON list, CSV or "
                 f"Parquet with {columns.wanted}"
             )
-    return _json_lines(peeked)
+    return json_lines(peeked)
 
 
-class _Peeked:
-    """A source whose beginning has been read, and is yielded again."""
+class Peeked:
+    """A source whose beginning (:attr:`head`, 64 KB) has been read, and is yielded again."""
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -120,7 +120,8 @@ def _is_list_line(head: bytes) -> bool:
     return True
 
 
-def _json_lines(source: _Peeked) -> Iterator[Line]:
+def json_lines(source: Peeked) -> Iterator[Line]:
+    """Yield the lines; where the file ends early, the last flaw is a :class:`Damage`."""
     for block in blocks(source):
         if block.flaw is not None and block.flaw == source.damage:
             yield Line(block.first, block.data, Damage(block.flaw))
@@ -133,8 +134,8 @@ _INSIDE = re.compile(rb'["\\]')
 _OPEN, _CLOSE = b"{[", b"}]"
 
 
-def _json_list(source: _Peeked) -> Iterator[Line]:
-    """Yield the elements of a JSON list, split at commas and brackets outside of strings."""
+def json_elements(source: Peeked) -> Iterator[Line]:
+    """Yield the elements of a JSON list, or the members ``"key": value`` of an object, split at commas outside of strings."""
     number, depth, inside, skip = 1, 0, False, 0
     element = bytearray()
     ended = False
@@ -203,8 +204,25 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(shown) + (" and more" if len(names) > len(shown) else "")
 
 
-def _table(source: _Peeked, delimiter: str) -> Iterator[Line]:
-    """Yield the rows of CSV, numbered by their first line."""
+class TableRow(NamedTuple):
+    """A row of a table: the number of its first line, its cells, the beginning of a line with a flaw, and the flaw."""
+
+    number: int
+    cells: list[str]
+    data: bytes = b""
+    flaw: str | None = None
+
+
+def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True) -> Iterator[TableRow]:
+    """Yield the rows of a table, the heading included, without empty ones.
+
+    Bytes that are not UTF-8 are surrogates in the cells. Where the file ends early, the last flaw is a :class:`Damage`.
+
+    Args:
+        source: the file's content.
+        delimiter: one character.
+        quoted: whether cells with delimiters or line breaks stand in double quotes, as in CSV.
+    """
     flaws: list[Line] = []
     left_out = 0  # lines that are too long
     cut = False
@@ -220,28 +238,37 @@ def _table(source: _Peeked, delimiter: str) -> Iterator[Line]:
             flaws.append(Line(block.first, block.data, Damage(block.flaw) if block.flaw == source.damage else block.flaw))
             left_out += 1
 
-    reader = csv.reader(texts(), delimiter=delimiter)
-    heading: list[str] = []
+    reader = csv.reader(texts(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     while True:
         number = reader.line_num + left_out + 1
         fault, cells = None, None
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            fault = f"not CSV ({error})"
+            fault = f"not {'CSV' if quoted else 'a table'} ({error})"
         unfinished = cut  # a row that began before the damage is incomplete
-        yield from flaws if not unfinished else ()
+        if flaws and not unfinished:
+            yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws)
         if fault is not None:
-            yield Line(number, b"", fault)
+            yield TableRow(number, [], flaw=fault)
         elif cells is None or unfinished:
-            yield from flaws if unfinished else ()
+            yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws if unfinished)
             return
-        elif any(cell.strip() for cell in cells):
-            if not heading:
-                heading = [cell.strip().lower() for cell in cells]
-            else:
-                yield _cells(number, heading, cells)
+        elif cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
+            yield TableRow(number, cells)
         flaws.clear()
+
+
+def _table(source: Peeked, delimiter: str) -> Iterator[Line]:
+    """Yield the rows of CSV, numbered by their first line."""
+    heading: list[str] = []
+    for number, cells, data, flaw in table_rows(source, delimiter):
+        if flaw is not None:
+            yield Line(number, data, flaw)
+        elif not heading:
+            heading = [cell.strip().lower() for cell in cells]
+        else:
+            yield _cells(number, heading, cells)
 
 
 def _cells(number: int, heading: Sequence[str], cells: Sequence[str]) -> Line:

@@ -68,14 +68,14 @@ def filter_dialogues(
     readable(dialogues)
     if output is not None:
         check_output(output, dialogues)
-    from ...graph.relations import check_known
+    from ...graph.relations import check_known, relations_of
     from ...reasoning.filtering import TripleFilter
     from ...reasoning.text.language import open_analyser
 
     excluded = exclude_relation or []
     tally = Tally()
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
-        check_known([*(relation or ()), *excluded], source.counts().relations)
+        check_known([*(relation or ()), *excluded], relations_of(source))
         chosen = TripleFilter(
             source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded
         )  # fmt: skip

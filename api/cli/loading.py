@@ -134,6 +134,33 @@ def rdf(
     _load(files, reader, address_at(into), quiet, json)
 
 
+@load.command()
+def triples(
+    files: Files,
+    into: Into,
+    mapping: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE.toml|NAME",
+            show_default=False,
+            help="Which columns or fields are what: a TOML file, or cskg, atomic10x, glucose, peacok or peacok-split.",
+        ),
+    ],
+    strict: Strict = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Load any table or JSON of triples by a mapping: CSV, TSV, JSON lines, JSON, Parquet."""
+    from ...loaders import open_mapping, read_triples
+
+    chosen = open_mapping(mapping)
+
+    def reader(path: str) -> Reader[Assertion]:
+        return read_triples(path, chosen, strict=strict)
+
+    _load(files, reader, address_at(into), quiet, json)
+
+
 def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:
     """Load every file into one graph and print a report.
 

@@ -31,9 +31,9 @@ def neighbours(
     with open_engine(address_at(graph), engine) as source:
         [uri] = resolve(source, [text], language)
         if relation:
-            from ...graph.relations import check_known
+            from ...graph.relations import check_known, relations_of
 
-            check_known(relation, source.counts().relations)
+            check_known(relation, relations_of(source))
         found = [dump(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
     _answer(found, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
 
@@ -160,13 +160,13 @@ def tails(
     """Show the assertions about an event: its causes, effects, intentions and so on."""
     from ...graph.errors import UnknownName
     from ...graph.names import event_uri
-    from ...graph.relations import check_known
+    from ...graph.relations import check_known, relations_of
 
     if not head.startswith("/e/"):
         event_uri(head)
     with open_store(address_at(graph)) as store:
         if relation:
-            check_known([relation], store.counts().relations)
+            check_known([relation], relations_of(store))
         found = [dump(assertion) for assertion in store.tails(head, relation, limit)]
         if not found and limit != 0 and not store.tails(head, None, 1):
             raise UnknownName(f"{store.url} has no tails of the event {head!r}; tacit heads finds events by their words")

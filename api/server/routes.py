@@ -23,7 +23,7 @@ from ...graph.model import FoundPath
 from ...graph.names import text_of
 from ...graph.open import index_of
 from ...graph.protocol import KnowledgeGraph
-from ...graph.relations import check_known
+from ...graph.relations import check_known, relations_of
 from ...graph.schema import dump
 from ...reasoning import Explanation
 from ...reasoning.explanation.explained import DrawnExplanation
@@ -227,7 +227,7 @@ def exploring_routes(service: Service) -> APIRouter:
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             uri = _concept(graph, concept, language)
             relations = None if relation is None else [name for name in relation if name]
-            check_known(relations or (), graph.counts().relations)
+            check_known(relations or (), relations_of(graph))
             return {"concept": uri, "neighbours": [dump(one) for one in graph.neighbours(uri, hop, limit, relations)]}
 
         return await answered(lookup)
@@ -258,7 +258,7 @@ def exploring_routes(service: Service) -> APIRouter:
         """Assertions about the event, best first; an empty list for an event that is not in the graph."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            check_known([relation] if relation else (), graph.counts().relations)
+            check_known([relation] if relation else (), relations_of(graph))
             return {"tails": [dump(one) for one in graph.tails(head, relation, limit)]}
 
         return await answered(lookup)

@@ -226,6 +226,10 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
                 engine.rows(query("create_relation", "embedded").naming(RELATION=name))
             table = tables.setdefault(name.lower(), name)
             engine.append(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), rows)
+        for name in manifest.relations:  # added by a mapping, so known to queries even without assertions
+            if key_of(name) not in tables:
+                tables[key_of(name)] = table_of(name)
+                engine.rows(query("create_relation", "embedded").naming(RELATION=table_of(name)))
         engine.rows(query("write_manifest"), properties(manifest))
     finally:
         engine.close()

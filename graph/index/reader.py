@@ -73,7 +73,7 @@ class IndexGraph(ConceptIndex):
 
     def manifest(self) -> Manifest:
         kept = self._header["manifest"]
-        loads = tuple(LoadEntry(**entry) for entry in kept["loads"])
+        loads = tuple(map(LoadEntry.from_row, kept["loads"]))
         return Manifest(loads, kept["assertions"], int(kept["checksum"], 16))
 
     def counts(self) -> GraphCounts:

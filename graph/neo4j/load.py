@@ -52,6 +52,9 @@ def load(
         new += added
         duplicates += batch.duplicates + len(batch.rows) - added
     made = entry() if entry else None
+    declared = {one.name for one in made.relations} - constrained if made else set()
+    if declared:
+        _constrain(server, sorted(declared))
     if made or (name and new):
         server.write("writing the manifest", partial(_finish, entry=made, name=name))
     return LoadCounts(new, duplicates)

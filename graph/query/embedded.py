@@ -23,6 +23,7 @@ from typing import Any
 
 from ...cypher import query
 from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryTimeout
+from ..loading import from_row
 from ..model import QueryResult
 from .case import check_names, shared_relations
 from .failures import failure
@@ -84,17 +85,23 @@ class _Pool:
                 self.free.notify()
 
     def stored(self, worker: Worker, deadline: float) -> Callable[[str], list[str]]:
-        """Return a function that returns the exact names of the relations in the table of a relation; they are read once."""
+        """Return a function that returns the exact names of the relations in the table of a relation, and of those that a mapping
+        added for it; they are read once."""
         if self.relations[0] != worker.version:
             self.relations = worker.version, {}
         known = self.relations[1]
+
+        def rows(text: str) -> list[Any]:
+            found: list[Any] = worker.rows(text, {}, 1000, deadline - time.monotonic())["rows"]
+            return found
 
         def names(relation: str) -> list[str]:
             if relation.lower() not in known:
                 found: list[str] = []
                 with contextlib.suppress(ValueError, QueryInvalid):  # not a well-formed name, or no such table
-                    text = query("relation_names", "embedded").naming(RELATION=relation).text
-                    found = [str(row[0]) for row in worker.rows(text, {}, 1000, deadline - time.monotonic())["rows"]]
+                    found = [str(row[0]) for row in rows(query("relation_names", "embedded").naming(RELATION=relation).text)]
+                added = from_row(rows(query("manifest").text)[0]).relations
+                found += [name for name in added if name.lower() == relation.lower() and name not in found]
                 known[relation.lower()] = found
             return known[relation.lower()]
 

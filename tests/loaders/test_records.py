@@ -188,7 +188,7 @@ def test_a_file_that_ends_early_says_so_last(content: bytes, written: Callable[[
     assert (damage.reason, damage.damage) == ("corrupt gzip", True)
 
 
-def test_a_json_list_without_its_end_ends_early(written: Callable[[bytes], Path]) -> None:
+def test_ajson_elements_without_its_end_ends_early(written: Callable[[bytes], Path]) -> None:
     first, damage = read_items(written(as_list(ROWS[:1])[:-2] + b', {"id": "b", "histo'))
     assert first == ITEMS[0]
     assert isinstance(damage, ItemError)
@@ -211,10 +211,10 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=6), st.integers(1, 40))
-def test_a_json_list_is_cut_as_a_parser_would(values: list[Any], piece: int) -> None:
-    from tacit.loaders.records import _json_list
+def test_ajson_elements_is_cut_as_a_parser_would(values: list[Any], piece: int) -> None:
+    from tacit.loaders.records import json_elements
 
     content = json.dumps(values).encode()
     chunks = [content[at : at + piece] for at in range(0, len(content), piece)]
     source: Any = SimpleNamespace(chunks=lambda: iter(chunks), damage=None)
-    assert [json.loads(line.data) for line in _json_list(source)] == values
+    assert [json.loads(line.data) for line in json_elements(source)] == values

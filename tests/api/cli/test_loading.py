@@ -120,6 +120,60 @@ def test_rdf_with_a_mapping(tacit: Tacit, tmp_path: Path) -> None:
     assert tacit("neighbours", tmp_path / "g", "dog", "--relation", "IsA", "--json").json[0]["text"] == "animal"
 
 
+LINKS = "thing,link,other\nhamster,kind of,pet\ncat,calms,child\nx,y\n"
+LINKS_MAPPING = """
+[columns]
+head = "thing"
+relation = "link"
+tail = "other"
+[relations.map]
+"kind of" = "IsA"
+[relations.add.calms]
+meaning = "A calms B"
+"""
+
+
+def test_triples_by_a_mapping(tacit: Tacit, tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text(LINKS.replace("x,y\n", "x,,z\n"))
+    (tmp_path / "m.toml").write_text(LINKS_MAPPING)
+    command = ("load", "triples", tmp_path / "links.csv", "--into", tmp_path / "g", "--mapping", tmp_path / "m.toml", "--json")
+    first = tacit(*command).json
+    report = first["files"][0]
+    assert (report["read"], report["kept"], report["new"], report["rejected"]) == (3, 2, 2, {"no relation": 1})
+    assert [(one["line"], one["excerpt"]) for one in report["rejects"]] == [(4, "x  z")]
+    again = tacit(*command).json
+    assert (again["files"][0]["new"], again["files"][0]["duplicate"], again["digest"]) == (0, 2, first["digest"])
+    info = tacit("info", tmp_path / "g")
+    assert "calms" in info.out
+    assert "A calms B" in info.out
+    [load] = tacit("info", tmp_path / "g", "--json").json["loads"]
+    assert load["relations"] == [{"name": "calms", "meaning": "A calms B", "symmetric": False, "inverse": ""}]
+    assert [one["text"] for one in tacit("neighbours", tmp_path / "g", "cat", "--relation", "calms", "--json").json] == ["child"]
+    assert tacit("neighbours", tmp_path / "g", "cat", "--relation", "soothes").status == 2
+
+
+def test_unknown_relations_leave_no_graph(tacit: Tacit, tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text("thing,link,other\na,IsA,b\ncat,calms,child\n")
+    (tmp_path / "m.toml").write_text(LINKS_MAPPING.partition("[relations.map]")[0])
+    outcome = tacit(
+        "load", "triples", tmp_path / "links.csv", "--into", tmp_path / "g", "--mapping", tmp_path / "m.toml", "--quiet"
+    )
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"tacit: {tmp_path}/links.csv has a relation that tacit does not know: 'calms' (1 row, ")
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "g").exists()
+
+
+def test_triples_by_a_mapping_that_ships_into_neo4j(tacit: Tacit, tmp_path: Path, neo4j_url: str) -> None:
+    line = {"head": "X eats", "relation": "xWant", "tail": "to rest", "split": "train", "p_valid_model": 0.75}
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps({**line, "p_valid_model": score}) + "\n" for score in (0.75, 0.25)))
+    for new in (1, 0):
+        report = tacit("load", "triples", tmp_path / "x.jsonl", "--into", neo4j_url, "--mapping", "atomic10x", "--json").json
+        assert (report["files"][0]["new"], report["files"][0]["dropped"]) == (new, {"p_valid_model below 0.5": 1})
+    [row] = tacit("tails", neo4j_url, "PersonX eats", "--json").json
+    assert (row["relation"], row["tail_text"], row["weight"], row["source"]) == ("xWant", "to rest", 0.75, "atomic10x")
+
+
 def test_info(tacit: Tacit, sample_graph: str) -> None:
     info = tacit("info", sample_graph, "--json").json
     with open_graph(sample_graph) as graph:

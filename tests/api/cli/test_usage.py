@@ -17,7 +17,8 @@ from tacit.reasoning.training.recipe import RECIPES
 Tacit = Callable[..., Any]
 
 COMMANDS = [
-    ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["fetch"], ["sources"], ["info"], ["index"], ["export"],
+    ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["load", "triples"], ["fetch"], ["sources"],
+    ["info"], ["index"], ["export"],
     ["neighbours"], ["hops"], ["paths"],
     ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
     ["merge-cache"], ["check"], ["metrics"], ["train", "reference"], ["train", "pipeline"],
@@ -46,6 +47,11 @@ WRONG = [
     ["load", "conceptnet", "https://example.org/assertions.csv.gz", "--into", "g"],
     ["load", "atomic2020", "FILE", "--into", "g", "--language", "en"],
     ["load", "rdf", "FILE", "--into", "g", "--mapping", "missing.json"],
+    ["load", "triples", "FILE", "--into", "g"],
+    ["load", "triples", "FILE", "--into", "g", "--mapping", "missing.toml"],
+    ["load", "triples", "FILE", "--into", "g", "--mapping", "cskq"],
+    ["load", "triples", "FILE", "--into", "g", "--mapping", "cskg"],
+    ["load", "triples", "missing.tsv", "--into", "g", "--mapping", "cskg"],
     ["fetch"],
     ["fetch", "wordnet"],
     ["info"],

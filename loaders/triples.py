@@ -1,0 +1,313 @@
+"""Any table or JSON file of triples as assertions, by a mapping (:mod:`tacit.loaders.mapping`).
+
+A name becomes a concept or an event as the mapping says; a value that is a URI of ConceptNet (``/c/en/dog/n``) is that concept.
+A relation that is neither in the table of relations nor in the mapping ends the load: otherwise all of its rows would be missing
+from the graph because of one forgotten line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..graph.errors import InputError, LoadError, did_you_mean
+from ..graph.model import Assertion, LoadEntry
+from ..graph.names import URI_TOO_LONG, concept_uri, event_uri, is_too_long, text_of
+from . import numerals
+from .io import NOT_UTF8, NUL_BYTE
+from .mapping import LANGUAGE, Kind, Mapping, Rule, open_mapping
+from .reader import OnReject, Reader
+from .tables import NoColumn, Values, read_values
+
+RELATION = "relation left out by the mapping"
+NO_RELATION = "no relation"
+NO_NAME = "no name"
+NO_LANGUAGE = "not a language code"
+NOT_THREE = "not head, relation and tail"
+
+_CACHED = 1 << 16
+"""Most names whose URIs are kept."""
+_UNKNOWN = 1_000
+"""Most unknown relations that are counted."""
+_SHOWN = 5
+"""Most unknown relations that an error names."""
+
+_URIS = ("/e/", "/c/")
+
+_Node = tuple[str, str]
+"""URI and sense; an empty URI when a name is none, with the reason in place of the sense."""
+
+
+class TripleReader(Reader[Assertion]):
+    """Iterator of the assertions of a file of triples: CSV, TSV, JSON or Parquet, plain or gzip.
+
+    Args:
+        path: the file.
+        mapping: a :class:`~tacit.loaders.mapping.Mapping`, the name of one that ships, or a TOML file with one.
+        strict: end the load at the first invalid row.
+        on_reject: called with every invalid row.
+
+    Raises:
+        InputError: the file cannot be opened, the mapping is wrong, or (while iterating) the file has no column of a name in it.
+        LoadError: while iterating: a relation is unknown, or a row is invalid under ``strict``.
+    """
+
+    loader = "triples"
+    version = 1
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mapping: Mapping | str | os.PathLike[str],
+        *,
+        strict: bool = False,
+        on_reject: OnReject | None = None,
+    ) -> None:
+        self.mapping = open_mapping(mapping)
+        options = {"mapping": self.mapping.name, "mapping_digest": self.mapping.digest}
+        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        columns = self.mapping.columns
+        roles = {
+            name: getattr(columns, name)
+            for name in ("head", "relation", "tail", "head_text", "tail_text", "weight", "language", "license", "dataset")
+        }
+        names = [*roles.values(), *columns.triple, *(one.column for one in self.mapping.drop)]
+        self._wanted = list(dict.fromkeys(name for name in names if name))
+        self._place = {role: self._wanted.index(name) for role, name in roles.items() if name}
+        self._triples = [self._wanted.index(name) for name in columns.triple]
+        self._drops = [(self._wanted.index(one.column), one) for one in self.mapping.drop]
+        self._dataset = self.mapping.dataset or Path(self.path).name.removesuffix(".gz")
+        self._none = {name.strip().lower() for name in self.mapping.nodes.none}
+        self._rules: dict[str, Any] = {}  # Rule, or the reason to leave the rows out
+        self._left: Iterator[Values] = iter(())
+        self._nodes: dict[tuple[str, str, str, Kind], _Node] = {}
+
+    def entry(self) -> LoadEntry:
+        """Return this load's entry for the graph's manifest, with the relations that the mapping adds."""
+        return replace(super().entry(), relations=self.mapping.added)
+
+    def _rows(self) -> Iterator[Assertion]:
+        self._left = read_values(self.source, self.mapping.file, self._wanted)
+        report, always = self.report, self.mapping.relations.always
+        head, tail, relation = (self._place.get(role) for role in ("head", "tail", "relation"))
+        try:
+            for row in self._left:
+                values = row.values
+                if row.flaw is not None:
+                    self.reject(row.number, row.flaw, row.data)
+                    continue
+                if (fault := _not_text(values)) is not None:
+                    self.reject(row.number, fault, _shown(values))
+                    continue
+                if head is None or tail is None:
+                    parts: Iterable[Any] = (self._parts(row, values[place]) for place in self._triples)
+                else:
+                    parts = [(values[head], always if relation is None else values[relation], values[tail])]
+                for triple in filter(None, parts):
+                    assertion = self._assertion(row, *triple)
+                    if assertion is not None:
+                        report.read += 1
+                        report.kept += 1
+                        yield assertion
+        except NoColumn as error:
+            raise InputError(self._no_column(error)) from None
+
+    def _parts(self, row: Values, cell: Any) -> tuple[Any, ...] | None:
+        """Return head, relation and tail in one cell, or None after counting it as dropped or rejected."""
+        text = "" if cell is None else str(cell)
+        if not text.strip() or text.strip().lower() in self._none:
+            self.drop(NO_NAME)
+            return None
+        parts = tuple(text.split(self.mapping.columns.between))
+        if len(parts) != 3:
+            self.reject(row.number, NOT_THREE, text)
+            return None
+        return parts
+
+    def _assertion(self, row: Values, head: Any, relation: Any, tail: Any) -> Assertion | None:
+        """Return the assertion of a triple, or None after counting it as dropped or rejected."""
+        values, place = row.values, self._place
+        for column, condition in self._drops:
+            verdict = condition.applies(values[column])
+            if verdict is None:
+                self.reject(row.number, f"{condition.column} is not a number", _shown(values))
+                return None
+            if verdict:
+                self.drop(condition.reason)
+                return None
+        name = "" if relation is None else str(relation).strip()
+        rule = self._rules.get(name) or self._rule(name, row.number)
+        if rule.__class__ is str:
+            if rule == RELATION:
+                self.drop(RELATION)
+            else:
+                self.reject(row.number, NO_RELATION, _shown(values))
+            return None
+        language = (values[place["language"]] if "language" in place else None) or self.mapping.language
+        language = language if language.__class__ is str else str(language)
+        first = self._node(head, values[place["head_text"]] if "head_text" in place else None, language, rule.kind)
+        second = self._node(tail, values[place["tail_text"]] if "tail_text" in place else None, language, rule.kind)
+        for uri, reason in (first, second):
+            if not uri:
+                if reason == NO_NAME:
+                    self.drop(reason)
+                else:
+                    self.reject(row.number, reason, _shown(values))
+                return None
+        weight = _weight(values[place["weight"]]) if "weight" in place else 1.0
+        if weight is None:
+            self.reject(row.number, numerals.NOT_A_WEIGHT, _shown(values))
+            return None
+        dataset = (values[place["dataset"]] if "dataset" in place else None) or self._dataset
+        license = (values[place["license"]] if "license" in place else None) or self.mapping.license
+        if rule.reversed or (rule.symmetric and second < first):
+            first, second = second, first
+        source = self.mapping.name
+        (head_uri, head_sense), (tail_uri, tail_sense) = first, second
+        return Assertion(
+            head_uri, rule.relation, tail_uri, weight, source, str(dataset), str(license), "", head_sense, tail_sense
+        )
+
+    def _rule(self, name: str, number: int) -> Any:
+        """Return the rule for a relation, or why its rows are left out.
+
+        Raises:
+            LoadError: the relation is unknown.
+        """
+        if name in self.mapping.relations.drop:
+            found: Rule | str | None = RELATION
+        else:
+            found = self.mapping.rule(name) if name else NO_RELATION
+        if found is None:
+            raise LoadError(self._unknown(name, number))
+        self._rules[name] = found
+        return found
+
+    def _node(self, name: Any, text: Any, language: Any, kind: Kind) -> _Node:
+        """Return the node of a name, which is an identifier when there is a text; from a cache, since many names recur."""
+        if name.__class__ is not str:
+            name = "" if name is None else str(name)
+        if text is not None and text.__class__ is not str:
+            text = str(text)
+        key = name, text or "", language, kind
+        found = self._nodes.get(key)
+        if found is None:
+            if len(self._nodes) >= _CACHED:
+                self._nodes.clear()
+            found = self._nodes[key] = self._made(*key)
+        return found
+
+    def _made(self, name: str, text: str, language: str, kind: Kind) -> _Node:
+        nodes = self.mapping.nodes
+        given = name.strip()
+        if kind == "concept" and given.startswith("/c/"):
+            parts = given.split("/", 4)
+            if len(parts) > 3 and parts[2] and parts[3] and not any(sign <= " " for sign in given):
+                return _kept("/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else "")
+        words = text or (text_of(given) if given.startswith(_URIS) else given)
+        if nodes.alternatives:
+            words = words.split(nodes.alternatives, 1)[0]
+        for part, other in nodes.replace.items():
+            words = words.replace(part, other)
+        if self._none and words.strip().lower() in self._none:
+            return "", NO_NAME
+        try:
+            if kind == "event":
+                return _kept(event_uri(words))
+            if not LANGUAGE.fullmatch(language):
+                return "", NO_LANGUAGE
+            return _kept(concept_uri(words, language.replace("_", "-").split("-")[0].lower()))
+        except InputError:  # nothing is left of it
+            return "", NO_NAME
+
+    # what ends a load
+
+    def _no_column(self, error: NoColumn) -> str:
+        """Return the sentence on a column of the mapping that the file does not have."""
+        columns = self.mapping.columns
+        keys = [f"[columns] {key}" for key in self._place if getattr(columns, key) == error.name]
+        keys += ["[columns] triple"] if error.name in columns.triple else []
+        keys += [f"[[drop]] {number}" for number, one in enumerate(self.mapping.drop, 1) if one.column == error.name]
+        where = f"({keys[0]} of {self.mapping.place})"
+        names = list(dict.fromkeys(error.names))
+        if error.name in names:
+            return f"{self.source.name} has two columns {error.name!r} {where}; rename one of them"
+        same = next((name for name in names if name.lower() == error.name.lower()), None)
+        listed = ", ".join(names[:12]) + (" and more" if len(names) > 12 else "")
+        advice = f"did you mean {same}?" if same else did_you_mean(error.name, names, "")
+        has = f"it has {listed}" if names else "its rows have no names, so give them with [file] names"
+        return f"{self.source.name} has no column or field {error.name!r} {where}; {has}{f'; {advice}' if advice else ''}"
+
+    def _unknown(self, name: str, number: int) -> str:
+        """Return the sentence on the unknown relations of the file, after reading the rest of it."""
+        found = {name: [number, 1]}
+        for row in self._left:
+            for other in self._relations(row) if row.flaw is None else ():
+                if other in found:
+                    found[other][1] += 1
+                elif other and other not in self._rules and len(found) < _UNKNOWN:
+                    if other in self.mapping.relations.drop or self.mapping.rule(other) is not None:
+                        self._rules[other] = RELATION
+                    else:
+                        found[other] = [row.number, 1]
+        shown = []
+        for one, (first, count) in list(found.items())[:_SHOWN]:
+            hint = self.mapping.suggestion(one)
+            rows_of = "1 row" if count == 1 else f"{count:,} rows"
+            shown.append(f"{one!r} ({rows_of}, the first in line {first}{f'; {hint}' if hint else ''})")
+        more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+        kinds = "a relation" if len(found) == 1 else "relations"
+        return (
+            f"{self.source.name} has {kinds} that tacit does not know: "
+            f"{', '.join(shown)}{more}; in {self.mapping.place}, map to known ones in [relations.map], add with "
+            "[relations.add.NAME], or leave out with [relations] drop"
+        )
+
+    def _relations(self, row: Values) -> list[str]:
+        """Return the relations that a row names."""
+        if not self._triples:
+            value = row.values[self._place["relation"]]
+            return ["" if value is None else str(value).strip()]
+        cells = (str(row.values[place] or "").split(self.mapping.columns.between) for place in self._triples)
+        return [parts[1].strip() for parts in cells if len(parts) == 3]
+
+
+read_triples = TripleReader
+
+
+def _kept(uri: str, sense: str = "") -> _Node:
+    return ("", URI_TOO_LONG) if is_too_long(uri) else (uri, sense)
+
+
+def _weight(value: Any) -> float | None:
+    """Return a weight, 1.0 for an empty value, None for a value that is none."""
+    if value is None or value == "":
+        return 1.0
+    if isinstance(value, bool):
+        return None
+    return numerals.weight(value.strip() if isinstance(value, str) else repr(value))
+
+
+def _not_text(values: Sequence[Any]) -> str | None:
+    """Return why the values of a row cannot be used, None when they can."""
+    for value in values:
+        if value.__class__ is str:
+            if "\0" in value:
+                return NUL_BYTE
+            if not value.isascii():
+                try:
+                    value.encode()
+                except UnicodeEncodeError:
+                    return NOT_UTF8
+        elif isinstance(value, (list, dict, bytes)):
+            return (
+                f"a {'list' if isinstance(value, list) else 'table' if isinstance(value, dict) else 'binary value'} in a column"
+            )
+    return None
+
+
+def _shown(values: Sequence[Any]) -> str:
+    return "\t".join("" if value is None else str(value) for value in values)
