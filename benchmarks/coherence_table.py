@@ -161,7 +161,7 @@ def main() -> None:
         ours = {name: rows for name, rows in found.items() if name.endswith("shipped") or name == "similarity"}
         text = card(open_checkpoint().header, open_checkpoint().digest, path=None)
         scores = "\n\n".join([means(ours, sizes), *(markdown(ours, kind) for kind in KINDS)])
-        (SHIPPED / "README.md").write_text(f"{text}\n## Agreement with people\n\n{scores}\n", encoding="utf-8")
+        (SHIPPED / "README.md").write_text(f"{text}\n## Agreement with people's ratings\n\n{scores}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
     from .targets import Targets, read_targets
+    from .treebank import read_paragraphs
     from .triples import read_triples
     from .tuples import HumanTuple, JudgedTuple, JudgedTupleError, TupleRow, read_event_tuples, read_judged_tuples
     from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
@@ -40,6 +41,7 @@ _MODULES = {
     ".rdf_export": "write_rdf write_result_rdf",
     ".reader": "Reader Reject Report",
     ".targets": "Targets read_targets",
+    ".treebank": "read_paragraphs",
     ".triples": "read_triples",
     ".tuples": "HumanTuple JudgedTuple JudgedTupleError TupleRow read_event_tuples read_judged_tuples",
     ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
@@ -47,11 +49,11 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
-    "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement",
-    "JudgementError", "Mapping", "Reader", "Reject", "Report", "Source", "Targets", "TupleRow", "Vector", "Vectors",
-    "all_sources", "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors", "read_atomic", "read_cicero",
-    "read_conceptnet", "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples", "read_judgements",
-    "read_numberbatch", "read_rdf", "read_targets", "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
+    "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
+    "Mapping", "Reader", "Reject", "Report", "Source", "Targets", "TupleRow", "Vector", "Vectors", "all_sources",
+    "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors", "read_atomic", "read_cicero", "read_conceptnet",
+    "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch",
+    "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ DECO_RATINGS = ("event_cs", "general_cs")
 TURN_RATINGS: Mapping[str, float] = {"poor": 1.0, "not good": 2.0, "passable": 3.0, "good": 4.0, "excellent": 5.0}
 """Topical-Chat's words for the quality of a message, as 1 to 5."""
 
-_EXTENSIONS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
+_EXTENSIONS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet", ".conllu")
 _WANTED = "history (or context), response and rating"
 
 

@@ -61,9 +61,9 @@ triples between the two texts. No ratings were used."""
 
 _PUBLISHED = {
     "commonsense-dialogues": "CC BY-NC 4.0", "dailydialog": "CC BY-NC-SA 4.0", "empatheticdialogues": "CC BY-NC 4.0",
-    "topical-chat": "CDLA-Sharing-1.0",
+    "en_ewt": "CC BY-SA 4.0", "en_ewt-ud": "CC BY-SA 4.0", "topical-chat": "CDLA-Sharing-1.0",
 }  # fmt: skip
-"""Licences of dialogue corpora, as their publishers state them."""
+"""Licences of corpora, as their publishers state them."""
 
 _IN_RECIPES = (
     "--recipe",

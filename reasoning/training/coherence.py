@@ -224,8 +224,12 @@ def measure(
     return Measured(np.concatenate(columns), found.labels, weight, tuple(parts))
 
 
-def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
+def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[str, dict[str, float]]:
     """Fit the regression over the parts; all groups have the same parts.
+
+    Parts that were trained on dialogues fit those of other kinds less well than the regression finds, while similarity has learnt
+    from none of them. So its weight may be multiplied by ``similarity_factor``; then a second regression, of one variable, fits
+    the bias and the scale of all weights to the same contrasts, and the score remains the log-odds.
 
     Returns:
         The log-odds' ``bias`` and weight of each part, by the names of the parts joined with ``+``.
@@ -240,8 +244,13 @@ def weigh(groups: Sequence[Measured]) -> dict[str, dict[str, float]]:
     scale[scale == 0] = 1.0
     model = LogisticRegression(C=_STRENGTH).fit(features / scale, labels, sample_weight=weights)
     parts = groups[0].parts
-    coefficients = dict(zip(parts, (model.coef_[0] / scale).tolist(), strict=True))
-    return {"+".join(parts): {"bias": float(model.intercept_[0]), **coefficients}}
+    bias, slopes = model.intercept_[0], model.coef_[0] / scale
+    if similarity_factor != 1:
+        slopes[parts.index("similarity")] *= similarity_factor
+        sums = (features @ slopes)[:, None]
+        again = LogisticRegression(C=np.inf).fit(sums, labels, sample_weight=weights)
+        bias, slopes = again.intercept_[0], again.coef_[0, 0] * slopes
+    return {"+".join(parts): {"bias": float(bias), **dict(zip(parts, slopes.tolist(), strict=True))}}
 
 
 def areas(groups: Sequence[Measured]) -> dict[str, float]:
@@ -318,7 +327,7 @@ def train_coherence(
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,
         "encoder": {"id": encoder_id, "signature": dict(parts["selection"].depends)["encoder"]},
-        "weights": weigh([*near, *far]),
+        "weights": weigh([*near, *far], recipe.similarity_factor),
         "facts": {
             **(facts or {}), "seed": recipe.seed, "settings": asdict(recipe), "corpora": counts, "terms": len(graph),
             "edges": graph.edges, "contrasts": sum(len(found.items) for found in asked.values()), "areas": areas(near),

@@ -313,6 +313,7 @@ class CoherenceRecipe(Recipe):
     max_pairs: int = setting(200_000, "largest number of turn pairs to train the head on", low=1)
     copies: float = setting(0.1, "near copies of recent turns per true response, when the parts are weighted", low=0)
     heard: int = setting(300, "held-out dialogues for fitting the weights with a language model", low=2)
+    similarity_factor: float = setting(1.0, "the fitted weight of similarity is multiplied by this", low=0)
     elsewhere: bool = setting(True, "with several corpora, fit the weights to parts trained without the corpus too")
     licence: str | None = setting(None, "licence of the data, for the card")
     seed: int = setting(0, "of the held-out dialogues, the head's weights, the order and random choices", **_SEED)

@@ -148,7 +148,9 @@ def sha256_of(file: str) -> str | None:
 
 DialogueFiles = Annotated[
     list[str],
-    typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines with turns, plain or gzip."),
+    typer.Argument(
+        metavar="DIALOGUES...", show_default=False, help="JSON lines with turns, or treebanks (.conllu); plain or gzip."
+    ),
 ]
 Exclude = Annotated[
     list[str] | None,
@@ -179,13 +181,14 @@ def read_corpora(
 
 
 def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str, ...]]], list[dict[str, Any]]]:
-    """Read the dialogues of each corpus, and the facts of each file for the card.
+    """Read the dialogues of each corpus, the paragraphs of a treebank among them, and the facts of each file for the card.
 
     Raises:
         InputError: a file cannot be read, is given twice, or has no dialogue.
     """
     from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
+    from ....loaders.treebank import is_treebank, read_paragraphs
     from ....reasoning.training.corpora import corpus_of
 
     corpora: dict[str, list[tuple[str, ...]]] = {}
@@ -194,7 +197,8 @@ def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str,
     for file in files:
         found: list[tuple[str, ...]] = []
         faults: list[str] = []
-        for row in read_dialogues(readable(file), strict=strict):
+        read = read_paragraphs if is_treebank(file) else read_dialogues
+        for row in read(readable(file), strict=strict):
             if isinstance(row, Dialogue):
                 found.append(row.turns)
                 continue

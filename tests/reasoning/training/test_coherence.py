@@ -101,6 +101,28 @@ def test_weights_are_those_of_a_logistic_regression() -> None:
     assert areas([Measured(features, labels, 1.0)])["selection"] < 0.3
 
 
+def test_more_weight_for_similarity_and_the_log_odds_are_fitted_again() -> None:
+    random = np.random.default_rng(0)
+    features = random.normal(size=(4_000, 4)) * [1, 2, 0.5, 1]
+    labels = (random.random(4_000) < 1 / (1 + np.exp(-(features @ [2.0, 0.5, -3.0, 0.0] - 1)))).astype(np.int64)
+    groups = [Measured(features[:3_000], labels[:3_000], 2.0), Measured(features[3_000:], labels[3_000:], 1.0)]
+    [fitted], [heavier] = (list(weigh(groups, factor).values()) for factor in (1.0, 3.0))
+    ratios = {part: heavier[part] / fitted[part] for part in PARTS}
+    assert ratios["similarity"] / ratios["selection"] == pytest.approx(3)
+    assert ratios["association"] == ratios["repetition"] == pytest.approx(ratios["selection"])
+    # the weighted likelihood has its maximum at this bias and this scale of all weights
+    each = np.repeat([2 / 3_000, 1 / 1_000], [3_000, 1_000])
+    sums = features @ [heavier[part] for part in PARTS]
+
+    def loss(bias: float, scale: float) -> float:
+        odds = bias + scale * sums
+        return float((each * (np.logaddexp(0, odds) - labels * odds)).sum())
+
+    best = loss(heavier["bias"], 1.0)
+    assert all(loss(heavier["bias"] + step, 1.0 + turn) > best for step, turn in ((0.05, 0), (-0.05, 0), (0, 0.05), (0, -0.05)))
+    assert loss(fitted["bias"], 1.0) > best
+
+
 def test_what_is_said_already_is_not_asked_again() -> None:
     found = contrasts(
         [tuple(f"dialogue {number} turn {turn}" for turn in range(3)) for number in range(20)], 0.1, np.random.default_rng(0)

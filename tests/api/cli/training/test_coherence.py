@@ -118,6 +118,28 @@ def test_a_checkpoint_for_other_talk_is_weighed_on_other_talk(tacit: Tacit, word
     assert told["settings"]["head"]["hidden"] == 0
 
 
+def test_paragraphs_of_a_treebank_are_learnt_from_as_dialogues(tacit: Tacit, words: list[Any], place: Path) -> None:
+    """The same turns as JSON lines give the same associations, head and weights."""
+    word = "1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_\n\n"
+    rows = [
+        ("" if place else "# newpar\n") + f"# text = {turn}\n{word}"
+        for turns in tiny_dialogues(40, seed=2, only="sea")
+        for place, turn in enumerate(turns)
+    ]
+    (place / "bank").mkdir()
+    (place / "bank" / "sea.conllu.gz").write_bytes(gzip.compress("".join(rows).encode()))
+    told = {}
+    for name, file in (("lines", place / "sea.jsonl"), ("paragraphs", place / "bank" / "sea.conllu.gz")):
+        given = [file if word == place / "sea.jsonl" else word for word in words]
+        told[name] = tacit(*given, "-o", place / name, "--json").json
+    assert told["paragraphs"]["data"][-1]["file"] == "sea.conllu.gz"
+    assert told["paragraphs"]["corpora"] == told["lines"]["corpora"]
+    headers = [json.loads((place / name / "coherence.json").read_text(encoding="utf-8")) for name in told]
+    assert headers[0]["files"] == headers[1]["files"]
+    assert headers[0]["weights"] == headers[1]["weights"]
+    assert "- `sea.conllu.gz`: 40 paragraphs, sha256" in (place / "paragraphs" / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_command_of_a_card_names_no_folder(
     tacit: Tacit, words: list[Any], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

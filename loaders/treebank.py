@@ -1,0 +1,115 @@
+"""Paragraphs of a Universal Dependencies treebank as dialogues: text in which one sentence follows from another.
+
+In CoNLL-U, comments before a sentence give its text (``# text = …``) and say where a document (``# newdoc``) or a paragraph (``#
+newpar``) begins. The annotation of the words is not read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..graph.errors import DamagedInput, InputError
+from ..graph.item import ItemError
+from .dialogues import Dialogue
+from .io import ByteSource, decode, lines
+
+SUFFIXES = (".conllu", ".conllu.gz")
+
+_BEGINS = re.compile(r"#\s*new(?:doc|par)(?:\s|$)")
+_TEXT = re.compile(r"#\s*text\s*=\s*(.*\S)")
+
+
+class _Sentence(NamedTuple):
+    """A sentence: its first line, its text, whether a paragraph begins with it, what is wrong with it, whether the file ends."""
+
+    line: int
+    text: str
+    begins: bool
+    flaw: str | None
+    damage: bool
+
+
+def is_treebank(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a treebank, by its name: ``.conllu`` or ``.conllu.gz``."""
+    return os.fspath(path).lower().endswith(SUFFIXES)
+
+
+def read_paragraphs(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Dialogue | ItemError]:
+    """Yield the paragraphs of a CoNLL-U file, plain or gzip (``-`` for standard input), as dialogues with a turn per sentence.
+
+    A paragraph with a broken sentence is an :class:`ItemError` with the number of that sentence's first line; others have the
+    number of their own first line. The file is opened at once and read in constant memory.
+
+    Raises:
+        InputError: the file cannot be opened, or, while iterating, does not say where paragraphs begin; under ``strict`` also
+            for the first broken sentence.
+        DamagedInput: under ``strict``, the file ends early.
+    """
+    return _paragraphs(ByteSource(path), strict)
+
+
+def _paragraphs(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemError]:
+    turns: list[str] = []
+    start = 0
+    error: ItemError | None = None
+    try:
+        for sentence in _sentences(source):
+            if not start and not sentence.begins and sentence.flaw is None:
+                raise InputError(
+                    f"{source.name}:{sentence.line}: a sentence comes before the first # newdoc or # newpar, so its paragraph is"
+                    " not known; give a treebank that marks paragraphs or documents"
+                )
+            if sentence.begins and start:
+                yield error or _dialogue(start, turns)
+            if sentence.begins or not start:
+                turns, start, error = [], sentence.line, None
+            turns.append(sentence.text)
+            if sentence.flaw is not None and error is None:
+                error = ItemError(sentence.line, sentence.flaw, damage=sentence.damage)
+                if strict and error.damage:
+                    raise DamagedInput(f"{source.name} ends early, at line {error.line:,}: {error.reason}; get the whole file")
+                if strict:
+                    raise InputError(f"{source.name}:{error.line}: {error.reason}")
+        if start:
+            yield error or _dialogue(start, turns)
+    finally:
+        source.close()
+
+
+def _dialogue(line: int, turns: list[str]) -> Dialogue:
+    return Dialogue(line, tuple(turns), {"turns": turns})
+
+
+def _sentences(source: ByteSource) -> Iterator[_Sentence]:
+    """Yield the sentences: runs of lines between blank ones."""
+    first, text, begins, flaw, words = 0, "", False, None, False
+    for line in lines(source):
+        content, reason = decode(line)
+        blank = reason is None and not content.strip()
+        if blank and first:
+            yield _sentence(first, text, begins, flaw, words)
+            first, text, begins, flaw, words = 0, "", False, None, False
+        if blank:
+            continue
+        first, flaw = first or line.number, flaw or reason
+        if reason is not None and reason == source.damage:
+            break
+        if not content.startswith("#"):
+            words = True
+        elif _BEGINS.match(content):
+            begins = True
+        elif found := _TEXT.match(content):
+            text = found[1]
+    if first:
+        yield _sentence(first, text, begins, flaw, words)._replace(damage=source.damage is not None)
+
+
+def _sentence(first: int, text: str, begins: bool, flaw: str | None, words: bool) -> _Sentence:
+    if flaw is None and not text:
+        flaw = "the sentence has no comment # text = …"
+    if flaw is None and not words:
+        flaw = "the sentence has no words"
+    return _Sentence(first, text, begins, flaw, False)
