@@ -15,13 +15,15 @@ import functools
 import hashlib
 import os
 import shutil
+import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import IO
 
 import httpx
 import orjson
@@ -64,9 +66,14 @@ def fetch(
 
     Raises:
         InputError: the name is unknown.
-        FetchError: the server cannot be reached or refuses, the file differs from what was published, or the disk is full.
+        FetchError: the server cannot be reached or refuses, the file differs from what was published, the disk is full, or the
+            file can only be downloaded by hand.
     """
     wanted = find_source(name)
+    if wanted.by_hand:
+        raise FetchError(
+            f"{wanted.title}: its authors give no address for programs; download {wanted.file} by hand from {wanted.url}"
+        )
     url = f"{base_url.rstrip('/')}/{wanted.file}" if base_url else wanted.url
     folder = Path(directory)
     target = folder / wanted.file
@@ -192,7 +199,8 @@ def _problem(path: Path, wanted: Source) -> str | None:
     if wanted.sha256 is not None and (digest := _sha256(path)) != wanted.sha256:
         return f"has the sha256 {digest} instead of {wanted.sha256}"
     if wanted.members:
-        return None if zipfile.is_zipfile(path) else f"is not a zip archive{_seems(path)}"
+        packed = zipfile.is_zipfile(path) or (_is_tar(wanted.file) and tarfile.is_tarfile(path))
+        return None if packed else f"is not {'an' if _is_tar(wanted.file) else 'a zip'} archive{_seems(path)}"
     if wanted.sha256 is not None:
         return None
     source = ByteSource(path)
@@ -221,28 +229,51 @@ def _seems(path: Path) -> str:
 
 def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
     """Unpack the tables of ``archive`` under their base names, each replaced atomically; return their paths."""
-    files = []
+    targets = {member: archive.parent / wanted.name / member for member in wanted.members}
+    missing = dict(targets)
     try:
-        with zipfile.ZipFile(archive) as packed:
-            inside = {Path(entry.filename).name: entry for entry in packed.infolist() if "__MACOSX" not in entry.filename}
-            for member in wanted.members:
-                if member not in inside:
-                    raise FetchError(f"{archive} does not contain {member}; delete it and run the command again")
-                target = archive.parent / wanted.name / member
-                files.append(target)
-                if target.exists() and target.stat().st_size == inside[member].file_size:
-                    continue
+        for name, size, open_entry in _entries(archive):
+            target = missing.pop(name, None)
+            if target is not None and not (target.exists() and target.stat().st_size == size):
                 target.parent.mkdir(exist_ok=True)
                 part = _part(target)
                 try:
-                    with packed.open(inside[member]) as incoming, part.open("wb") as outgoing:
+                    with open_entry() as incoming, part.open("wb") as outgoing:
                         shutil.copyfileobj(incoming, outgoing, _CHUNK)
                     part.replace(target)
                 finally:
                     part.unlink(missing_ok=True)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+            if not missing:
+                break
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise FetchError(f"{archive} cannot be unpacked: {error}; delete it and run the command again") from None
-    return tuple(files)
+    if missing:
+        raise FetchError(f"{archive} does not contain {next(iter(missing))}; delete it and run the command again")
+    return tuple(targets.values())
+
+
+def _is_tar(file: str) -> bool:
+    return file.endswith((".tar", ".tar.gz", ".tgz"))
+
+
+def _entries(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]]:
+    """Yield base name, size and opener of each file in a zip or tar archive; a tar archive is read no further than asked."""
+    if _is_tar(archive.name):
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                if member.isfile():
+                    yield Path(member.name).name, member.size, functools.partial(_opened, tar, member)
+        return
+    with zipfile.ZipFile(archive) as packed:
+        for entry in packed.infolist():
+            if "__MACOSX" not in entry.filename:
+                yield Path(entry.filename).name, entry.file_size, functools.partial(packed.open, entry)
+
+
+def _opened(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    file = tar.extractfile(member)
+    assert file is not None  # a regular file
+    return file
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +289,9 @@ class Source:
         sha256: hexadecimal digest, None where it was not published.
         checksum_origin: where size and digest come from.
         rows: number of lines, None where it is unknown.
-        members: files to unpack from it, when it is a zip archive.
+        members: files to unpack from it, when it is a zip or tar archive.
         licence, homepage, citation: as given by its authors.
+        by_hand: whether the address is a page from which people download the file.
     """
 
     name: str
@@ -274,6 +306,7 @@ class Source:
     licence: str
     homepage: str
     citation: str
+    by_hand: bool = False
 
 
 @functools.cache

@@ -23,12 +23,16 @@ _NUMBERS = 20
 """A line with this many numbers after a word is a vector."""
 
 
+OF_TRIPLES = {"text", "json", "parquet", "cskg", "atomic10x", "glucose", "atomic2020", "conceptnet"}
+"""Kinds of files that a mapping may describe."""
+
+
 class Guess(NamedTuple):
     """The probable format of a file.
 
     Attributes:
-        kind: ``conceptnet``, ``atomic2020``, ``numberbatch``, ``nt``, ``turtle``, ``xml`` (RDF/XML), ``dialogues``, ``text`` (any
-            other text), or ``other``.
+        kind: ``conceptnet``, ``atomic2020``, ``numberbatch``, ``nt``, ``turtle``, ``xml`` (RDF/XML), ``cskg``, ``atomic10x``,
+            ``glucose``, ``dialogues``, ``json`` and ``parquet`` (any other), ``text`` (any other), or ``other``.
         what: a description with an article.
         advice: what to do with the file, with ``{file}`` for its path; may be empty.
     """
@@ -47,7 +51,6 @@ _MAGIC: tuple[tuple[bytes, str, str], ...] = (
     (b"\xfd7zXZ\x00", "a file compressed with xz (only plain files and gzip are supported)", "unpack it: unxz {file}"),
     (b"\x28\xb5\x2f\xfd", "a file compressed with zstd (only plain files and gzip are supported)", "unpack it: unzstd {file}"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it and load what is in it: 7z x {file}"),
-    (b"PAR1", "a Parquet file", "write it as text first"),
     (b"SQLite format 3\0", "an SQLite database", "write its table as text first"),
     (b"%PDF-", "a PDF document", ""),
     (b"\xff\xfe", "text in UTF-16 (only UTF-8 is supported)", "convert it: iconv -f UTF-16 -t UTF-8 {file}"),
@@ -60,6 +63,11 @@ _TURTLE = re.compile(rb"(?im)^\s*(?:@prefix|@base|prefix|base)\s+[^\n]*<[^\n]*>"
 _NT_LINE = re.compile(rb"(?:<[^<>\s]+>|_:\S+) <[^<>\s]+> \S.*\.\s*")
 _VECTOR_HEADER = re.compile(rb"\d+ +\d+ *")
 
+_BY_MAPPING = "load it with: tacit load triples {{file}} --mapping {} --into GRAPH"
+PARQUET = Guess("parquet", "a Parquet file", _BY_MAPPING.format("FILE.toml"))
+CSKG = Guess("cskg", "CSKG (edges as KGTK)", _BY_MAPPING.format("cskg"))
+ATOMIC_10X = Guess("atomic10x", "ATOMIC-10X (JSON lines)", _BY_MAPPING.format("atomic10x"))
+GLUCOSE = Guess("glucose", "GLUCOSE (a CSV table with ten dimensions)", _BY_MAPPING.format("glucose"))
 CONCEPTNET = Guess(
     "conceptnet",
     "ConceptNet 5.7 assertions (five tab-separated columns)",
@@ -78,6 +86,8 @@ def guess(head: bytes) -> Guess | None:
     for magic, what, advice in _MAGIC:
         if head.startswith(magic):
             return Guess("other", what, advice)
+    if head.startswith(b"PAR1"):
+        return PARQUET
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"version https://git-lfs.github.com/spec/"):
         return Guess("other", "a Git LFS pointer, not the file itself", "get the file with: git lfs pull")
@@ -109,7 +119,8 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
         return f"{name} is empty, so there is nothing to load; check the path and the download"
     rejected, dropped = sum(report.rejected.values()), sum(report.dropped.values())
     found = guess(head)
-    alike = found is not None and (found.kind == kind or (found.kind == "text" and rejected < dropped))
+    fitting = {kind} | (OF_TRIPLES if kind == "triples" else set())
+    alike = found is not None and (found.kind in fitting or (found.kind == "text" and rejected < dropped))
     if rejected >= dropped or (found is not None and not alike):
         reason = f" (line {report.rejects[0].line}: {report.rejects[0].reason})" if report.rejects else ""
         message = f"{name} holds nothing that can be loaded: none of its {report.read:,} lines is what was expected{reason}"
@@ -164,17 +175,23 @@ def _json(text: bytes, lines: Sequence[bytes]) -> Guess | None:
     try:
         first = orjson.loads(lines[0])
     except orjson.JSONDecodeError:
-        return Guess("other", "JSON") if text[:1] == b"{" or re.match(rb'\[\s*[\[{"\d-]', text) else None
+        return Guess("json", "JSON") if text[:1] == b"{" or re.match(rb'\[\s*[\[{"\d-]', text) else None
     one = first[0] if isinstance(first, list) and first else first
     if isinstance(one, dict) and {"turns", "history", "context", "response", "messages"} & set(one):
         return DIALOGUES
-    return Guess("other", "JSON lines" if len(lines) > 1 else "JSON")
+    if isinstance(one, dict) and {"head", "relation", "tail", "p_valid_model"} <= set(one):
+        return ATOMIC_10X
+    return Guess("json", "JSON lines" if len(lines) > 1 else "JSON")
 
 
 def _columns(lines: Sequence[bytes]) -> Guess | None:
     """Return the format with one record per line that most of ``lines`` have, None when there is none."""
     if _share(lines, lambda line: line.count(b"\t") == 4 and line.startswith(b"/a/")):
         return CONCEPTNET
+    if lines[0].startswith(b"id\tnode1\trelation\tnode2\t"):
+        return CSKG
+    if b"1_generalNL" in lines[0].split(b","):
+        return GLUCOSE
     if _share(lines, _is_query):
         return ATOMIC if any(b"\t" in line for line in lines) else QUERIES
     if _share(lines, lambda line: line.count(b"\t") == 2 and _lower(line.split(b"\t")[1]) in _ATOMIC_NAMES):
@@ -191,7 +208,7 @@ def _table(lines: Sequence[bytes]) -> Guess:
     for separator, what in ((b"\t", "a table of {} tab-separated columns"), (b",", "a CSV table of {} columns")):
         counts = [line.count(separator) for line in lines]
         if counts[0] and counts.count(counts[0]) >= _MOST * len(counts):
-            return Guess("text", what.format(counts[0] + 1))
+            return Guess("text", what.format(counts[0] + 1), _BY_MAPPING.format("FILE.toml"))
     return Guess("text", "plain text")
 
 

@@ -17,6 +17,7 @@ from ..graph.errors import InputError, LoadError, did_you_mean
 from ..graph.model import Assertion, LoadEntry
 from ..graph.names import URI_TOO_LONG, concept_uri, event_uri, is_too_long, text_of
 from . import numerals
+from .guess import OF_TRIPLES, guess
 from .io import NOT_UTF8, NUL_BYTE
 from .mapping import LANGUAGE, Kind, Mapping, Rule, open_mapping
 from .reader import OnReject, Reader
@@ -236,6 +237,9 @@ class TripleReader(Reader[Assertion]):
         if error.name in names:
             return f"{self.source.name} has two columns {error.name!r} {where}; rename one of them"
         same = next((name for name in names if name.lower() == error.name.lower()), None)
+        found = guess(self.source.head)
+        if found is not None and found.kind not in OF_TRIPLES:
+            return f"{self.source.name} has no column or field {error.name!r} {where}; it looks like {found.what}"
         listed = ", ".join(names[:12]) + (" and more" if len(names) > 12 else "")
         advice = f"did you mean {same}?" if same else did_you_mean(error.name, names, "")
         has = f"it has {listed}" if names else "its rows have no names, so give them with [file] names"

@@ -288,7 +288,7 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
 
 def fetch(
     name: Annotated[
-        Literal["conceptnet", "atomic2020", "numberbatch", "judge"],
+        Literal["conceptnet", "atomic2020", "numberbatch", "judge", "cskg", "atomic10x", "glucose", "peacok"],
         typer.Argument(metavar="NAME", show_default=False, help="The files to download."),
     ],
     directory: Annotated[
@@ -357,7 +357,7 @@ def sources(json: Json = False) -> None:
         show(
             facts(
                 [
-                    ("url", source.url),
+                    ("url", f"{source.url} (download {source.file} there by hand)" if source.by_hand else source.url),
                     ("size", "not published" if source.size is None else size(source.size)),
                     ("sha256", source.sha256 or "not published"),
                     ("licence", source.licence),

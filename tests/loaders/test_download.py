@@ -8,6 +8,7 @@ import io
 import re
 import shutil
 import socket
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -258,6 +259,53 @@ def test_a_damaged_archive_leaves_no_half_table(tmp_path: Path, server: Behaviou
     assert leftovers(tmp_path / "atomic2020") == []
 
 
+def test_the_triples_in_a_tar_archive_are_unpacked(tmp_path: Path, server: Behaviour) -> None:
+    line = b'{"head": "X eats", "relation": "xWant", "tail": "to rest", "split": "train", "p_valid_model": 0.9}\n'
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, content in (
+            ("../evil", b"x"),
+            ("downloaded/README", b"y"),
+            ("downloaded/ATOMIC10X.jsonl", line),
+            ("z", b"z" * 9),
+        ):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    server.body = packed.getvalue()
+    (path,) = fetch("atomic10x", tmp_path, base_url=server.url)
+    assert path == tmp_path / "atomic10x" / "ATOMIC10X.jsonl"
+    assert path.read_bytes() == line
+    assert fetch("atomic10x", tmp_path, base_url=server.url) == (path,)
+    assert leftovers(tmp_path) == ["atomic10x", "symbolic-knowledge-distillation.tar.gz"]
+    for body, words in (
+        (b"<html>sign in</html>", "is not an archive but looks like an HTML page"),
+        (packed.getvalue()[:120], "cannot be unpacked|does not contain|is not an archive"),
+        (gzip.compress(b""), "does not contain|is not an archive"),
+    ):
+        shutil.rmtree(tmp_path)
+        server.body = body
+        with pytest.raises(FetchError, match=words):
+            fetch("atomic10x", tmp_path, base_url=server.url)
+
+
+def test_cskg_is_told_by_its_heading(tmp_path: Path, server: Behaviour) -> None:
+    server.body = gzip.compress(b"id\tnode1\trelation\tnode2\tnode1;label\na\t/c/en/a\t/r/IsA\t/c/en/b\ta\n")
+    assert fetch("cskg", tmp_path, base_url=server.url) == (tmp_path / "cskg.tsv.gz",)
+    (tmp_path / "cskg.tsv.gz").unlink()
+    server.body = gzip.compress(b"PersonX eats\txWant\tto rest\n")
+    with pytest.raises(FetchError, match="is not CSKG"):
+        fetch("cskg", tmp_path, base_url=server.url)
+
+
+@pytest.mark.parametrize("name", ["glucose", "peacok"])
+def test_what_people_have_to_download_themselves(tmp_path: Path, name: str) -> None:
+    wanted = find_source(name)
+    with pytest.raises(FetchError, match=rf"no address for programs; download {wanted.file} by hand from https://"):
+        fetch(name, tmp_path)
+    assert leftovers(tmp_path) == []
+
+
 VECTORS = b"2 25\n" + b"".join(b"/c/en/%s " % word + b" ".join([b"0.5"] * 25) + b"\n" for word in (b"dog", b"cat"))
 
 
@@ -300,10 +348,11 @@ def test_a_full_disk_is_told_before_it_is_full(tmp_path: Path, server: Behaviour
 
 
 def test_the_table_of_official_files() -> None:
-    assert list(all_sources()) == ["conceptnet", "atomic2020", "numberbatch", "judge"]
+    files = ["conceptnet", "atomic2020", "numberbatch", "judge", "cskg", "atomic10x", "glucose", "peacok"]
+    assert list(all_sources()) == files
     for facts in all_sources().values():
         assert facts.url.startswith("https://")
-        assert facts.url.endswith(facts.file)
+        assert facts.url.endswith(facts.file) is not facts.by_hand
         assert facts.licence
         assert facts.citation
         assert facts.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", facts.sha256)

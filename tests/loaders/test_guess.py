@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.graph.errors import LoadError
-from tacit.loaders import read_atomic, read_conceptnet, read_rdf
+from tacit.graph.errors import InputError, LoadError
+from tacit.loaders import read_atomic, read_conceptnet, read_rdf, read_triples
 from tacit.loaders.guess import guess
+from tacit.loaders.mapping import parse_mapping
 
 CONCEPTNET = '/a/[/r/IsA/,/c/en/a/,/c/en/b/]\t/r/IsA\t/c/en/a\t/c/en/b\t{"weight": 1.0}\n'
 ATOMIC = "PersonX eats\txWant\tto rest\nPersonX eats\txReact\tnone\n"
 NT = "# a comment\n<http://a/x> <http://a/y> <http://a/z> .\n"
+
+
+def read_cskg(path: Path) -> Any:
+    columns = {"head": "node1", "relation": "relation", "tail": "node2"}
+    return read_triples(path, parse_mapping({"name": "test", "columns": columns}))
 
 
 def archive() -> bytes:
@@ -47,7 +53,14 @@ def archive() -> bytes:
         (b'{"a": 1}\n{"a": 2}\n', "JSON lines"),
         (b'[\n  {"a": 1}\n]\n', "JSON"),
         (b"head,relation,tail\na,b,c\n", "CSV table of 3 columns"),
-        (b"a\tb\nc\td\n", "2 tab-separated columns"),
+        (b"a\tb\nc\td\n", "2 tab-separated columns; load it with: tacit load triples {file} --mapping FILE.toml --into GRAPH"),
+        (
+            b"id\tnode1\trelation\tnode2\tnode1;label\n",
+            "CSKG (edges as KGTK); load it with: tacit load triples {file} --mapping cskg",
+        ),
+        (b'{"head": "", "relation": "", "tail": "", "split": "", "p_valid_model": 1}\n', "--mapping atomic10x"),
+        (b"unique_id,story,1_specificNL,1_generalNL\na,b,c,d\n", "GLUCOSE"),
+        (b"PAR1\0\0", "a Parquet file; load it with: tacit load triples"),
         (b"Once upon a time\nthere was a dog.\n", "plain text"),
         (gzip.compress(b"x", mtime=0), "gzip file inside"),
         (archive(), "zip archive"),
@@ -61,6 +74,15 @@ def test_a_file_is_told_by_its_beginning(head: bytes, words: str) -> None:
     found = guess(head)
     assert found is not None
     assert words in f"{found.what}; {found.advice}"
+
+
+def test_a_web_page_is_no_table(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("<html><body>Not found</body></html>")
+    with (
+        read_cskg(tmp_path / "file") as reader,
+        pytest.raises(InputError, match=r"has no column .*; it looks like an HTML page, such"),
+    ):
+        reader.begin()
 
 
 def test_nothing_is_told_of_nothing() -> None:
@@ -78,6 +100,8 @@ def test_nothing_is_told_of_nothing() -> None:
         (read_atomic, "PersonX eats\txReact\tnone\n", r"left out \(none tail 1\); check the options$"),
         (lambda path: read_rdf(path, format="nt"), "@prefix a: <http://a/> .\na:b a:c a:d .\n", "--format turtle"),
         (lambda path: read_rdf(path, format="turtle"), '{"a": 1}', "syntax error.*looks like JSON$"),
+        (read_cskg, "node1,relation,node2\n", r"is empty|none of its 0 lines is what was expected$"),
+        (read_cskg, "{broken\n", r"line 1: not JSON \(.*\)\)$"),
     ],
 )
 def test_a_file_of_which_nothing_is_kept_is_an_error(
