@@ -295,6 +295,9 @@ class ConceptIndex(KnowledgeGraph, CountsInBulk, Protocol):
             InputError: ``offset`` or ``limit`` is negative.
         """
 
+    def relations_in(self, pattern: Pattern) -> list[str]:
+        """Return the relations of the assertions that match ``pattern``, sorted by name."""
+
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
         """Return at most ``limit`` texts of concepts with a similar spelling to ``text`` and the same first letters."""
 

@@ -128,6 +128,9 @@ class IndexGraph(ConceptIndex):
             raise InputError(f"the offset must be >= 0, not {offset}")
         return self._selector.select(pattern, offset, limit)
 
+    def relations_in(self, pattern: Pattern) -> list[str]:
+        return self._selector.relations(pattern)
+
     @cached_property
     def _selector(self) -> Selector:
         from .selection import Selector

@@ -82,6 +82,11 @@ class Selector:
         found = self._matching(pattern)
         return [self._records.assertion(owner, place) for owner, place in self._page(found, offset, limit)]
 
+    def relations(self, pattern: Pattern) -> list[str]:
+        """Return the relations of the assertions that match ``pattern``, sorted."""
+        codes = np.unique(self._arrays["relation"][self._matching(pattern).place] >> 1)
+        return [self._relations[code] for code in codes.tolist()]
+
     def below(self, uri: str) -> NodeIds:
         """Return the numbers of the concept ``uri`` and of those below it, in URI order."""
         end = self._end(uri)

@@ -6,7 +6,7 @@ terms has the weighted mean of theirs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,8 @@ from ....loaders import Vectors, open_vectors
 
 _BLOCK = 1 << 14
 """Vectors that are converted to float32 at a time."""
+_KEPT = 512 << 20
+"""Most bytes of all vectors in float32 that are kept in memory; more are converted for every request, which takes longer."""
 _NEIGHBOURS = 10
 _NEIGHBOUR_WEIGHT, _HEAVIEST = 0.01, 10.0
 
@@ -115,17 +117,26 @@ class Relatedness:
 
     def _cosines(self, vector: Floats) -> Floats:
         """Return the cosine of ``vector``, which has length 1, with every concept's, shape (concepts,)."""
+        products = np.concatenate([block @ vector for block in self._blocks()])
+        return np.asarray(products / self._lengths, np.float32)
+
+    def _blocks(self) -> Iterator[Floats]:
+        """Yield all vectors as float32, in blocks of shape (concepts, dimensions)."""
         matrix = self._vectors.matrix
-        blocks = range(0, len(matrix), _BLOCK)
-        products = [matrix[begin : begin + _BLOCK].astype(np.float32) @ vector for begin in blocks]
-        return np.asarray(np.concatenate(products) / self._lengths, np.float32)
+        if matrix.size * 4 <= _KEPT:
+            yield self._whole
+            return
+        for begin in range(0, len(matrix), _BLOCK):
+            yield matrix[begin : begin + _BLOCK].astype(np.float32)
+
+    @cached_property
+    def _whole(self) -> Floats:
+        return self._vectors.matrix.astype(np.float32)
 
     @cached_property
     def _lengths(self) -> Floats:
         """The length of every vector, shape (concepts,); 1 where there is none."""
-        matrix = self._vectors.matrix
-        blocks = range(0, len(matrix), _BLOCK)
-        found = np.concatenate([np.linalg.norm(matrix[begin : begin + _BLOCK].astype(np.float32), axis=1) for begin in blocks])
+        found = np.concatenate([np.linalg.norm(block, axis=1) for block in self._blocks()])
         return np.asarray(np.where(found > 0, found, 1), np.float32)
 
 

@@ -230,12 +230,13 @@ class Edges:
             return respond(failed(400, "Only concept nodes (starting with /c/) can be grouped by feature."))
         if not _is_term(uri):
             return respond(failed(404, f"{uri!r} is not a node in ConceptNet.", {"@id": uri}))
-        groups = []
-        for relation in sorted(self._relations):
-            for side in ("node",) if relation in SYMMETRIC else ("end", "start"):
-                found = self._select({"rel": self._relations[relation], side: uri}, 0, limit)
-                if found:
-                    groups.append((side, relation, found))
+        patterns = {"end": Pattern(end=uri), "start": Pattern(start=uri)}
+        sides = {(side, one) for side, pattern in patterns.items() for one in self._index.relations_in(pattern)}
+        sides = {("node" if relation in SYMMETRIC else side, relation) for side, relation in sides}
+        groups = [
+            (side, relation, self._select({"rel": self._relations[relation], side: uri}, 0, limit))
+            for side, relation in sorted(sides)
+        ]
         *concept, sense = (f"{uri}/").split("/", 4)
         own = node("/".join(concept), sense.removesuffix("/"))
         if not groups:

@@ -76,8 +76,11 @@ def conceptnet_document(sample_graph: str, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("openapi")
     graph = str(shutil.copytree(sample_graph, folder / "graph"))
     (folder / "vectors.txt").write_text("dog 1 0\ncat 1 1\n", encoding="utf-8")
-    assert run(["index", graph, "--vectors", str(folder / "vectors.txt"), "--json"]) == 0
-    with serving(graph, "--conceptnet-api") as service:
+    own = {"TACIT_CACHE": str(folder / "cache")}  # so that no index of the same graph, shared with others, gets the vectors
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TACIT_CACHE", own["TACIT_CACHE"])
+        assert run(["index", graph, "--vectors", str(folder / "vectors.txt"), "--json"]) == 0
+    with serving(graph, "--conceptnet-api", **own) as service:
         yield schemathesis.openapi.from_url(f"{service.url}/openapi.json")
 
 

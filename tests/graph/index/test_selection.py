@@ -95,6 +95,7 @@ def test_every_pattern_selects_what_fits(block: int, sorted_at_once: int, monkey
                 assert index.select(pattern, 0, 1_000) == wanted
                 pages = [index.select(pattern, offset, limit) for offset in range(0, len(wanted) + limit, limit)]
                 assert [row for page in pages for row in page] == wanted
+                assert index.relations_in(pattern) == sorted({row.relation for row in wanted})
                 assert index.select(pattern, 0, 0) == index.select(pattern, len(wanted), 5) == []
             for uri in ("/c/en", "/c/en/dog", "/c", "/c/en/cat", "/c/en/dog/n", ""):
                 found = [index.uri(int(node)) for node in index.ids_below(uri)]

@@ -83,8 +83,12 @@ def with_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
     assert run(["load", "conceptnet", str(file_of(folder)), "--language", "all", "--into", path, "--json"]) == 0
     rows = (f"{uri} {' '.join(map(str, np.array(values)))}\n" for uri, values in VECTORS.items())
     (folder / "numberbatch.txt").write_text("".join(rows), encoding="utf-8")
-    assert run(["index", path, "--vectors", str(folder / "numberbatch.txt"), "--json"]) == 0
-    with open_graph(path) as graph:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TACIT_CACHE", str(folder / "cache"))  # the graph without vectors has the same digest
+        assert run(["index", path, "--vectors", str(folder / "numberbatch.txt"), "--json"]) == 0
+        graph = open_graph(path)
+        graph.open_index()
+    with graph:
         yield graph
 
 

@@ -23,9 +23,9 @@ CURLS = [
 
 
 @pytest.fixture(scope="module")
-def server(sample_graph: str) -> Iterator[Running]:
-    """``tacit serve --conceptnet-api`` over the sample graph."""
-    with serving(sample_graph, "--conceptnet-api") as running:
+def server(sample_graph: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """``tacit serve --conceptnet-api`` over the sample graph, with an index of its own, which has no vectors."""
+    with serving(sample_graph, "--conceptnet-api", TACIT_CACHE=str(tmp_path_factory.mktemp("cache"))) as running:
         yield running
 
 

@@ -108,8 +108,9 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
         serving_app(with_vectors)
 
 
-@pytest.mark.parametrize("block", [1 << 14, 3], ids=["whole", "in blocks"])
-def test_every_cosine_is_that_of_scipy(block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kept", "block"), [(1 << 20, 1), (0, 1 << 14), (0, 3)], ids=["kept", "converted", "in blocks"])
+def test_every_cosine_is_that_of_scipy(kept: int, block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_KEPT", kept)
     monkeypatch.setattr(module, "_BLOCK", block)
     assert with_vectors.index is not None
     found = open_related(with_vectors.index)
