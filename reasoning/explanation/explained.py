@@ -73,7 +73,7 @@ class Explanation(Json):
         return self.svg()
 
 
-@shape(*_NAMES, "svg")
+@shape(*_NAMES, "svg", optional=("svg",))
 class DrawnExplanation(Explanation):
     """The JSON of an explanation with its picture."""
 

@@ -87,6 +87,9 @@ def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None
     plain = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE, "svg": False, "metrics": ["length"]})
     assert list(plain.json()["explanations"]) == ["length"]
     assert "svg" not in plain.json()["explanations"]["length"]
+    schemas = ask("GET", "/openapi.json").json()["components"]["schemas"]
+    assert "svg" in schemas["DrawnExplanation"]["properties"]
+    assert "svg" not in schemas["DrawnExplanation"]["required"], "the answer without a picture must fit the document too"
 
 
 @pytest.mark.parametrize(
