@@ -6,6 +6,7 @@ cannot be found by name in a row has a class method ``json_fields`` that returns
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
@@ -79,12 +80,11 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
     Raises:
         Unfit: a key is unknown or missing, or a value has the wrong type.
     """
-    import orjson
     from pydantic import ValidationError
 
     try:
         shaped: Any = kind
-        found: T = _adapter(shaped).validate_json(orjson.dumps(row, default=str), strict=True)
+        found: T = _adapter(shaped).validate_json(json.dumps(row, default=str), strict=True)
     except ValidationError as error:
         faults = error.errors(include_url=False)
         first = next((one for one in faults if one["type"] == _UNKNOWN), faults[0])
@@ -94,7 +94,7 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
         if name == "missing":
             raise Unfit(place, "is missing") from None
         expected = _EXPECTED.get(name) or f"one of {first['ctx']['expected']}"
-        given = orjson.dumps(first["input"]).decode()
+        given = json.dumps(first["input"], ensure_ascii=False)
         raise Unfit(place, f"is {given[:60]}; it must be {expected}") from None
     return found
 

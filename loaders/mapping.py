@@ -17,6 +17,8 @@ All keys are the fields of the classes here; docs/loading.md explains them. Mapp
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import os
 import re
 import tomllib
@@ -39,6 +41,7 @@ Format = Literal["csv", "tsv", "json", "parquet"]
 _FORBID = {"extra": "forbid"}
 _NAME = re.compile(r"[\w.:+-]{1,64}")
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
+_BARE = re.compile(r"[\w-]+(?:\[[0-9]+\])?", re.ASCII)
 _SHORTEST = 4
 """Fewest letters of an unknown relation that is looked for among the meanings of the known ones."""
 _DBPEDIA = re.compile(r"dbpedia_[A-Za-z0-9_]{1,56}")
@@ -340,8 +343,13 @@ def _key(place: Iterable[str | int]) -> str:
         return f"[[drop]] {int(steps[1]) + 1} {'.'.join(map(str, steps[2:]))}".rstrip()
     if isinstance(steps[-1], int):
         steps[-2:] = [f"{steps[-2]}[{steps[-1]}]"]
-    table = ".".join(str(step) if _NAME.fullmatch(str(step)) else f'"{step}"' for step in steps[:-1])
-    return f"[{table}] {steps[-1]}" if table else str(steps[0])
+    table, key = ".".join(_quoted(str(step)) for step in steps[:-1]), _quoted(str(steps[-1]))
+    return f"[{table}] {key}" if table else key
+
+
+def _quoted(key: str) -> str:
+    """Return a key as TOML writes it, in quotes where it needs them."""
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 
 def _check(mapping: Mapping) -> None:
@@ -410,7 +418,7 @@ def _file(mapping: Mapping) -> Iterable[str]:
 def _relations(mapping: Mapping) -> Iterable[str]:
     relations = mapping.relations
     for name, added in relations.add.items():
-        where = f"[relations.add.{name}]"
+        where = f"[relations.add.{_quoted(name)}]"
         for one in (name, added.inverse):
             if one:
                 try:
@@ -424,11 +432,11 @@ def _relations(mapping: Mapping) -> Iterable[str]:
             yield f"{where} meaning is {added.meaning!r}; it must name the head as A and the tail as B, e.g. 'A calms B'"
         if added.inverse and (added.symmetric or added.inverse in relations.add):
             yield f"{where} inverse is {added.inverse!r}; a symmetric relation has none, and an added one cannot be one"
-    targets = [(f'[relations.map] "{name}"', one.relation) for name, one in relations.map.items()]
+    targets = [(f"[relations.map] {_quoted(name)}", one.relation) for name, one in relations.map.items()]
     for where, target in [*targets, *([("[relations] always", relations.always)] if relations.always else [])]:
         if not mapping._exists(target):
             hint = mapping.suggestion(target) or "add it with [relations.add.NAME]"
-            yield f"{where} is {target}, which is no relation of tacit and not added; {hint}"
+            yield f"{where} is {_quoted(target)}, which is no relation of tacit and not added; {hint}"
     both = next((name for name in relations.drop if name in relations.map), None)
     if both is not None:
         yield f"[relations] drop and [relations.map] both have {both!r}; leave one out"
@@ -439,6 +447,8 @@ def _drops(mapping: Mapping) -> Iterable[str]:
         given = [one.below is not None, one.above is not None, bool(one.any_of)]
         if sum(given) != 1:
             yield f"[[drop]] {number} must have exactly one of below, above and any_of"
+        if not all(math.isfinite(limit) for limit in (one.below or 0.0, one.above or 0.0)):
+            yield f"[[drop]] {number} has a limit that is not finite; give a number"
 
 
 def _letters(name: str) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tacit.graph import InputError
 from tacit.graph.relations import AddedRelation
+from tacit.loaders import mapping as mappings
 from tacit.loaders import open_mapping, shipped_mappings
 from tacit.loaders.mapping import Rule
 
@@ -60,7 +65,7 @@ THREE = '[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n'
         ),
         (
             THREE + '[relations.map]\n"x" = "a`b"\n',
-            '[relations.map] "x" is a`b, which is no relation of tacit and not added; add it with [relations.add.NAME]',
+            '[relations.map] x is "a`b", which is no relation of tacit and not added; add it with [relations.add.NAME]',
         ),
         (THREE + "[relations.map]\nx = 3\n", "[relations.map] x is 3; it must be a table"),
         (THREE + "[relations.map.x]\nreversed = true\n", "[relations.map.x] relation is missing"),
@@ -82,7 +87,7 @@ THREE = '[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n'
         ),
         (
             THREE + '[relations.add."a`b"]\nmeaning = "A b B"\n',
-            "[relations.add.a`b]: 'a`b' is not a relation name; relations consist of letters, digits and underscores, e.g. "
+            "[relations.add.\"a`b\"]: 'a`b' is not a relation name; relations consist of letters, digits and underscores, e.g. "
             "UsedFor",
         ),
         (
@@ -91,6 +96,7 @@ THREE = '[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n'
         ),
         (THREE + '[[drop]]\ncolumn = "x"\n', "[[drop]] 1 must have exactly one of below, above and any_of"),
         (THREE + '[[drop]]\ncolumn = "x"\nbelow = 1\n[[drop]]\nbelow = 1\n', "[[drop]] 2 column is missing"),
+        (THREE + '[[drop]]\ncolumn = "x"\nbelow = nan\n', "[[drop]] 1 has a limit that is not finite; give a number"),
         (THREE + '[[drop]]\ncolumn = "x"\nbelow = "one"\n', '[[drop]] 1 below is "one"; it must be a number'),
     ],
 )  # fmt: skip
@@ -162,3 +168,30 @@ def test_mappings_that_ship_can_be_opened(name: str) -> None:
     mapping = open_mapping(name)
     assert open_mapping(mapping) is mapping
     assert mapping.name == name.removesuffix("-split")
+
+
+KEYS = sorted({one.name for kind in (mappings.Mapping, mappings.FileForm, mappings.Columns, mappings.Nodes, mappings.Relations,
+               mappings.Target, mappings.Addition, mappings.Drop) for one in fields(kind)})  # fmt: skip
+SCALARS = (
+    st.text(max_size=4) | st.integers() | st.floats() | st.booleans() | st.dates() | st.sampled_from(["IsA", "h", "A calms B"])
+)
+TABLES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=400)
+@given(st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), TABLES, max_size=5), st.booleans())
+def test_any_table_is_a_mapping_or_one_sentence(table: dict[str, Any], complete: bool) -> None:
+    if complete:
+        table = {**table, "columns": {"head": "h", "relation": "r", "tail": "t"}}
+    try:
+        mapping = mappings.parse_mapping(table, "my.toml", "my")
+    except InputError as error:
+        told = str(error)
+        assert told.startswith("my.toml: ")
+        assert "\n" not in told
+    else:
+        assert mapping.rule("IsA") is not None or "IsA" in mapping.relations.drop

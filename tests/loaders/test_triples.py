@@ -449,3 +449,29 @@ def test_peacok(written: Callable[..., Path]) -> None:
 
 def test_every_mapping_that_ships_is_tested() -> None:
     assert shipped_mappings() == ["atomic10x", "cskg", "glucose", "peacok", "peacok-split"]
+
+
+PIECES = st.sampled_from(
+    [
+        b"h,r,t\n", b"h\tr\tt\n", b'{"h": "a", "r": "IsA", "t": "b"}\n', b'{"h": 1}', b"[", b"]", b"{", b"}", b'"', b",", b"\t",
+        b"\n", b"a,IsA,b\n", b"a\tIsA\tb\n", b"\xff", b"\0", b"PAR1", b"\x1f\x8b", b"\r", b";",
+        b'{"h": {"x": [1]}, "r": "IsA", "t": null}\n',
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(PIECES | st.binary(max_size=6), max_size=12).map(b"".join), st.sampled_from(["", "*", "*.h.*"]))
+def test_any_bytes_are_rows_rejects_or_one_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes, rows: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "anything"
+    path.write_bytes(content)
+    reader = read_triples(path, mapping(file={"rows": rows}) if rows else mapping())
+    try:
+        found = list(reader)
+    except (InputError, LoadError) as error:
+        told = str(error)
+    else:
+        told, report = "", reader.report
+        assert report.kept == len(found)
+        assert report.read == report.kept + sum(report.dropped.values()) + sum(report.rejected.values())
+    assert "\n" not in told
