@@ -12,6 +12,7 @@ from tacit.graph.errors import InputError, ModelError
 from tacit.graph.open import open_graph
 from tacit.reasoning.metrics.judgement import FILE, JudgementProbe, make, open_probe, to_bytes, transcript
 from tacit.reasoning.metrics.judgement_claims import AGAINST, GraphClaims
+from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.text.language import open_analyser
 from tacit.reasoning.text.linking import Linker
 from tacit.reasoning.text.parsing import open_parser
@@ -24,6 +25,7 @@ pytest.importorskip("transformers")
 from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
+from tacit.reasoning.training.reference import LEAST_JUDGED
 
 WORDS = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
 WIDTH, LAYERS = 32, 3
@@ -283,3 +285,14 @@ def test_yes_gets_the_weight_that_it_earns_on_another_corpus(
     assert probe.yes > 0
     assert probe.facts["yes_gain"] > 0.2
     assert probe.facts["weighed_on"] == 40
+
+
+def test_the_shipped_probe_has_a_reference_for_percentiles() -> None:
+    probe = open_probe()
+    model = probe.model.rpartition("@")[2]
+    (reference,) = references_of("judgement", [SHIPPED])
+    assert reference.signature == f"judgement|model:{model}|dtype:bfloat16|probe:{probe.digest}|v:1"
+    assert min(reference.facts["responses"].values()) >= LEAST_JUDGED
+    assert reference.percentile(0.0) == 0
+    assert reference.percentile(1.0) == 100
+    assert reference.above > 0.6

@@ -25,6 +25,8 @@ from tacit.reasoning.explanation import explain
 from tacit.reasoning.metrics.grade.checkpoint import SHIPPED, Checkpoint, load_checkpoint, save_checkpoint
 from tacit.reasoning.metrics.grade.metric import Grade, make
 from tacit.reasoning.models.encoder import TextEncoder, open_encoder
+from tacit.reasoning.reference import SHIPPED as REFERENCES
+from tacit.reasoning.reference import references_of
 from tacit.reasoning.text.language import SpacyAnalyser
 
 from tests.reasoning.metrics.grade.tiny_grade import DIALOGUES, tiny_checkpoint
@@ -249,3 +251,6 @@ def test_the_shipped_checkpoint_scores_without_options(index: KnowledgeGraph) ->
     card = (SHIPPED / "README.md").read_text(encoding="utf-8")
     assert f"`{load_checkpoint(SHIPPED).digest}`" in card
     assert load_checkpoint(SHIPPED).digest in str(metric.signature)
+    known = {reference.signature for reference in references_of("grade", [REFERENCES])}
+    digest = index.manifest().digest
+    assert {signature.replace("graph:e9f22b085cf437af", f"graph:{digest}") for signature in known} == {str(metric.signature)}
