@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
+    from .inference import Chooser as Chooser
     from .inference import Inference as Inference
+    from .inference import load_chooser as load_chooser
     from .inference import load_inference as load_inference
     from .metrics.grounding import Grounding as Grounding
     from .registry import METRICS as METRICS
@@ -53,7 +55,7 @@ _HOMES = {
         "describe_options",
     ),
     ".explanation": ("Explanation", "explain"),
-    ".inference": ("Inference", "load_inference"),
+    ".inference": ("Chooser", "Inference", "load_chooser", "load_inference"),
     ".metrics.grounding": ("Grounding",),
     ".text.language": ("Analyser", "Token", "load_pipeline"),
     ".text.linking": ("Linker", "Mention"),

@@ -17,7 +17,7 @@ import typer
 
 from ...graph.errors import TacitError
 
-_FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "README.md")
+_FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "choices.jsonl", "README.md")
 
 
 def demo(
@@ -35,8 +35,8 @@ def demo(
     started = time.monotonic()
     copy_sample(directory)
     graph = str(directory / "graph")
-    conceptnet, atomic, dialogues = (str(directory / name) for name in _FILES[:3])
-    _best(directory, graph, conceptnet, atomic, dialogues)
+    conceptnet, atomic, dialogues, choices = (str(directory / name) for name in _FILES[:4])
+    _best(directory, graph, conceptnet, atomic, dialogues, choices)
     if everything:
         _rest(graph, dialogues)
     print(
@@ -46,7 +46,7 @@ def demo(
     print(f"Type any of the commands again, or change them; {more}tacit --help lists all commands.")
 
 
-def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str) -> None:
+def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str, choices: str) -> None:
     """Run some twenty commands, each of which shows one feature."""
     _tell("1. Load", "599 assertions about everyday things and 215 about events, in official formats, into one graph on disk.")
     _step("load", "conceptnet", conceptnet, "--into", graph)
@@ -84,6 +84,7 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
 
     _tell("6. Infer", "What lies behind a turn: its cause, what follows, what it needs, why, and how the other one feels.")
     _step("infer", dialogues, "--graph", graph, "--item", "holiday", "--target", "2", "--limit", "2")
+    _step("choose", choices, "--graph", graph, "--answers", "1")
 
     _tell("7. Evidence", "A score as a picture, its claims with the Cypher that finds each in the graph, and who said so.")
     _step(*explain, "dog/good", "--output", str(directory / "dog.svg"))

@@ -9,6 +9,7 @@ import typer
 
 from ...graph.errors import InputError
 from . import (
+    choosing,
     cypher,
     demo,
     evaluating,
@@ -44,7 +45,7 @@ _COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
         "evaluate-tuples": tuples.evaluate_tuples,
         "score-tuples": tuples.score_tuples, "merge-cache": tuples.merge_cache, "train": training.train,
     },
-    "Infer what lies behind a turn": {"infer": inferring.infer},
+    "Infer what lies behind a turn": {"infer": inferring.infer, "choose": choosing.choose},
     "Serve over HTTP": {"serve": serving.serve, "keys": serving.keys},
     "Try it": {"demo": demo.demo},
 }  # fmt: skip

@@ -14,10 +14,12 @@ from ...cypher import Query
 from ...graph.errors import InputError, TacitError
 from ...graph.item import Item
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...graph.questions import Instance
 from ...loaders import read_items
 from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
 from ...reasoning.inference.answers import TurnAnswers
+from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores, StreamItem
 from ..schema import Completion, ConceptDetails, ServiceDetails
 from . import calls
@@ -137,6 +139,10 @@ class AsyncClient:
     ) -> list[TurnAnswers]:
         """Return the answers to CICERO's questions about a turn, or every turn; see :meth:`Inference.answer`."""
         return await self._send(calls.infer(dialogue, target, questions, limit))
+
+    async def choose(self, instance: Instance, answers: int | None = None) -> Chosen:
+        """Return the judged choices of an instance; ``answers``: how many are right; see :meth:`Chooser.choose`."""
+        return await self._send(calls.choose(instance, answers))
 
     async def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 10.0

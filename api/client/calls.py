@@ -10,9 +10,11 @@ from urllib.parse import quote
 from ...cypher import Query
 from ...graph.item import Item
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...graph.questions import Instance
 from ...graph.schema import load
 from ...reasoning.explanation import Explanation
 from ...reasoning.inference.answers import TurnAnswers
+from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores
 from ..schema import Completion, ConceptDetails, ServiceDetails
 from .batches import BatchSizer, body_of
@@ -101,6 +103,15 @@ def infer(dialogue: Sequence[str], target: int | None, questions: Sequence[str] 
     given = {"target": target, "questions": None if questions is None else [str(name) for name in questions]}
     body = {"dialogue": dialogue, **{name: value for name, value in given.items() if value is not None}, "limit": limit}
     return Call("/v1/infer", lambda answer: load(list[TurnAnswers], answer["turns"]), body)
+
+
+def choose(instance: Instance, answers: int | None) -> Call[Chosen]:
+    """The judged choices of an instance."""
+    body: dict[str, Any] = {
+        "id": instance.id, "dialogue": instance.dialogue, "target": instance.target, "question": instance.question.value,
+        "choices": instance.choices,
+    }  # fmt: skip
+    return Call("/v1/choose", lambda answer: load(Chosen, answer), body if answers is None else {**body, "answers": answers})
 
 
 def cypher(query: str, parameters: Mapping[str, Any] | None, limit: int, timeout: float) -> Call[QueryResult]:

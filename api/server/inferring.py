@@ -1,4 +1,4 @@
-"""The HTTP routes of inferences about a turn: ``/v1/infer``."""
+"""The HTTP routes of inferences about a turn: ``/v1/infer`` and ``/v1/choose``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ...graph.protocol import KnowledgeGraph
-from ...graph.questions import QUESTIONS, question_of
+from ...graph.questions import QUESTIONS, Instance, question_of
 from ...graph.schema import dump
-from .messages import InferAnswer, InferRequest, Problem, answer, failures, read, request_body
+from ...reasoning.inference.choosing import Chosen
+from .messages import ChooseRequest, InferAnswer, InferRequest, Problem, answer, failures, read, request_body
 from .service import Service
 
 if TYPE_CHECKING:
-    from ...reasoning.inference import Inference
+    from ...reasoning.inference import Chooser, Inference
 
 
 class _Opened:
@@ -25,6 +26,7 @@ class _Opened:
         self._graph = graph
         self._lock = threading.Lock()
         self._inference: Inference | None = None
+        self._chooser: Chooser | None = None
 
     def inference(self) -> Inference:
         """Return the inference; the graph is known to exist."""
@@ -36,9 +38,18 @@ class _Opened:
                 self._inference = load_inference(self._graph)
             return self._inference
 
+    def chooser(self) -> Chooser:
+        """Return the chooser over the service's graph, by the choices alone where it has none."""
+        from ...reasoning.inference import load_chooser
+
+        with self._lock:
+            if self._chooser is None:
+                self._chooser = load_chooser(self._graph, None if self._graph is not None else ["answers"])
+            return self._chooser
+
 
 def inferring_routes(service: Service) -> APIRouter:
-    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about the turns of a dialogue."""
+    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``."""
     router = APIRouter(tags=["inferences"])
     opened = _Opened(service.graph)
     longest = service.settings.item_characters
@@ -61,6 +72,27 @@ def inferring_routes(service: Service) -> APIRouter:
             questions = QUESTIONS if body.questions is None else [question_of(name) for name in body.questions]
             rows = opened.inference().answer(body.dialogue, body.target, questions, limit=body.limit)
             return answer({"turns": [dump(row) for row in rows]})
+
+        with service.problems():
+            return await service.lookups.run(found)
+
+    @router.post(
+        "/v1/choose",
+        summary="Choose among answers to a question about a turn",
+        response_model=Chosen,
+        responses=failures(408, 413, 415),
+        openapi_extra=request_body(ChooseRequest),
+    )
+    async def choose(request: Request) -> Response:
+        """A score for each choice, with the share of each judge and the edges for and against it, or `no edge`."""
+        body = await read(request, ChooseRequest, service.parsing)
+        check_size(sum(max(1, len(text)) for text in (*body.dialogue, body.target, *body.choices)), longest)
+        await service.health.check()
+
+        def found() -> Response:
+            one = Instance(body.id, body.dialogue, body.target, body.question, body.choices)
+            [row] = opened.chooser().choose([one], body.answers)
+            return answer(row.to_dict())
 
         with service.problems():
             return await service.lookups.run(found)

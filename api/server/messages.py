@@ -117,6 +117,21 @@ class InferRequest(Message):
     limit: int = Field(3, strict=True, ge=1, le=100, description="Most answers to each question, best first.")
 
 
+class ChooseRequest(Message):
+    """A question about a turn, with possible answers."""
+
+    id: _TEXT = Field("1", min_length=1, description="ID of the instance in the response.")
+    dialogue: _TEXTS = Field(min_length=1, description="The turns, oldest first, with or without `A: ` before them.")
+    target: _TEXT = Field(description="The turn that is asked about.")
+    question: _TEXT = Field(
+        description="cause, subsequent, prerequisite, motivation, reaction, or one of CICERO's questions word for word."
+    )
+    choices: _TEXTS = Field(min_length=2, max_length=100, description="Possible answers.")
+    answers: int | None = Field(
+        None, strict=True, ge=1, le=100, description="How many of the choices are right; default: half of them, rounded up."
+    )
+
+
 class ScoreAnswer(BaseModel):
     """One row per item, in order."""
 
@@ -220,6 +235,17 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
         "question": {
             "summary": "Every turn, one question",
             "value": {"dialogue": ["I passed the exam!", "Great!"], "questions": ["reaction"], "limit": 1},
+        },
+    },
+    ChooseRequest: {
+        "dinner": {
+            "summary": "Three choices, of which two are taken as right",
+            "value": {
+                "dialogue": ["A: I cooked dinner for you.", "B: Thank you!"],
+                "target": "I cooked dinner for you.",
+                "question": "motivation",
+                "choices": ["The speaker wants to be kind.", "The speaker does not want to be kind.", "The speaker hates food."],
+            },
         },
     },
     CypherRequest: {
@@ -391,6 +417,7 @@ _LISTS = {
     "items": "a list of items",
     "dialogue": "a list of texts",
     "questions": "a list of texts",
+    "choices": "a list of texts",
     "history": "a list of texts",
     "references": "a list of texts",
     "metrics": "a list of texts",

@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from .answers import Inference as Inference
     from .answers import TurnAnswers as TurnAnswers
     from .answers import load_inference as load_inference
+    from .choosing import Chooser as Chooser
+    from .choosing import Chosen as Chosen
+    from .choosing import load_chooser as load_chooser
 
-_HOMES = {".answers": ("Answer", "Inference", "TurnAnswers", "load_inference")}
+_HOMES = {
+    ".answers": ("Answer", "Inference", "TurnAnswers", "load_inference"),
+    ".choosing": ("Chooser", "Chosen", "load_chooser"),
+}
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = sorted(_HOME_OF)

@@ -185,8 +185,8 @@ class Inference:
         ranked = []
         for number, event in enumerate(events):
             for order, reading in enumerate(READINGS[question]):
-                for rank, hit in enumerate(self._hits(event, reading)):
-                    person = 0 if question is not Question.REACTION else _not_of_listener(event, reading)
+                for rank, hit in enumerate(self.hits(event, reading)):
+                    person = 0 if question is not Question.REACTION else not_of_listener(event, reading)
                     ranked.append(((person, -hit.likeness, rank, number, order), event, reading, hit))
         ranked.sort(key=lambda one: one[0])
         seen: set[str] = set()
@@ -199,8 +199,8 @@ class Inference:
                 seen.add(key)
                 yield answer
 
-    def _hits(self, event: StatedEvent, reading: Reading) -> list[Hit]:
-        """Return what the first source with an answer says."""
+    def hits(self, event: StatedEvent, reading: Reading) -> list[Hit]:
+        """Return what the first source with an answer says of an event under a reading."""
         if reading.concepts:
             return self.lookup.of_concepts(phrases_of(event), reading)
         if found := self.lookup.own(event.text, reading):
@@ -212,10 +212,12 @@ class Inference:
                     return [Hit(tail.text, tail, None, tail.likeness) for tail in known.tails]
         return self.lookup.near(event.text, reading, self.nearest) if self.nearest else []
 
+    def path_of(self, hit: Hit, reading: Reading) -> Path | None:
+        """Return the edge behind an answer; None where a model generated it."""
+        return self.provenance.path(hit.tail, reading.relation) if hit.tail is not None else hit.path
+
     def _answer(self, event: StatedEvent, reading: Reading, hit: Hit) -> Answer:
-        path = hit.path
-        if path is None and hit.tail is not None:
-            path = self.provenance.path(hit.tail, reading.relation)
+        path = self.path_of(hit, reading)
         relation = reading.relation if path is None else path.assertions[0].relation
         backwards = reading.backwards if path is None or hit.tail is None else _is_backwards(path, reading, relation)
         felt = emotion_of(hit.text) if reading.relation in ("xReact", "oReact") else None
@@ -242,7 +244,7 @@ def _is_backwards(path: Path, reading: Reading, relation: str) -> bool:
     return reading.backwards != (relation != reading.relation and path.assertions[0].head != path.nodes[0])
 
 
-def _not_of_listener(event: StatedEvent, reading: Reading) -> int:
+def not_of_listener(event: StatedEvent, reading: Reading) -> int:
     """Return 0 where the reaction is the listener's, 1 where it may be, 2 where it is the speaker's."""
     first = event.people[0] if event.people else ""
     if first not in _PEOPLE:

@@ -37,6 +37,8 @@ _WORD = re.compile(r"[\w']+")
 _DENIALS = frozenset(("not", "never", "n't"))
 _EMPTY = TIMES | {"PersonX", "PersonY", "PersonZ", "PersonX's", "PersonY's", "PersonZ's", "their", "to", "be", "a", "the", "___"}
 
+_ROLES = ("speaker", "listener", "someone")
+
 
 class Hit(NamedTuple):
     """What a source says of an event.
@@ -106,6 +108,10 @@ class Lookup:
             [edge] = path.assertions
             if edge.relation == reading.relation and edge.head == path.nodes[0]:
                 yield Hit(text_of(edge.head if reading.backwards else edge.tail), None, path, 1.0)
+
+    def likeness(self, one: str, other: str) -> float:
+        """Return the cosine of the words of two texts, in 0..1, without persons and "the speaker"."""
+        return self._heads.cosine(comparison_key(one), comparison_key(other))
 
     # Backwards: tails by their comparison key.
 
@@ -198,6 +204,12 @@ class _WordIndex:
         order = np.lexsort((found, -cosines))
         return list(zip(found[order].tolist(), cosines[order].tolist(), strict=True))
 
+    def cosine(self, one: str, other: str) -> float:
+        """Return the cosine of two keys, whether they are known or not; 0 where one has no word."""
+        first, second = (_words(key) - _words(" ".join(_ROLES)) for key in (one, other))
+        length = self._norm(first) * self._norm(second)
+        return self._norm(first & second) ** 2 / length if length else 0.0
+
     def _norm(self, words: frozenset[str]) -> float:
         return sqrt(sum(self._weight.get(word, self._unknown) ** 2 for word in words))
 
@@ -213,5 +225,10 @@ def _verb(key: str) -> str:
     return next((_base(word) for word in _WORD.findall(key) if word not in _EMPTY | _DENIALS), "")
 
 
+@lru_cache(maxsize=50_000)
 def _base(word: str) -> str:
-    return (lemmas(word.lower()) or [word.lower()])[0]
+    """Return a form that the inflections of a word share; it need not be a word: ``feeds`` and ``feed`` give ``fee``."""
+    base = word.lower()
+    while found := lemmas(base):
+        base = found[0]
+    return base

@@ -13,6 +13,7 @@ from tacit.api.client import AsyncClient
 from tacit.api.schema import Completion
 from tacit.graph import KnowledgeGraph, open_graph, open_index
 from tacit.graph.model import FoundPath
+from tacit.graph.questions import Instance
 from tacit.graph.schema import dump
 from tacit.reasoning import Reasoner
 
@@ -116,6 +117,18 @@ def test_inferences(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path)
     answer = ask("POST", "/v1/infer", json={"dialogue": turns}).json()["turns"]
     found = of_client(ask, lambda client: client.infer(turns))
     agree(shown["turns"], answer, [one.to_dict() for one in found])
+
+
+def test_choices(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+    one = Instance(
+        "d", ["A: I cooked dinner for you."], "I cooked dinner for you.", "motivation", ["He is kind.", "He hates food."]
+    )
+    file = tmp_path / "cicero.json"
+    record = {"ID": one.id, "Dialogue": one.dialogue, "Target": one.target, "Question": one.question.text, "Choices": one.choices}
+    file.write_text(json.dumps(record))
+    [shown] = tacit("choose", file, "--graph", sample_graph, "--json", "-q").rows
+    body = {"id": "d", "dialogue": one.dialogue, "target": one.target, "question": "motivation", "choices": one.choices}
+    agree(shown, ask("POST", "/v1/choose", json=body).json(), of_client(ask, lambda client: client.choose(one)).to_dict())
 
 
 def test_rows_of_cypher_and_the_cookbook(tacit: Tacit, ask: Asked, sample_graph: str) -> None:

@@ -14,7 +14,7 @@ from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.model import Assertion
 from tacit.graph.names import text_of
 from tacit.graph.relations import ATOMIC_RELATIONS, RELATIONS
-from tacit.loaders import read_atomic, read_conceptnet, read_items
+from tacit.loaders import Instance, read_atomic, read_cicero, read_conceptnet, read_items
 from tacit.reasoning import load_metric, score_items
 from tacit.reasoning.metrics.grounding import shipped_talk
 from tacit.reasoning.text.language import load_pipeline
@@ -55,6 +55,12 @@ def loaded(facts: list[Assertion], events: list[Assertion], tmp_path_factory: py
         assert store.load(facts).new == len(facts)
         assert store.load(events).new == len(events)
         yield store
+
+
+def test_choices_are_an_instance_of_cicero() -> None:
+    [one] = read_cicero(SAMPLE / "choices.jsonl", strict=True)
+    assert isinstance(one, Instance)
+    assert (one.question.value, one.place, len(one.choices), one.correct) == ("motivation", 0, 3, ())
 
 
 def test_concept_assertions_are_what_the_readme_says(facts: list[Assertion], graph: nx.Graph) -> None:

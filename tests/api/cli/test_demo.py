@@ -21,10 +21,10 @@ def test_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     first = tacit("demo")
     assert first.status == 0, first.err
     assert "\x1b" not in first.out
-    assert first.out.count("\n") < 250
+    assert first.out.count("\n") < 270
     commands = [shlex.split(line[2:]) for line in first.out.splitlines() if line.startswith("$ tacit ")]
-    assert len(commands) == 21
-    kinds = {"load", "neighbours", "hops", "paths", "triples", "tails", "cypher", "score", "explain", "infer"}
+    assert len(commands) == 22
+    kinds = {"load", "neighbours", "hops", "paths", "triples", "tails", "cypher", "score", "explain", "infer", "choose"}
     assert {words[1] for words in commands} == kinds
     for words in commands:
         again = tacit(*words[1:])

@@ -26,7 +26,7 @@ COMMANDS = [
     ["train", "language-model"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
-    ["explain"], ["infer"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
+    ["explain"], ["infer"], ["choose"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
 WRONG = [
@@ -122,6 +122,12 @@ WRONG = [
     ["score", "FILE", "--graph", "GRAPH", "--output", "FOLDER"],
     ["score", "FILE", "--graph", "GRAPH", "--output", "missing/out.jsonl"],
     ["score", "FILE", "--graph", "GRAPH", "--text", "--json"],
+    ["choose"],
+    ["choose", "missing.json", "--graph", "GRAPH"],
+    ["choose", "FILE", "--graph", "missing"],
+    ["choose", "FILE"],
+    ["choose", "FILE", "--graph", "GRAPH", "--judge", "jury"],
+    ["choose", "FILE", "--graph", "GRAPH", "--answers", "0"],
     ["infer"],
     ["infer", "missing.jsonl", "--graph", "GRAPH"],
     ["infer", "FILE", "--graph", "missing"],

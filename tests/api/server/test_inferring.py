@@ -46,3 +46,34 @@ def test_a_service_without_a_graph_says_so(service: Callable[..., Asked]) -> Non
     answer = service(Reasoner(None, ["length"]))("POST", "/v1/infer", json={"dialogue": TURNS})
     assert answer.status_code == 404
     assert "this service has no graph" in answer.json()["detail"]
+
+
+CHOICES = {
+    "dialogue": TURNS,
+    "target": "I cooked dinner for you.",
+    "question": "motivation",
+    "choices": ["He is kind.", "He is not."],
+}
+
+
+def test_choices(ask: Asked, service: Callable[..., Asked]) -> None:
+    row = ask("POST", "/v1/choose", json=CHOICES).json()
+    assert (row["id"], len(row["scores"]), row["chosen"]) == ("1", 2, [0])
+    alone = service(Reasoner(None, ["length"]))("POST", "/v1/choose", json=CHOICES | {"answers": 2}).json()
+    assert (alone["chosen"], list(alone["choices"][0]["shares"])) == ([0, 1], ["answers"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"question": "why"}, "unknown question 'why'"),
+        ({"choices": ["one"]}, "choices"),
+        ({"target": " "}, "the target is blank"),
+        ({"answers": 0}, "answers must be >= 1"),
+        ({"choices": "one"}, "choices is a text; give a list of texts"),
+    ],
+)
+def test_wrong_choices_are_one_sentence(ask: Asked, changed: Any, said: str) -> None:
+    answer = ask("POST", "/v1/choose", json=CHOICES | changed)
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]

@@ -38,6 +38,7 @@ OPERATIONS = [
     ("POST", "/v1/score"),
     ("POST", "/v1/explain"),
     ("POST", "/v1/infer"),
+    ("POST", "/v1/choose"),
     ("POST", "/v1/cypher"),
     ("GET", "/v1/concepts"),
     ("GET", "/v1/concepts/{text}"),

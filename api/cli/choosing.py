@@ -1,0 +1,147 @@
+"""The command ``choose``: judges the choices of CICERO's instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...graph.errors import DamagedInput, InputError
+from ..opening import open_engine, readable
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter
+from .options import Engine, EngineOption, GraphOption, Output, Pipeline, Quiet, Strict, address_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...graph.item import ItemError
+    from ...graph.protocol import KnowledgeGraph
+    from ...graph.questions import Instance
+    from ...reasoning.inference import Chosen
+
+
+class JudgeName(Enum):
+    """The judges; see ``tacit.reasoning.inference.choosing.JUDGES``."""
+
+    ANSWERS = "answers"
+    GRAPH = "graph"
+    SIMILARITY = "similarity"
+    LIKELIHOOD = "likelihood"
+
+
+def choose(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="CICERO's JSON lines or list, plain or gzip; - reads stdin.")
+    ],
+    graph: GraphOption = None,
+    judge: Annotated[
+        list[JudgeName] | None,
+        typer.Option(
+            "--judge",
+            metavar="NAME",
+            show_default="answers, graph",
+            help="answers, graph, similarity or likelihood; repeatable. An --encoder or --model adds its judge.",
+        ),
+    ] = None,
+    answers: Annotated[
+        int | None,
+        typer.Option("--answers", metavar="N", min=1, show_default="half of the choices", help="How many choices are right."),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option("--encoder", metavar="ID", show_default="none", help="A sentence encoder: an ID or folder, or default."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="ID", show_default="none", help="A language model: a folder, a GGUF file or an ID."),
+    ] = None,
+    output: Output = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Choose among answers to questions about a turn: a score for each choice, the share of each judge, the edges of the graph.
+
+    FILE has CICERO's instances: Dialogue, Target, Question, Choices. The output has a row an instance with "scores", one number a
+    choice, "chosen", and for each choice its shares and edges, or "no edge". Right answers in FILE are not looked at.
+    """
+    readable(file)
+    if output is not None:
+        check_output(output, file)
+    names = None if judge is None else [one.value for one in judge]
+    if graph is None and (names is None or "graph" in names):
+        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judge answers")
+    from contextlib import nullcontext
+
+    from ...reasoning.inference import load_chooser
+
+    errors: list[ItemError] = []
+    address = address_of(graph)
+    needed = names is None or "graph" in names
+    opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
+    count = 0
+    with opened as source:
+        found: KnowledgeGraph | None = source
+        chooser = load_chooser(found, names, encoder=encoder, model=model, pipeline=pipeline)
+        meter = Meter("choosing", None, unit="instances", noun="instances", quiet=quiet or output is None)
+        with lines_to(output, apart_from=file) as write, meter:
+            for row in chooser.stream(_instances(file, strict, errors), answers):
+                count += 1
+                meter.add(1)
+                write(_json(row) if json or output is not None else _text(row))
+    _tell(file, errors, count)
+
+
+def _instances(file: str, strict: bool, errors: list[ItemError]) -> Iterable[Instance]:
+    """Yield the instances of a file, and collect the records that are none.
+
+    Raises:
+        DamagedInput: the file ends early.
+    """
+    from ...loaders import ItemError, read_cicero
+
+    def rows() -> Iterator[Instance]:
+        for row in read_cicero(file, strict=strict):
+            if not isinstance(row, ItemError):
+                yield row
+            elif row.damage:
+                raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file")
+            else:
+                errors.append(row)
+
+    return rows()
+
+
+def _json(row: Chosen) -> str:
+    from ..terminal.screen import json_text
+
+    return json_text(row.to_dict()) + "\n"
+
+
+def _text(row: Chosen) -> str:
+    lines = [f"{row.id}, {row.question.value}: {row.target}"]
+    for place, choice in enumerate(row.choices):
+        mark = "*" if place in row.chosen else " "
+        shares = ", ".join(f"{name} {share:+.2f}" for name, share in choice.shares.items())
+        lines.append(f"{mark} {choice.score:+.2f} {choice.text} ({shares}{'; ' if choice.note else ''}{choice.note})")
+        lines += [f"        {one.speaks}: {one.text}" for one in choice.evidence]
+    return "\n".join(lines) + "\n"
+
+
+def _tell(file: str, errors: list[ItemError], count: int) -> None:
+    """Report records that are no instance on stderr.
+
+    Raises:
+        InputError: no record is one.
+    """
+    if not count:
+        first = f"; the first error: line {errors[0].line}: {errors[0].reason}" if errors else ""
+        raise InputError(f"{file} has no instance of CICERO{first}")
+    from ..terminal.screen import note_faults
+
+    note_faults("records that are no instance", [f"line {one.line}: {one.reason}" for one in errors[:10]], len(errors))

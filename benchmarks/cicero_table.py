@@ -1,0 +1,123 @@
+"""How well judges choose among CICERO's answers, beside a judge that reads the choices alone.
+
+    python benchmarks/cicero_table.py GRAPH FILE [--encoder ID] [--model ID] [--dialogues N] [--resamples N] [--seed N]
+
+Heads are fitted by ten folds over dialogues; each instance is judged by a head that has not seen its dialogue. Intervals are 95%
+of a bootstrap over dialogues; differences to the answer-only judge are paired. ``shipped`` has the weights that ship.
+With --dialogues N, a random N of the dialogues are judged, for slow models.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import time
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tacit.graph import open_graph
+from tacit.graph.questions import Instance
+from tacit.loaders import read_cicero
+from tacit.reasoning.inference.choice_figures import MEASURES, by_question, chance, figures, folds, interval
+from tacit.reasoning.inference.choosing import Chooser, load_chooser
+from tacit.reasoning.inference.head import fit, fixed_head
+
+Floats = NDArray[np.float64]
+CONTROL = "answers"
+AUC, EXACT = MEASURES.index("auc"), MEASURES.index("exact")
+
+
+def fitted(instances: Sequence[Instance], values: Sequence[Floats], features: Sequence[str], seed: int) -> Floats:
+    """Return the figures of heads fitted by folds over dialogues, shape (instances, measures)."""
+    scores: list[list[float]] = [[]] * len(instances)
+    for part in folds([one.id for one in instances], seed=seed):
+        held = set(part.tolist())
+        rest = [place for place in range(len(instances)) if place not in held]
+        head = fit(features, [values[place] for place in rest], [instances[place].correct for place in rest])
+        for place in held:
+            scores[place] = head.scores(values[place]).tolist()
+    return figures(instances, scores)
+
+
+def row(name: str, instances: Sequence[Instance], found: Floats, control: Floats, resamples: int) -> str:
+    """Return one line of the table."""
+    dialogues = [one.id for one in instances]
+    cells = [f"{found[:, place].mean():.3f}" for place in range(len(MEASURES))]
+    for place in (EXACT, AUC):
+        gain = interval(found[:, place] - control[:, place], dialogues, resamples=resamples)
+        cells.append(f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def questions(name: str, instances: Sequence[Instance], found: Floats) -> str:
+    """Return one line of the table by question."""
+    auc, exact = by_question(instances, found[:, AUC]), by_question(instances, found[:, EXACT])
+    return f"| {name} | " + " | ".join(f"{auc[question]:.3f}, {exact[question]:.3f}" for question in auc) + " |"
+
+
+def measured(chooser: Chooser, instances: Sequence[Instance]) -> dict[str, list[Any]]:
+    """Return the features of each judge, and print its rate."""
+    found = {}
+    for name, judge in chooser.judges.items():
+        started = time.perf_counter()
+        found[name] = judge.measure(instances)
+        print(f"{name}: {len(instances) / (time.perf_counter() - started):,.1f} instances/s, {judge.signature}", flush=True)
+    return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--encoder")
+    parser.add_argument("--model")
+    parser.add_argument("--dialogues", type=int)
+    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
+    rows = [one for one in read_cicero(arguments.file, strict=True) if isinstance(one, Instance)]
+    instances = [one for one in rows if 0 < len(one.correct) < len(one.choices)]
+    if arguments.dialogues is not None:
+        names = sorted({one.id for one in instances})
+        kept = np.random.default_rng(arguments.seed).permutation(len(names))[: arguments.dialogues]
+        some = {names[place] for place in kept.tolist()}
+        instances = [one for one in instances if one.id in some]
+    number = len({one.id for one in instances})
+    print(f"{len(instances):,} instances of {number:,} dialogues; an exact match by chance {chance(instances):.3f}")
+    with open_graph(arguments.graph) as graph:
+        chooser = load_chooser(graph, encoder=arguments.encoder, model=arguments.model)
+        parts = measured(chooser, instances)
+    features = {name: [f"{name}.{one}" for one in judge.features] for name, judge in chooser.judges.items()}
+
+    def joined(names: Sequence[str]) -> tuple[list[Floats], list[str]]:
+        values = [np.concatenate(each, axis=1) for each in zip(*(parts[name] for name in names), strict=True)]
+        return values, [one for name in names for one in features[name]]
+
+    judges = list(parts)
+    control = fitted(instances, *joined([CONTROL]), arguments.seed)
+    chosen = [group for size in range(1, len(judges) + 1) for group in combinations(judges, size)]
+    tables: dict[str, Floats] = {}
+    for group in chosen:
+        tables[" + ".join(group)] = control if group == (CONTROL,) else fitted(instances, *joined(group), arguments.seed)
+    for group in [(CONTROL,), (CONTROL, "graph"), tuple(judges)]:
+        values, names = joined(group)
+        head = fixed_head(names)
+        tables[f"{' + '.join(group)}, shipped"] = figures(instances, [head.scores(each).tolist() for each in values])
+    columns = ("judges", *MEASURES, "exact over control", "AUC over control")
+    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for name, found in tables.items():
+        print(row(name, instances, found, control, arguments.resamples))
+    asked = list(by_question(instances, control[:, AUC]))
+    print(f"\n| AUC, exact by question | {' | '.join(asked)} |\n|{'---|' * (len(asked) + 1)}")
+    for name, found in tables.items():
+        print(questions(name, instances, found))
+
+
+if __name__ == "__main__":
+    main()

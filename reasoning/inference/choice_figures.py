@@ -1,0 +1,113 @@
+"""How well scores choose: exact match, F1 and pair AUC by question, with intervals clustered by dialogue; paired differences.
+
+The measures of the papers: the *exact match* is the share of instances whose chosen choices are exactly the right ones, *F1* the
+mean over instances, the *pair AUC* how often a right choice has a higher score than a wrong one of the same instance (ties count
+one half). Instances of a dialogue are not independent, so dialogues are resampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ...graph.questions import Instance, Question
+
+Floats = NDArray[np.float64]
+
+MEASURES = ("single", "exact", "exact_unknown", "f1", "auc")
+"""``single``: the best choice is right; ``exact``: the set, with the number of answers known; ``exact_unknown`` and ``f1``: with
+half of the choices, rounded up, as :func:`chosen` takes them; ``auc``."""
+
+
+class Interval(NamedTuple):
+    """A mean with its 95% bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def chosen(scores: Sequence[float], number: int | None = None) -> tuple[int, ...]:
+    """Return the indices of the best choices, ascending; of equal scores the first count.
+
+    Args:
+        number: how many; by default half of the choices, rounded up, which is their usual number in CICERO v2.
+    """
+    most = (len(scores) + 1) // 2 if number is None else number
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    return tuple(sorted(order[:most]))
+
+
+def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) -> Floats:
+    """Return the measures of each instance, shape (instances, measures), in the order of :data:`MEASURES`.
+
+    Raises:
+        InputError: an instance has no right or no wrong choice, or another number of scores than of choices.
+    """
+    rows = []
+    for one, each in zip(instances, scores, strict=True):
+        right = set(one.correct)
+        if not 0 < len(right) < len(one.choices) or len(each) != len(one.choices):
+            raise InputError(f"the instance {one.id} has {len(right)} right of {len(one.choices)} choices and {len(each)} scores")
+        known, usual = set(chosen(each, len(right))), set(chosen(each))
+        wins = [
+            float(each[good] > each[bad]) + 0.5 * float(each[good] == each[bad])
+            for good in right
+            for bad in range(len(each))
+            if bad not in right
+        ]
+        f1 = 2 * len(usual & right) / (len(usual) + len(right))
+        [best] = chosen(each, 1)
+        rows.append((best in right, known == right, usual == right, f1, sum(wins) / len(wins)))
+    return np.array(rows, dtype=np.float64)
+
+
+def chance(instances: Sequence[Instance]) -> float:
+    """Return the mean probability of an exact match by guessing, where the number of answers is known."""
+    return float(np.mean([1 / comb(len(one.choices), len(one.correct)) for one in instances]))
+
+
+def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_000, seed: int = 0) -> Interval:
+    """Return the mean of one number an instance, with its interval over dialogues.
+
+    Given differences of two judges on the same instances, this is the paired interval.
+
+    Args:
+        values: finite, shape (instances,); dialogues: the dialogue of each.
+    """
+    names, groups = np.unique(np.asarray(dialogues), return_inverse=True)
+    sums = np.bincount(groups, weights=values, minlength=len(names))
+    sizes = np.bincount(groups, minlength=len(names)).astype(np.float64)
+    rng = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    for place in range(resamples):
+        drawn = rng.integers(0, len(names), len(names))
+        means[place] = sums[drawn].sum() / sizes[drawn].sum()
+    low, high = np.quantile(means, (0.025, 0.975)).tolist()
+    return Interval(float(values.mean()), low, high)
+
+
+def by_question(instances: Sequence[Instance], values: Floats) -> Mapping[Question, float]:
+    """Return the mean of one number an instance for each question that is asked."""
+    asked = [one.question for one in instances]
+    found = {
+        question: float(values[[place for place, other in enumerate(asked) if other is question]].mean())
+        for question in Question
+        if question in asked
+    }
+    return MappingProxyType(found)
+
+
+def folds(dialogues: Sequence[str], number: int = 10, seed: int = 0) -> list[NDArray[np.int64]]:
+    """Return the indices of the instances of each fold; all instances of a dialogue are in one."""
+    names = sorted(set(dialogues))
+    order = np.random.default_rng(seed).permutation(len(names))
+    fold_of = {names[place]: rank % number for rank, place in enumerate(order.tolist())}
+    mine = np.array([fold_of[name] for name in dialogues])
+    return [np.flatnonzero(mine == fold) for fold in range(number)]

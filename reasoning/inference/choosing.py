@@ -1,0 +1,252 @@
+"""Choosing among answers to CICERO's questions: scores of the choices, the shares of judges and edges of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
+
+import numpy as np
+
+from ...graph.cypher_store import claim_query
+from ...graph.errors import InputError, did_you_mean
+from ...graph.open import GraphLike
+from ...graph.questions import Instance, Question
+from ...graph.schema import Json, shape
+from ..base import Signature
+from .choice_figures import chosen
+from .head import Head, fixed_head
+from .judges import AnswerOnly, Evidence, GraphJudge, Judge, Similarity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSION = 1
+NO_EDGE = "no edge"
+_BATCH = 64
+_CACHE_SIZE = 20_000
+
+JUDGES: Mapping[str, str] = MappingProxyType(
+    {
+        "answers": "the choices alone: length, negation, words in common",
+        "graph": "edges for and against a choice",
+        "similarity": "cosines of a sentence encoder",
+        "likelihood": "a language model: likelihood of a choice, and its yes or no",
+    }
+)
+"""The judges, by name."""
+
+
+@shape("text", "score", "shares", "evidence", "note", optional=("note",))
+@dataclass(frozen=True, slots=True)
+class JudgedChoice:
+    """A choice with its score.
+
+    Attributes:
+        score: higher is better; the mean over the choices of an instance is 0.
+        shares: of the score, by judge; they add up to it.
+        evidence: edges for and against it, strongest first; note: ``no edge`` where the graph has none.
+    """
+
+    text: str
+    score: float
+    shares: dict[str, float]
+    evidence: tuple[Evidence, ...] = ()
+    note: str = ""
+
+
+@shape()
+@dataclass(frozen=True, slots=True)
+class Chosen(Json):
+    """The judged choices of one instance.
+
+    Attributes:
+        id, target, question: as in the instance.
+        scores: one number a choice, in order; higher is better.
+        chosen: indices of the best choices.
+        choices: with shares and evidence, in order.
+        query: Cypher that finds an edge of the evidence, with its ``parameters``.
+        signature: under which the scores are reproducible.
+    """
+
+    id: str
+    target: str
+    question: Question
+    scores: tuple[float, ...]
+    chosen: tuple[int, ...]
+    choices: tuple[JudgedChoice, ...]
+    query: str = field(default="", repr=False)
+    signature: str = ""
+
+
+class Chooser:
+    """Scores choices by some judges and a head; :func:`load_chooser` opens it."""
+
+    def __init__(self, judges: Mapping[str, Judge], head: Head | None = None, *, graph: str = "") -> None:
+        """Combine ``judges``, by name, with ``head``, by default the one that ships.
+
+        Args:
+            graph: digest of the graph, for the signature.
+
+        Raises:
+            InputError: there is no judge, or the head has other features.
+        """
+        if not judges:
+            raise InputError(f"there is no judge; name one of {', '.join(JUDGES)}")
+        self.judges = dict(judges)
+        features = features_of(judges)
+        self.head = head or fixed_head(features)
+        if self.head.features != features:
+            raise InputError(
+                f"the head {self.head.name} has other features ({', '.join(self.head.features)}) than {', '.join(features)}"
+            )
+        self._owner = np.array([list(judges).index(name.partition(".")[0]) for name in features])
+        self.signature = Signature(
+            "choose",
+            (
+                *((("graph", graph),) if graph else ()),
+                *((name, judge.signature) for name, judge in judges.items()),
+                ("head", self.head.name),
+            ),
+            VERSION,
+        )
+
+    def values(self, instances: Sequence[Instance]) -> list[Any]:
+        """Return the features of each instance's choices, shape (choices, features), for training and measurement."""
+        parts = [judge.measure(instances) for judge in self.judges.values()]
+        return [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
+
+    def choose(self, instances: Sequence[Instance], number: int | None = None) -> list[Chosen]:
+        """Return the judged choices of each instance; its right answers are not looked at.
+
+        Args:
+            number: how many choices are taken as right; by default half of them, rounded up.
+
+        Raises:
+            InputError: ``number`` is below 1.
+        """
+        if number is not None and number < 1:
+            raise InputError(f"the number of answers must be >= 1, not {number}")
+        grounds: list[list[tuple[Evidence, ...]]] = [[()] * len(one.choices) for one in instances]
+        parts = []
+        for judge in self.judges.values():
+            if isinstance(judge, GraphJudge):
+                found = [judge.grounds(one) for one in instances]
+                parts.append([np.array([each.values for each in row], dtype=np.float64) for row in found])
+                grounds = [[each.evidence for each in row] for row in found]
+            else:
+                parts.append(judge.measure(instances))
+        query, signature = claim_query().text, str(self.signature)
+        by_graph = any(isinstance(judge, GraphJudge) for judge in self.judges.values())
+        rows = []
+        for one, evidence, *values in zip(instances, grounds, *parts, strict=True):
+            shares = self.head.shares(np.concatenate(values, axis=1))
+            judged = [
+                self._judged(text, each, edges, by_graph) for text, each, edges in zip(one.choices, shares, evidence, strict=True)
+            ]
+            scores = tuple(choice.score for choice in judged)
+            best = chosen(scores, None if number is None else min(number, len(scores)))
+            rows.append(Chosen(one.id, one.target, one.question, scores, best, tuple(judged), query, signature))
+        return rows
+
+    def stream(self, instances: Iterable[Instance], number: int | None = None) -> Iterator[Chosen]:
+        """Yield what :meth:`choose` returns for each instance, with one batch in memory."""
+        rows = iter(instances)
+        while batch := list(islice(rows, _BATCH)):
+            yield from self.choose(batch, number)
+
+    def _judged(self, text: str, shares: Any, evidence: tuple[Evidence, ...], by_graph: bool) -> JudgedChoice:
+        by_judge = {name: float(shares[self._owner == place].sum()) for place, name in enumerate(self.judges)}
+        return JudgedChoice(text, sum(by_judge.values()), by_judge, evidence, NO_EDGE if by_graph and not evidence else "")
+
+
+def features_of(judges: Mapping[str, Judge]) -> tuple[str, ...]:
+    """Return the names of all features, ``judge.feature``."""
+    return tuple(f"{name}.{feature}" for name, judge in judges.items() for feature in judge.features)
+
+
+def load_chooser(
+    graph: GraphLike | None,
+    judges: Sequence[str] | None = None,
+    *,
+    head: Head | None = None,
+    encoder: Any = None,
+    model: Any = None,
+    nearest: int = 3,
+    pipeline: Any = None,
+    device: str | None = None,
+) -> Chooser:
+    """Return what chooses, over ``graph``: a path, a URL, an open graph, or None without the judge ``graph``.
+
+    Args:
+        judges: names out of :data:`JUDGES`; by default ``answers`` and ``graph``, with ``similarity`` where an ``encoder`` and
+            ``likelihood`` where a ``model`` is given.
+        head: a fitted head; by default the one that ships.
+        encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model.
+        nearest: number of like events to ask, as for :func:`.answers.load_inference`.
+        pipeline: a spaCy pipeline with a parser; device: where models run.
+
+    Raises:
+        InputError: a judge is unknown, or lacks its graph or model.
+        GraphNotFound: there is no graph. ModelError: a model cannot be opened. MissingExtra: a package is not installed.
+    """
+    names = list(judges) if judges is not None else _default_judges(encoder, model)
+    for name in names:
+        if name not in JUDGES:
+            advice = did_you_mean(name, JUDGES, f"choose from {', '.join(JUDGES)}")
+            raise InputError(f"unknown judge {name!r}; {advice}")
+        if names.count(name) > 1:
+            raise InputError(f"the judge {name} is named twice; name it once")
+    if "graph" in names and graph is None:
+        raise InputError("the judge graph needs a graph; give one, or leave the judge out")
+    if "likelihood" in names and model is None:
+        raise InputError("the judge likelihood needs a language model; name a folder, a GGUF file or an id")
+    if "graph" in names and isinstance(graph, (str, PathLike)):
+        from ...graph.open import open_graph
+
+        opened = open_graph(graph)
+        try:
+            found = load_chooser(
+                opened, names, head=head, encoder=encoder, model=model, nearest=nearest, pipeline=pipeline, device=device
+            )
+        except BaseException:
+            opened.close()
+            raise
+        finalize(found, opened.close)
+        return found
+    made: dict[str, Judge] = {}
+    for name in names:
+        made[name] = _judge(name, graph, encoder, model, nearest, pipeline, device)
+    digest = graph.manifest().digest if "graph" in names and graph is not None and not isinstance(graph, (str, PathLike)) else ""
+    return Chooser(made, head, graph=digest)
+
+
+def _default_judges(encoder: Any, model: Any) -> list[str]:
+    names = ["answers", "graph"]
+    return names + ["similarity"] * (encoder is not None) + ["likelihood"] * (model is not None)
+
+
+def _judge(name: str, graph: Any, encoder: Any, model: Any, nearest: int, pipeline: Any, device: str | None) -> Judge:
+    if name == "answers":
+        return AnswerOnly()
+    if name == "similarity":
+        from ..models.encoder import open_encoder
+
+        if hasattr(encoder, "pooled"):
+            return Similarity(encoder)
+        return Similarity(open_encoder(None if encoder == "default" else encoder, device=device))
+    if name == "likelihood":
+        from ..models.causal_lm import open_causal
+        from .likelihood import Likelihood
+
+        return Likelihood(model if hasattr(model, "continuation_losses") else open_causal(model, device=device))
+    from ..metrics.commonsense.features import concept_linker
+    from ..text.language import open_analyser
+    from .answers import load_inference
+
+    linker = concept_linker(graph, open_analyser(pipeline), _CACHE_SIZE)
+    return GraphJudge(load_inference(graph, nearest=nearest, pipeline=pipeline), linker)

@@ -1,0 +1,47 @@
+"""The language model as a judge: its features against the model's own losses, computed another way, on a tiny model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tacit.graph.questions import Instance
+from tacit.reasoning.inference.choosing import load_chooser
+from tacit.reasoning.inference.likelihood import Likelihood
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+
+from tests.reasoning.metrics.accent.tiny_judges import save_judge
+
+ONE = Instance(
+    "d", ["A: i have a dog and it wants a bone", "B: give it food"], "give it food", "cause",
+    ["the puppy is hungry", "we went to the beach and swam"], (0,),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
+    return open_causal(save_judge(tmp_path_factory.mktemp("tiny")))
+
+
+def test_features_are_the_models_losses(causal: CausalModel) -> None:
+    [found] = Likelihood(causal).measure([ONE])
+    assert found.shape == (2, 3)
+    task = "You read a dialogue and judge whether an answer to a question about it is right. Answer Yes or No."
+    question = f"Question: {ONE.question.text}\nAnswer:"
+    dialogue = "\n".join(ONE.dialogue)
+    after = f"{task}\n\n{dialogue}\n\nTarget: {ONE.target}\n{question}"
+    for row, choice in zip(found, ONE.choices, strict=True):
+        with_it, without = (
+            each.losses.sum() for each in causal.token_losses([after, f"{task}\n\n{question}"], [f" {choice}", f" {choice}"])
+        )
+        size = len(causal.tokens([f" {choice}"])[0])
+        assert row[0] == pytest.approx(max(1 - with_it / without, -1), abs=1e-3)
+        assert row[1] == pytest.approx(-with_it / size, abs=1e-3)
+    assert np.isfinite(found).all()
+
+
+def test_a_model_adds_its_judge(causal: CausalModel) -> None:
+    chooser = load_chooser(None, ["answers", "likelihood"], model=causal)
+    [row] = chooser.choose([ONE])
+    assert set(row.choices[0].shares) == {"answers", "likelihood"}
+    assert causal.signature in row.signature
+    assert row.choices[0].shares["likelihood"] == pytest.approx(-row.choices[1].shares["likelihood"])
