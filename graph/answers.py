@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, UnknownName
 from .model import Path
-from .names import check_relation, forms
+from .names import check_relation, forms, surface
 from .protocol import MAX_HOPS, Count, CountsInBulk, KnowledgeGraph, Sets
 
 
@@ -36,10 +36,20 @@ def check_relations(relations: Collection[str] | None) -> list[str] | None:
 
 
 def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]) -> list[str | None]:
-    """Return the first known form of each text (:func:`tacit.graph.names.forms`), calling ``known`` once for all of them."""
-    candidates = [forms(text, language) for text in texts]
-    vocabulary = set(known(set(chain.from_iterable(candidates))))
-    return [next((uri for uri in uris if uri in vocabulary), None) for uris in candidates]
+    """Return the first known form of each text (:func:`tacit.graph.names.forms`).
+
+    ``known`` is called with the texts as written, then with all other forms of those that are not known.
+    """
+    found: list[str | None] = [surface(text, language) for text in texts]
+    vocabulary = set(known({uri for uri in found if uri is not None}))
+    others = {
+        place: forms(texts[place], language) for place, uri in enumerate(found) if uri is not None and uri not in vocabulary
+    }
+    if others:
+        vocabulary = set(known(set(chain.from_iterable(others.values()))))
+        for place, uris in others.items():
+            found[place] = next((uri for uri in uris if uri in vocabulary), None)
+    return found
 
 
 def is_uri(text: str) -> bool:

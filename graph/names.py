@@ -157,6 +157,14 @@ def lemmas(word: str) -> list[str]:
     return [c for c in dict.fromkeys(candidates) if c != word and len(c) > 1]
 
 
+def surface(text: str, language: str = "en") -> str | None:
+    """Return the first of the :func:`forms` of ``text``, the concept URI of the text as written; None when it has none."""
+    if text.startswith("/c/"):
+        return text
+    term = normalise_term(text)
+    return concept_uri(term, language) if term.replace("/", "").strip("_") else None
+
+
 def forms(text: str, language: str = "en") -> list[str]:
     """Return the concept URIs to look up for ``text``, in order of preference.
 

@@ -7,13 +7,12 @@ and at the first byte of a multi-byte character.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.compiling import compiled
 from .conceptnet import (
     BLANK,
     CONTROL,
@@ -49,15 +48,7 @@ _A, _C, _R = (np.uint8(ord(c)) for c in "acr")
 _NUMBER, _START, _END, _VERDICT = range(4)
 
 
-def _compile(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` to machine code, cached on disk where a folder is writable."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable cache folder
-        return numba.njit(nogil=True)(function)
-
-
-@_compile
+@compiled
 def _character(data, i, end):  # type: ignore[no-untyped-def]
     """Return the length of the well-formed UTF-8 character at ``i`` (its first byte is >= 0x80), or 0."""
     first = data[i]
@@ -81,7 +72,7 @@ def _character(data, i, end):  # type: ignore[no-untyped-def]
     return length
 
 
-@_compile
+@compiled
 def _language_end(data, start, end):  # type: ignore[no-untyped-def]
     """Return the end of the language of the concept URI in ``data[start:end]``, or 0 when it is not a concept URI."""
     if end - start < 6 or data[start] != _SLASH or data[start + 1] != _C or data[start + 2] != _SLASH:
@@ -101,7 +92,7 @@ def _language_end(data, start, end):  # type: ignore[no-untyped-def]
     return language_end
 
 
-@_compile
+@compiled
 def _wanted(data, start, end, languages, ends):  # type: ignore[no-untyped-def]
     """Return whether ``data[start:end]`` is a code in ``languages``, the codes in sequence, which end at ``ends``."""
     begin = 0
@@ -118,7 +109,7 @@ def _wanted(data, start, end, languages, ends):  # type: ignore[no-untyped-def]
     return False
 
 
-@_compile
+@compiled
 def _verdict(data, start, end, tabs, languages, ends, any_language):  # type: ignore[no-untyped-def]
     """Return the verdict on a line of valid text whose four tabs are at ``tabs``."""
     if tabs[0] - start < 3 or data[start] != _SLASH or data[start + 1] != _A or data[start + 2] != _SLASH:
@@ -149,7 +140,7 @@ def _verdict(data, start, end, tabs, languages, ends, any_language):  # type: ig
     return PASS
 
 
-@_compile
+@compiled
 def _scan(data, words, languages, ends, any_language, table, dropped):  # type: ignore[no-untyped-def]
     """Fill ``table`` with the lines that pass or are rejected, count the others in ``dropped``; return the number of columns.
 

@@ -81,13 +81,41 @@ def fetch(
         folder.mkdir(parents=True, exist_ok=True)
         if not (target.exists() and _problem(target, wanted) is None):
             _download(url, wanted, target, progress, attempts, pause)
-        return _unpack(target, wanted) if wanted.members else (target,)
+        return _unpack(target, wanted, folder) if wanted.members else (target,)
     except OSError as error:
         if target.parent.is_dir() and not _part(target).exists():
             _validator(_part(target)).unlink(missing_ok=True)
         kept = "; the bytes so far are kept, and running the command again resumes the download" if _part(target).exists() else ""
         advice = f"; free space there or give another --directory{kept}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise FetchError(f"{url} cannot be saved to {folder} ({error.strerror or error}){advice}") from None
+
+
+def take(name: str, directory: str | os.PathLike[str], into: str | os.PathLike[str]) -> tuple[Path, ...]:
+    """Return the files to load of the official file ``name`` in ``directory``, which is only read; archives are unpacked.
+
+    Args:
+        name: a key of :func:`tacit.loaders.download.all_sources`.
+        directory: folder with the file under its official name.
+        into: folder for the tables of an archive; created when it does not exist.
+
+    Raises:
+        InputError: the name is unknown.
+        FetchError: the file is not there, differs from what was published, or cannot be unpacked.
+    """
+    wanted = find_source(name)
+    path = Path(directory) / wanted.file
+    try:
+        if not path.is_file():
+            raise FetchError(f"there is no {wanted.file} in {directory}; get {wanted.url} and put it there")
+        problem = _problem(path, wanted)
+        if problem is not None:
+            raise FetchError(f"{path} {problem}; get {wanted.url} again and put it there")
+        if not wanted.members:
+            return (path,)
+        Path(into).mkdir(parents=True, exist_ok=True)
+        return _unpack(path, wanted, Path(into))
+    except OSError as error:
+        raise FetchError(f"{error.filename or path} cannot be used ({error.strerror or error}); give another folder") from None
 
 
 def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
@@ -98,7 +126,7 @@ def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
         path: the folder that it was downloaded into.
     """
     wanted = find_source(name)
-    return wanted.sha256 is not None, wanted.sha256 or _sha256(Path(path) / wanted.file)
+    return wanted.sha256 is not None, wanted.sha256 or sha256_of(Path(path) / wanted.file)
 
 
 def _download(url: str, wanted: Source, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
@@ -196,7 +224,7 @@ def _problem(path: Path, wanted: Source) -> str | None:
     size = path.stat().st_size
     if wanted.size is not None and size != wanted.size:
         return f"has {size:,} bytes instead of {wanted.size:,}"
-    if wanted.sha256 is not None and (digest := _sha256(path)) != wanted.sha256:
+    if wanted.sha256 is not None and (digest := sha256_of(path)) != wanted.sha256:
         return f"has the sha256 {digest} instead of {wanted.sha256}"
     if wanted.members:
         packed = zipfile.is_zipfile(path) or (_is_tar(wanted.file) and tarfile.is_tarfile(path))
@@ -215,7 +243,8 @@ def _problem(path: Path, wanted: Source) -> str | None:
     return None if found is not None and found.kind == wanted.name else f"is not {wanted.title}{_seems(path)}"
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file, hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -227,9 +256,9 @@ def _seems(path: Path) -> str:
     return f" but looks like {found.what}" if found is not None else ""
 
 
-def _unpack(archive: Path, wanted: Source) -> tuple[Path, ...]:
-    """Unpack the tables of ``archive`` under their base names, each replaced atomically; return their paths."""
-    targets = {member: archive.parent / wanted.name / member for member in wanted.members}
+def _unpack(archive: Path, wanted: Source, folder: Path) -> tuple[Path, ...]:
+    """Unpack the tables of ``archive`` into ``folder/NAME`` under their base names, each atomically; return their paths."""
+    targets = {member: folder / wanted.name / member for member in wanted.members}
     missing = dict(targets)
     try:
         for name, size, open_entry in _entries(archive):

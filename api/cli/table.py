@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from ...graph.errors import InputError
-from . import (
-    choosing,
-    cypher,
-    demo,
-    evaluating,
-    explaining,
-    filtering,
-    graphs,
-    inferring,
-    loading,
-    metrics,
-    querying,
-    scoring,
-    serving,
-    tuples,
-)
-from .options import GraphFirst, Group, add_server_options
-from .training import table as training
+from .options import Group, add_server_options
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_COMMANDS: dict[str, dict[str, Callable[..., Any] | typer.Typer]] = {
+_COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
     "Build a graph": {
-        "load": loading.load, "fetch": loading.fetch, "sources": loading.sources, "info": graphs.info, "index": graphs.index,
-        "check": graphs.check, "export": graphs.export,
+        "setup": "setting_up.setup", "load": "loading.load", "fetch": "loading.fetch", "sources": "loading.sources",
+        "info": "graphs.info", "index": "graphs.index", "check": "graphs.check", "export": "graphs.export",
     },
     "Query a graph": {
-        "neighbours": querying.neighbours, "hops": querying.hops, "paths": querying.paths, "triples": querying.triples,
-        "tails": querying.tails, "heads": querying.heads, "cypher": cypher.cypher,
+        "neighbours": "querying.neighbours", "hops": "querying.hops", "paths": "querying.paths", "triples": "querying.triples",
+        "tails": "querying.tails", "heads": "querying.heads", "cypher": "cypher.cypher",
     },
     "Score dialogues": {
-        "metrics": metrics.metrics, "score": scoring.score, "explain": explaining.explain,
-        "filter": filtering.filter_dialogues, "evaluate": evaluating.evaluate,
-        "evaluate-tuples": tuples.evaluate_tuples,
-        "score-tuples": tuples.score_tuples, "merge-cache": tuples.merge_cache, "train": training.train,
+        "metrics": "metrics.metrics", "score": "scoring.score", "explain": "explaining.explain",
+        "filter": "filtering.filter_dialogues", "evaluate": "evaluating.evaluate",
+        "evaluate-tuples": "tuples.evaluate_tuples",
+        "score-tuples": "tuples.score_tuples", "merge-cache": "tuples.merge_cache", "train": "training.table.train",
     },
-    "Infer what lies behind a turn": {"infer": inferring.infer, "choose": choosing.choose},
-    "Serve over HTTP": {"serve": serving.serve, "keys": serving.keys},
-    "Try it": {"demo": demo.demo},
+    "Infer what lies behind a turn": {"infer": "inferring.infer", "choose": "choosing.choose"},
+    "Serve over HTTP": {"serve": "serving.serve", "keys": "serving.keys"},
+    "Try it": {"demo": "demo.demo"},
 }  # fmt: skip
 
 _CLASSES = {
-    "triples": querying.MultiValueCommand,
-    **dict.fromkeys(("neighbours", "hops", "paths", "tails", "heads", "cypher", "export"), GraphFirst),
+    "triples": "querying.MultiValueCommand",
+    **dict.fromkeys(("neighbours", "hops", "paths", "tails", "heads", "cypher", "export"), "options.GraphFirst"),
 }
 _COMPLETION = {
     "--install-completion": "Install shell completion.",
@@ -115,16 +97,27 @@ def _root(
     """Commonsense you can query, scores you can explain."""
 
 
+def command(arguments: Sequence[str] = ()) -> Any:
+    """Return the command line as one callable command.
+
+    With ``arguments`` that begin with the name of a command it has this command only, since the others take 0.1 s.
+    """
+    name = arguments[0] if arguments else ""
+    return _command(name if any(name in commands for commands in _COMMANDS.values()) else None)
+
+
 @cache
-def command() -> Any:
-    """Return the whole command line as one callable command; cached, since building it takes 0.1 s."""
+def _command(only: str | None) -> Any:
     app = typer.Typer(cls=_Sections, rich_markup_mode=None, callback=_root, context_settings={"max_content_width": 110})
     for commands in _COMMANDS.values():
-        for name, function in commands.items():
+        for name, place in commands.items():
+            if only not in (None, name):
+                continue
+            function = _imported(place)
             if isinstance(function, typer.Typer):
                 app.add_typer(function, name=name)
             else:
-                app.command(name, cls=_CLASSES.get(name))(function)
+                app.command(name, cls=_imported(_CLASSES[name]) if name in _CLASSES else None)(function)
     found = typer.main.get_command(app)
     add_server_options(found)
     options: list[Any] = found.params
@@ -134,3 +127,9 @@ def command() -> Any:
         if option.default is None and option.type_descriptor.annotation is bool:
             option.default = False  # for flags with the default None typer would import pydantic, which takes 0.1 s
     return found
+
+
+def _imported(place: str) -> Any:
+    """Return the function or class at ``place``, such as ``loading.fetch``."""
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(f".{module}", __package__), name)

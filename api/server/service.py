@@ -200,7 +200,7 @@ class Health:
             elif "://" in self._url():
                 store.run("RETURN 1 AS one", limit=1, timeout=self._timeout)  # without the retries of the other methods
             else:
-                store.manifest()
+                store.tails("/e/ping", limit=1)  # a query that opens the engine, unlike manifest()
         except TacitError as error:
             fault = str(error)
         except Exception as error:

@@ -39,7 +39,7 @@ class Engine:
             file: the database.
             writable: whether it can be written to.
             memory: bytes of the buffer pool.
-            shown: path for error messages when ``file`` is a temporary one.
+            shown: path for error messages when ``file`` is a temporary or replaced one.
 
         Raises:
             GraphError: the engine cannot open it.
@@ -88,7 +88,7 @@ class Engine:
             result = (connection or self._connection).execute(query.text, dict(parameters or {}))
         except RuntimeError as error:
             if self._database.is_closed:
-                raise GraphUnavailable(f"{self.file.parent} was closed during a query; open it again") from error
+                raise GraphUnavailable(f"{self.shown.parent} was closed during a query; open it again") from error
             kind = OutOfMemory if "Buffer manager exception" in str(error) else GraphError
             raise kind(f"the query {query.name} failed in {self.shown} ({self._reason(error)})") from error
         assert isinstance(result, ladybug.QueryResult)

@@ -1,22 +1,24 @@
-"""The embedded graph: the protocol over one LadybugDB file, opened read-only."""
+"""The embedded graph: the protocol over one LadybugDB file, opened read-only at the first query that needs the engine."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from ...cypher import Dialect, Query, query
-from ..columns import record_batches
 from ..cypher_store import SCAN_ROWS, Store, refuse_closed
-from ..errors import GraphNotFound
-from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
-from . import engine as schema
-from . import integrity, load
-from .engine import Engine
+from ..errors import GraphError, GraphNotFound
+from ..loading import from_row
+from ..model import Assertion, LoadCounts, LoadEntry, Manifest, QueryResult
+from . import integrity
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from .engine import Engine
 
 _FEW = 100
 """Most concepts for which the query ``expand_few`` is faster than ``expand``."""
@@ -37,17 +39,23 @@ def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
     """
     if path.exists() and not path.is_dir():
         raise GraphNotFound(f"{path} is a file, and a graph is a folder; give the path of a folder")
-    if not (path / load.DATABASE).exists():
+    if not (path / integrity.DATABASE).exists():
         if not create:
-            inner = next((found.parent for found in sorted(path.glob(f"*/{load.DATABASE}"))), None)
+            inner = next((found.parent for found in sorted(path.glob(f"*/{integrity.DATABASE}"))), None)
             advice = f"did you mean {inner}?" if inner else f"make one with: tacit load conceptnet FILE --into {path}"
             raise GraphNotFound(f"there is no graph at {path}; {advice}")
+        from . import load
+
         return EmbeddedGraph(path, load.create(path))
     return EmbeddedGraph(path)
 
 
 class EmbeddedGraph(Store):
-    """A graph in a folder: ``graph.lbug`` (the database) and the index built from it."""
+    """A graph in a folder: ``graph.lbug`` (the database) and the index built from it.
+
+    Opening verifies the database's checksums; the engine is imported and opened with the first query that needs it, on the file
+    as it was when the graph was opened, even if another process has replaced it since.
+    """
 
     dialect: ClassVar[Dialect] = "embedded"
 
@@ -55,16 +63,70 @@ class EmbeddedGraph(Store):
         """Open the graph; ``made`` are the folders that were created for it, None when it existed before."""
         self.path = path
         self._made = made
-        self._engine: Engine | None = self._opened()
+        self._closed = False
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._file: IO[bytes] | None = None  # the database, until the engine opens it
+        self._manifest: Manifest | None = None  # of the database as of when it was opened or loaded; None: the engine knows it
+        self._verify()
 
-    def _opened(self) -> Engine:
-        if not integrity.verify(self.path / load.DATABASE):
-            integrity.probe(self.path / load.DATABASE)
-        return Engine(self.path / load.DATABASE)
+    def _verify(self) -> None:
+        """Verify the database and read its manifest; open the engine where the checksums have none, as of older versions."""
+        database = self.path / integrity.DATABASE
+        while True:
+            self._let_go()
+            self._file = database.open("rb")
+            record = integrity.verify(database)
+            if os.path.samestat(os.fstat(self._file.fileno()), database.stat()):  # else it was replaced meanwhile
+                break
+        if record is not None and "manifest" in record:
+            self._manifest = from_row(list(map(record["manifest"].get, ("loads", "assertions", "checksum"))))
+            return
+        if record is None:
+            integrity.probe(database)
+        self._manifest = None
+        self._open()
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> Engine:
+        """Return the engine, opened at the first call.
+
+        Raises:
+            GraphError: it cannot be opened, or another process has replaced the file and this system cannot open the old one.
+        """
+        refuse_closed(self._closed, self.url)
+        with self._lock:
+            if self._engine is None:
+                from .engine import Engine
+
+                self._engine = Engine(self._as_opened(), shown=self.path / integrity.DATABASE)
+                self._let_go()
+            return self._engine
+
+    def _as_opened(self) -> Path:
+        """Return a path to the database as it was when the graph was opened."""
+        assert self._file is not None
+        database, descriptor = self.path / integrity.DATABASE, self._file.fileno()
+        if database.exists() and os.path.samestat(os.fstat(descriptor), database.stat()):
+            return database
+        again = Path(f"/proc/self/fd/{descriptor}")
+        if not again.exists():
+            raise GraphError(f"{self.path} was changed by another process; open it again")
+        return again
+
+    def manifest(self) -> Manifest:
+        refuse_closed(self._closed, self.url)
+        return self._manifest if self._manifest is not None and self._engine is None else super().manifest()
 
     def __exit__(self, *exc: object) -> None:
         self.close()
         if any(exc) and self._made is not None:
+            from . import load
+
             load.discard(self.path, self._made)
 
     @property
@@ -73,11 +135,6 @@ class EmbeddedGraph(Store):
 
     def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
         return self._open().rows(query, parameters)
-
-    def _open(self) -> Engine:
-        refuse_closed(self._engine is None, self.url)
-        assert self._engine is not None
-        return self._engine
 
     def _expand(self, uris: list[str], relations: list[str]) -> Iterable[Sequence[Any]]:
         if len(uris) > _FEW:
@@ -93,6 +150,9 @@ class EmbeddedGraph(Store):
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches; the window of head nodes of a query is adapted to ``batch_size``."""
+        from ..columns import record_batches
+        from . import engine as schema
+
         engine = self._open()
         numbers = schema.node_table_numbers(engine)
         for label in ("Concept", "Event"):
@@ -114,7 +174,7 @@ class EmbeddedGraph(Store):
     ) -> QueryResult:
         from ..query import run_embedded
 
-        refuse_closed(self._engine is None, self.url)
+        refuse_closed(self._closed, self.url)
         return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout, at_once=self._queries_at_once)
 
     def load(
@@ -124,17 +184,27 @@ class EmbeddedGraph(Store):
         progress: Callable[[int], None] | None = None,
         name: str = "",
     ) -> LoadCounts:
-        refuse_closed(self._engine is None, self.url)
+        refuse_closed(self._closed, self.url)
+        from . import load
+
         counts = load.load(self.path, rows, entry, progress, name)
-        self._open().close()
-        self._engine = self._opened()
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+            self._engine = None
+        self._verify()
         return counts
 
     def unfinished(self) -> list[str]:
+        from . import load
+
         name = load.killed_load(self.path)
         return [] if name is None else [name]
 
     def close(self) -> None:
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        with self._lock:
+            self._closed = True
+            self._let_go()
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None

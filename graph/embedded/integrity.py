@@ -1,4 +1,4 @@
-"""Integrity of a database file: its checksums are in ``graph.lbug.sums`` in the same folder.
+"""Integrity of a database file: its checksums are in ``graph.lbug.sums`` in the same folder, with the graph's manifest.
 
 A load writes the checksums of the new file before it replaces the old one, and keeps those of the old file until then, so that
 there are checksums for whichever file a crash leaves. A file without checksums (of an older version, or copied without them) is
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import GraphError
 from ..storage import WHOLE, Record, damage_of, read_checked, record_of, write_checked
 
+DATABASE = "graph.lbug"
 FORMAT = 1
 SUMS = ".sums"
 DRAFT = ".loading"
@@ -38,13 +40,16 @@ ladybug.Connection(database).execute("MATCH (m:Manifest) RETURN m.assertions").g
 """
 
 
-def write_sums(file: Path, database: Path) -> None:
-    """Write the checksums of ``file``, which is or will replace ``database``, and keep the previous ones after them."""
+def write_sums(file: Path, database: Path, manifest: Mapping[str, Any] | None = None) -> None:
+    """Write the checksums of ``file``, which is or will replace ``database``, and keep the previous ones after them.
+
+    ``manifest`` has the properties of the manifest in the file, so that it can be read without the engine.
+    """
     try:
         before = _records(database)
     except (OSError, ValueError):
         before = []
-    _write(database, [record_of(file), *before[:1]])
+    _write(database, [record_of(file) | ({"manifest": dict(manifest)} if manifest else {}), *before[:1]])
 
 
 def drop_old_sums(database: Path) -> None:
@@ -68,8 +73,8 @@ def _records(database: Path) -> list[Record]:
     return records
 
 
-def verify(database: Path, *, whole: bool | None = None) -> bool:
-    """Check ``database`` against its checksums; return False when there are none.
+def verify(database: Path, *, whole: bool | None = None) -> Record | None:
+    """Check ``database`` against its checksums and return their record; None when there are none.
 
     Args:
         database: the database file.
@@ -83,7 +88,7 @@ def verify(database: Path, *, whole: bool | None = None) -> bool:
         try:
             records = _records(database)
         except FileNotFoundError:
-            return False
+            return None
         except (OSError, ValueError, KeyError) as error:
             raise GraphError(
                 f"{database}{SUMS} is damaged ({error}), so the graph cannot be verified; load the graph again into a new "
@@ -93,7 +98,7 @@ def verify(database: Path, *, whole: bool | None = None) -> bool:
             every = record["size"] <= WHOLE if whole is None else whole
             found = damage_of(database, record, whole=every)
             if found is None:
-                return True
+                return record
             damage = found if damage is None or record is records[0] else damage
     raise GraphError(
         f"{database} is damaged ({damage}); load the graph again into a new folder, or restore a backup of the folder"

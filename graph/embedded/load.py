@@ -30,8 +30,8 @@ from ..names import Label, label_of, language_of, text_of
 from . import engine as schema
 from . import integrity
 from .engine import LOAD_MEMORY, Engine, OutOfMemory, key_of, table_of
+from .integrity import DATABASE as DATABASE
 
-DATABASE = "graph.lbug"
 _LOCK = "graph.lock"
 _DRAFT = f"{DATABASE}{integrity.DRAFT}"
 _BATCH = 50_000
@@ -88,7 +88,7 @@ def create(folder: Path) -> tuple[Path, ...]:
                     engine.rows(query("write_manifest"), properties(Manifest()))
                 finally:
                     engine.close()
-                _replace_database(folder)
+                _replace_database(folder, Manifest())
     except BaseException:
         discard(folder, made)
         raise
@@ -210,7 +210,7 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
         except OutOfMemory:
             if doubled == _DOUBLINGS:
                 raise
-    _replace_database(folder)
+    _replace_database(folder, manifest)
 
 
 def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
@@ -235,13 +235,14 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
         engine.close()
 
 
-def _replace_database(folder: Path) -> None:
+def _replace_database(folder: Path, manifest: Manifest) -> None:
+    """Replace the database by the draft, which has this manifest."""
     draft = folder / _DRAFT
     if Path(f"{draft}.wal").exists():
         raise GraphError(f"the engine did not finish writing {folder}; the graph is unchanged, load again")
     with draft.open("rb") as file:
         os.fsync(file.fileno())
-    integrity.write_sums(draft, folder / DATABASE)
+    integrity.write_sums(draft, folder / DATABASE, properties(manifest))
     draft.replace(folder / DATABASE)
     integrity.drop_old_sums(folder / DATABASE)
     descriptor = os.open(folder, os.O_RDONLY)

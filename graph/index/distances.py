@@ -12,8 +12,8 @@ Strengths are weight codes, which sort as weights do.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..compiling import compiled
 from .labels import hub_bounds, through_labels
 from .primitives import fresh_stamps, prefetch, push_bounded, sort_key
 from .triples import arcs_of
@@ -23,7 +23,7 @@ _AHEAD = 5  # pairs between prefetching hub labels and reading them: as many out
 _LINE = 64  # bytes of a cache line
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignore[no-untyped-def]
     """Return the length of the shortest path of at most ``most`` hops outside the covered nodes, else 127."""
     mark, here, there = scratch.mark, scratch.here, scratch.there
@@ -56,7 +56,7 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
     return 127
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _prefetch_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped-def]
     """Prefetch the hub labels of two nodes."""
     for node in (np.int64(one), np.int64(two)):
@@ -65,7 +65,7 @@ def _prefetch_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped
             prefetch(nears, place)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
     """Fill ``out[i]`` with the distance from ``ones[i]`` to ``twos[i]``; -1 when there is none within ``most`` or a node is -1.
 
@@ -110,7 +110,7 @@ def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  
             out[first + i] = shortest if shortest <= most else -1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
     """Fill ``out[i, j]`` with the distance from ``ones[i]`` to ``twos[j]``, as :func:`pair_distances` does."""
     rows = max(1, _BLOCK // max(1, len(twos)))
@@ -125,7 +125,7 @@ def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):
 # Nodes at a given distance.
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def best_at_hop(  # type: ignore[no-untyped-def]
     indptr, neighbour, weight, relation, rank, allowed, everything, strongest, source, hop, limit, scratch
 ):
@@ -183,7 +183,7 @@ def best_at_hop(  # type: ignore[no-untyped-def]
     return heap[:size]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def best_of_each(  # type: ignore[no-untyped-def]
     indptr, neighbour, weight, relation, rank, strongest, sources, hop, scratch, keys
 ):
@@ -201,7 +201,7 @@ def best_of_each(  # type: ignore[no-untyped-def]
             keys[place, : len(found)] = found
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-untyped-def]
     """Return ``queue[start:end]`` by value descending, with a counting sort."""
     places = np.zeros(strongest + 2, np.int64)
@@ -218,7 +218,7 @@ def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-un
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, hops, scratch):  # type: ignore[no-untyped-def]
     """Mark every node on a shortest path of ``hops`` hops with its distance to ``target``; return the mark of the target.
 
@@ -279,7 +279,7 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
     return base
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size):  # type: ignore[no-untyped-def]
     """Expand ``node``: append its unseen neighbours to ``queue`` and update the best strength of those on this level."""
     for arc in range(indptr[node], indptr[node + 1]):
@@ -297,7 +297,7 @@ def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size
     return size
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def next_nodes(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit, scratch):  # type: ignore[no-untyped-def]
     """Return the sort keys of the best ``limit`` successors of ``node`` among the nodes marked ``closer``.
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..compiling import compiled
 from ..protocol import MAX_HOPS
 from .primitives import place_of
 
@@ -62,7 +62,7 @@ def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) 
     return chosen
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _label_group(indptr, neighbour, first, members, column, root, near, queue):  # type: ignore[no-untyped-def]
     """Fill one group's column with a bit-parallel breadth-first search from its root ``first``, which its members follow."""
     for node in range(len(indptr) - 1):
@@ -100,7 +100,7 @@ def _label_group(indptr, neighbour, first, members, column, root, near, queue): 
         near[node, column, 1] &= ~near[node, column, 0]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def through_hubs(root, near, one, two):  # type: ignore[no-untyped-def]
     """Return the length of the shortest path from ``one`` to ``two`` through a hub; 100 or more when there is none."""
     best = np.int64(127)
@@ -116,7 +116,7 @@ def through_hubs(root, near, one, two):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[no-untyped-def]
     """Write pruned labels for the nodes from ``hubs`` to ``last``, at most ``budget``; return them per node in one pool."""
     nodes = len(indptr) - 1
@@ -218,7 +218,7 @@ def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) 
 # Distances from labels.
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
     """Return a lower and an upper bound of the distance of two different nodes from their hub labels.
 
@@ -242,7 +242,7 @@ def hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
     return least, most
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _share_hub(pruned, i, last_i, j, last_j):  # type: ignore[no-untyped-def]
     """Return whether ``pruned[i:last_i]`` and ``pruned[j:last_j]`` have a hub in common."""
     while i < last_i and j < last_j:
@@ -254,7 +254,7 @@ def _share_hub(pruned, i, last_i, j, last_j):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _shortest_common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-untyped-def]
     """Return the shortest length through a hub of both ``pruned[i:last_i]`` and ``pruned[j:last_j]``, at most ``best``."""
     while i < last_i and j < last_j:
@@ -267,7 +267,7 @@ def _shortest_common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-unt
     return best
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def through_labels(start, pruned, one, two, least, best):  # type: ignore[no-untyped-def]
     """Return the shortest length through a node for which both have a pruned label, at most ``best``.
 

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from ..compiling import compiled
 
 Ints = NDArray[np.int32]
 
@@ -68,7 +69,7 @@ class ScratchPool:
             self._free.append(scratch)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fresh_stamps(mark, stamp, which, width):  # type: ignore[no-untyped-def]
     """Return the first of ``width`` consecutive stamps that do not occur in ``mark``."""
     if stamp[which] > _LAST_STAMP:
@@ -112,7 +113,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def push_bounded(heap, size, key):  # type: ignore[no-untyped-def]
     """Add ``key`` to ``heap``, a max-heap of the ``len(heap)`` least keys seen, ``size`` of them filled; return the new size."""
     if size < len(heap):
@@ -139,13 +140,13 @@ def push_bounded(heap, size, key):  # type: ignore[no-untyped-def]
     return size
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sort_key(strength, rank, strongest):  # type: ignore[no-untyped-def]
     """Return an integer that sorts by strength descending, then by rank."""
     return np.int64(strongest - strength) << np.int64(32) | np.int64(rank)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def place_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
     """Return the first index of ``value`` in ``ascending[low:high]`` by binary search, -1 when it is absent."""
     last = high

@@ -1,7 +1,7 @@
 """The index as a graph: every concept query of the protocol, answered from memory-mapped arrays.
 
-Opening reads one header and maps two files; the compiled kernels are imported with the first query that needs them. Events,
-users' Cypher and the stream of all assertions are not in an index; the store that it was built from answers these.
+Opening reads one header and maps two files. Events, users' Cypher and the stream of all assertions are not in an index; the store
+that it was built from answers these.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path
 from ..names import concept_uri, normalise_term, text_of
 from ..protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, NodeIds, Sets
 from .layout import NAMES, Arrays, open_arrays
+from .searches import Searching
 
 if TYPE_CHECKING:
-    from .kernels import Kernels
     from .selection import Selector
 
 _NEAR_CANDIDATES = 500
@@ -145,7 +145,7 @@ class IndexGraph(ConceptIndex):
         return self.hop_distances_of_ids(self.ids(sources, language=language), self.ids(targets, language=language), max_hops)
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        return self._kernels.matrix(sources, targets, answers.check_hops(max_hops, 0))
+        return self.searches.matrix(sources, targets, answers.check_hops(max_hops, 0))
 
     def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         return self.hop_pairs_of_ids(self.ids(sources), self.ids(targets), max_hops)
@@ -153,7 +153,7 @@ class IndexGraph(ConceptIndex):
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         if len(sources) != len(targets):
             raise InputError(f"{len(sources)} sources and {len(targets)} targets cannot be paired; give equal numbers of both")
-        return self._kernels.pairs(sources, targets, answers.check_hops(max_hops, 0))
+        return self.searches.pairs(sources, targets, answers.check_hops(max_hops, 0))
 
     # surroundings and connections
 
@@ -175,20 +175,20 @@ class IndexGraph(ConceptIndex):
         allowed = np.zeros(0 if wanted is None else len(self._header["relations"]), dtype=bool)
         if wanted is not None:
             allowed[[place for place, name in enumerate(self._header["relations"]) if name in wanted]] = True
-        strengths, ranks = self._kernels.best_at_hop(node, hop, limit, allowed, wanted is None)
+        strengths, ranks = self.searches.best_at_hop(node, hop, limit, allowed, wanted is None)
         weights = self._arrays["weights"][strengths].tolist()
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
     def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
         answers.check_hops(hop)
         answers.check_limit(limit)
-        return self._names.nodes_of_ranks(self._kernels.ranks_at_hop(nodes, hop, limit))
+        return self._names.nodes_of_ranks(self.searches.ranks_at_hop(nodes, hop, limit))
 
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
         answers.check_hops(hops, most=2)
-        chains = self._kernels.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
+        chains = self.searches.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
         return [self._path(nodes, arcs) for nodes, arcs in chains]
 
     def count_triples(
@@ -197,7 +197,7 @@ class IndexGraph(ConceptIndex):
         answers.check_hops(hops, most=2)
         ones, twos = (self.ids(texts, language=language) for texts in (sources, targets))
         starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
-        (counts,) = self._kernels.count(ones, twos, starts, hops).tolist()
+        (counts,) = self.searches.count(ones, twos, starts, hops).tolist()
         return TripleCounts(*counts)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
@@ -205,7 +205,7 @@ class IndexGraph(ConceptIndex):
         sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
         sources, targets = (self.ids([uri for pair in sets for uri in pair[side]]) for side in (0, 1))
-        return self._kernels.count(sources, targets, starts, hops)
+        return self.searches.count(sources, targets, starts, hops)
 
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
@@ -213,7 +213,7 @@ class IndexGraph(ConceptIndex):
         answers.check_hops(hops, most=2)
         relation = self._arrays["relation"]
         seen: set[tuple[int, ...]] = set()
-        for nodes, arcs in self._kernels.chains(self._distinct(sources), self._distinct(targets), hops):
+        for nodes, arcs in self.searches.chains(self._distinct(sources), self._distinct(targets), hops):
             key: tuple[int, ...] = (nodes[0], nodes[-1])
             if count == "triples":
                 codes = [int(relation[arc]) for _, arc in arcs]
@@ -229,16 +229,16 @@ class IndexGraph(ConceptIndex):
         answers.check_hops(max_hops, 0)
         answers.check_limit(limit)
         ends = self.ids([source, target], language=language)
-        (hops,) = self._kernels.pairs(ends[:1], ends[1:], max_hops).tolist()
+        (hops,) = self.searches.pairs(ends[:1], ends[1:], max_hops).tolist()
         if hops < 0 or limit == 0:
             return []
         one, two = ends.tolist()
-        with self._kernels.successors(one, two, hops, limit) as successors:
+        with self.searches.successors(one, two, hops, limit) as successors:
             chains = best_chains(int(self._arrays["rank"][one]), hops, len(self._arrays["weights"]), successors, limit)
         paths = []
         for chain in chains:
             nodes = [self._names.node_of_rank(rank) for rank in chain]
-            paths.append(self._path(nodes, self._kernels.strongest_arcs(nodes)))
+            paths.append(self._path(nodes, self.searches.strongest_arcs(nodes)))
         return paths
 
     def _distinct(self, concepts: Sequence[str], language: str = "en") -> NodeIds:
@@ -249,10 +249,9 @@ class IndexGraph(ConceptIndex):
         return Path(tuple(map(self._names.uri, nodes)), tuple(self._records.assertion(owner, arc) for owner, arc in arcs))
 
     @cached_property
-    def _kernels(self) -> Kernels:
-        from .kernels import Kernels
-
-        return Kernels(self._arrays, self._header["covered"])
+    def searches(self) -> Searching:
+        """The searches on node numbers."""
+        return Searching(self._arrays, self._header["covered"])
 
     # queries that the store answers
 

@@ -8,18 +8,18 @@ by going through its arcs or, for a hub, by looking up the marked nodes among it
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..compiling import compiled
 from .primitives import fresh_stamps, place_of
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
     """Return the position of the first arc from ``node`` to ``other``, -1 when there is none."""
     return place_of(neighbour, indptr[node], indptr[node + 1], other)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def parallel(indptr, neighbour, node, arc):  # type: ignore[no-untyped-def]
     """Return how many parallel arcs there are, of which ``arc`` in the list of ``node`` is the first."""
     end = arc + 1
@@ -28,7 +28,7 @@ def parallel(indptr, neighbour, node, arc):  # type: ignore[no-untyped-def]
     return end - arc
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def one_hop_joints(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-def]
     """Return the joints of one hop, shape (joints, 3): index in ``ones``, index in ``twos``, first arc in the former's list."""
     out = np.empty((len(ones) * len(twos), 3), np.int32)
@@ -42,7 +42,7 @@ def one_hop_joints(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-de
     return out[:size]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
     """Return how many arcs ``nodes`` have."""
     arcs = np.int64(0)
@@ -51,7 +51,7 @@ def arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
     return arcs
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _mark_middles(indptr, neighbour, ones, scratch):  # type: ignore[no-untyped-def]
     """Mark the neighbours of ``ones``, and return one entry for each step from one of ``ones`` to a neighbour.
 
@@ -83,7 +83,7 @@ def _mark_middles(indptr, neighbour, ones, scratch):  # type: ignore[no-untyped-
     return owner[:entries], place[:entries], before[:entries], found, seen
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
     """Return the joints of two hops, shape (joints, 4): indices in ``ones`` and ``twos``, first arcs in their lists.
 
@@ -121,7 +121,7 @@ def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-u
     return out[:size]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def expand_joints(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def]
     """Return every path of the joints, shape (paths, joints.shape[1]): as the joints, but for each of the parallel arcs."""
     total = 0
@@ -151,7 +151,7 @@ def expand_joints(indptr, neighbour, ones, twos, joints):  # type: ignore[no-unt
 # once when it is found from both of its ends because both are in both sets.
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _distinct_relations(indptr, neighbour, relation, node, arc):  # type: ignore[no-untyped-def]
     """Return how many distinct relations, with direction, the parallel arcs from ``arc`` on have."""
     count = 0
@@ -165,7 +165,7 @@ def _distinct_relations(indptr, neighbour, relation, node, arc):  # type: ignore
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _distinct_nodes(sources, targets, mark, stamp):  # type: ignore[no-untyped-def]
     """Return the nodes of both sets, each once and without -1 (unknown); those in both sets are marked ``stamp + 2``."""
     ones, twos = np.empty(len(sources), np.int32), np.empty(len(targets), np.int32)
@@ -184,13 +184,13 @@ def _distinct_nodes(sources, targets, mark, stamp):  # type: ignore[no-untyped-d
     return ones, twos[:size]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _counted_reversed(one, two, mark, both):  # type: ignore[no-untyped-def]
     """Return whether the pair is also counted in the other direction, because both nodes are in both sets."""
     return one > two and mark[one] == both and mark[two] == both
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at one hop."""
     pairs, triples = np.int64(0), np.int64(0)
@@ -204,7 +204,7 @@ def _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both):  # type
     return pairs, triples
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at two hops; ``ones`` should be the set with fewer arcs."""
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
@@ -238,7 +238,7 @@ def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # 
     return pairs, triples
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_many(indptr, neighbour, relation, sources, targets, starts, hops, scratch, out):  # type: ignore[no-untyped-def]
     """Fill ``out[s]`` with ``(pairs, triples)`` between ``sources[starts[s, 0]:starts[s + 1, 0]]`` and ``targets`` likewise.
 

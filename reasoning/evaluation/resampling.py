@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ...graph.compiling import compiled
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int], object]
@@ -99,7 +100,7 @@ def standardised(values: Floats) -> Floats:
     return np.zeros_like(values) if spread <= 1e-13 else around / spread
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _mixed(state):  # type: ignore[no-untyped-def]
     """Return the output of SplitMix64 at ``state``."""
     state = (state ^ (state >> _S30)) * _FIRST
@@ -107,7 +108,7 @@ def _mixed(state):  # type: ignore[no-untyped-def]
     return state ^ (state >> _S31)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw(drawn, seed, number):  # type: ignore[no-untyped-def]
     """Fill ``drawn`` with how often each item is in resample ``number``."""
     items = np.uint64(len(drawn))
@@ -118,7 +119,7 @@ def _draw(drawn, seed, number):  # type: ignore[no-untyped-def]
         drawn[np.int64(((_mixed(state) >> _S32) * items) >> _S32)] += 1
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _centred_ranks(weights, ranks):  # type: ignore[no-untyped-def]
     """Fill ``ranks`` with the mean rank of each group of ties, minus the overall mean; return the sum of their squares."""
     total = 0
@@ -134,7 +135,7 @@ def _centred_ranks(weights, ranks):  # type: ignore[no-untyped-def]
     return squares
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _pairs(weights):  # type: ignore[no-untyped-def]
     """Return the number of pairs within groups of these sizes."""
     number = 0
@@ -143,7 +144,7 @@ def _pairs(weights):  # type: ignore[no-untyped-def]
     return number
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-def]
     """Return concordant minus discordant pairs; items are in the order of ``x_groups``, ``tree`` is memory for a Fenwick tree."""
     tree[:] = 0
@@ -179,7 +180,7 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
     return balance
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type: ignore[no-untyped-def]
     """Fill ``found`` with the correlations in the resamples from ``first`` on; all items are in the order of ``x_groups``."""
     items = len(x)
@@ -226,7 +227,7 @@ def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type:
         found[row, KENDALL] = min(max(balance / (np.sqrt(x_pairs) * np.sqrt(y_pairs)), -1.0), 1.0)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fit(x, y, clusters, seed, found):  # type: ignore[no-untyped-def]
     """Fill ``found`` with intercept and slope in every resample."""
     drawn = np.empty(clusters.max() + 1, np.int64)

@@ -11,7 +11,7 @@ import hashlib
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from importlib import import_module
@@ -305,20 +305,34 @@ class _TorchHidden(MetaPathFinder):
 
 
 def import_spacy() -> ModuleType:
-    """Import spaCy without torch, which takes more than half of the processor time of scoring one item.
+    """Import spaCy without torch and without its command line, which take most of the processor time of scoring one item.
 
     spaCy's library thinc imports torch wherever it is installed, for components that run on it. It is not hidden when torch or
     thinc is imported already, or when a package for transformer pipelines is installed. To use a pipeline with other torch
-    components, import torch before the pipeline is opened.
+    components, import torch before the pipeline is opened. spaCy imports its whole command line, with an HTTP client and a
+    template engine, for the function ``spacy.info``, which does so here when it is called.
     """
-    if {"torch", "thinc"} & sys.modules.keys() or any(find_spec(package) for package in _TORCH_PIPELINES):
+    if {"spacy", "torch", "thinc"} & sys.modules.keys() or any(find_spec(package) for package in _TORCH_PIPELINES):
         return import_module("spacy")
     finder = _TorchHidden()
     sys.meta_path.insert(0, finder)
+    absent = {name: ModuleType(name) for name in ("spacy.cli", "spacy.cli.info")}
+    for module in absent.values():
+        module.info = _spacy_info  # type: ignore[attr-defined]
+    sys.modules.update(absent)
     try:
         return import_module("spacy")
     finally:
         sys.meta_path.remove(finder)
+        for name in absent:
+            del sys.modules[name]
+        if "spacy" in sys.modules and hasattr(sys.modules["spacy"], "cli"):
+            del sys.modules["spacy"].cli
+
+
+def _spacy_info(*args: Any, **kwargs: Any) -> Any:
+    """Call ``spacy.cli.info``."""
+    return import_module("spacy.cli.info").info(*args, **kwargs)
 
 
 def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Language, str]:
@@ -327,16 +341,32 @@ def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Langua
     Raises:
         ModelError: it does not exist or cannot be opened.
     """
-    spacy = import_spacy() if name_or_path == SHIPPED else import_module("spacy")
+    shipped = name_or_path == SHIPPED
+    spacy = import_spacy() if shipped else import_module("spacy")
     recover(Path(name_or_path))
     try:
-        nlp = spacy.load(name_or_path, exclude=list(exclude))
+        nlp = spacy.load(name_or_path, exclude=list(exclude), config=_tokenizer_from_files(spacy) if shipped else {})
     except Exception as error:  # spaCy raises OSError, ValueError, KeyError and its own errors for broken folders
         raise ModelError(
             f"the spaCy pipeline {str(name_or_path)!r} cannot be opened ({reason_of(error)}); "
             "give the name of an installed one or its folder"
         ) from error
     return nlp, folder_digest(Path(nlp.path))
+
+
+def _tokenizer_from_files(spacy: Any) -> dict[str, str]:
+    """Return the overrides of a pipeline's configuration for a tokenizer whose rules are all in the pipeline's files.
+
+    spaCy would first make one with the rules of the language, and then replace them, which takes as long again.
+    """
+    name = "tacit.TokenizerFromFiles.v1"
+    if name not in spacy.registry.tokenizers:
+
+        @spacy.registry.tokenizers(name)  # type: ignore[untyped-decorator]
+        def make() -> Callable[[Language], Any]:
+            return lambda nlp: spacy.tokenizer.Tokenizer(nlp.vocab)
+
+    return {"nlp.tokenizer.@tokenizers": name}
 
 
 def with_spacy(digest: str) -> str:

@@ -60,7 +60,7 @@ def test_a_traceback_only_on_demand(debug: str, tmp_path: Path) -> None:
 def test_a_fault_of_ours_is_one_sentence_and_one() -> None:
     code = (
         "import tacit.api.cli.table as c\n"
-        "def command():\n    raise ZeroDivisionError('division\\nby zero')\n"
+        "def command(_):\n    raise ZeroDivisionError('division\\nby zero')\n"
         "c.command = command\n"
         "from tacit.api.main import main\nmain()"
     )
@@ -155,3 +155,20 @@ def test_heavy_libraries_are_not_imported_for_the_help() -> None:
     for words in ([], ["score", "--help"], ["load", "conceptnet", "--help"]):
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60, check=False)
         assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+def test_one_item_is_scored_without_heavy_libraries_that_it_does_not_need(sample_graph: str, tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_text('{"history": ["I have a dog."], "response": "Does it like to walk?"}\n')
+    heavy = ["numba", "scipy", "pyarrow", "ladybug", "neo4j", "rdflib", "torch", "jinja2", "httpx", "requests"]
+    code = (
+        "import sys\nfrom tacit.api.main import run\n"
+        "status = run(sys.argv[1:])\n"
+        f"print([name for name in {heavy} if name in sys.modules])\nsys.exit(status)"
+    )
+    words = ["score", str(file), "--graph", sample_graph, "--metrics", "grounding", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    row, loaded = done.stdout.splitlines()
+    assert json.loads(row)["scores"]["grounding"] > 0
+    assert loaded == "[]"

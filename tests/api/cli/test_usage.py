@@ -17,7 +17,7 @@ from tacit.reasoning.training.recipe import RECIPES
 Tacit = Callable[..., Any]
 
 COMMANDS = [
-    ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["load", "triples"], ["fetch"], ["sources"],
+    ["setup"], ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["load", "triples"], ["fetch"], ["sources"],
     ["info"], ["index"], ["export"],
     ["neighbours"], ["hops"], ["paths"],
     ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
@@ -34,6 +34,7 @@ WRONG = [
     ["score", "FILE", "-m", "length", "-o", "scores.csv"],
     ["nonsense"],
     ["--nonsense"],
+    ["setup", "--files", "missing"],
     ["load"],
     ["load", "wordnet", "f", "--into", "g"],
     ["load", "conceptnet", "--into", "g"],

@@ -1,7 +1,8 @@
-"""The index against the oracle: every concept query, on random multigraphs, and with every kind of label."""
+"""The index against the oracle, plain and compiled: every concept query, on random multigraphs, and with every kind of label."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 
@@ -43,6 +44,16 @@ events = st.builds(  # what is not named here is drawn too, and a graph refuses 
     tail=st.sampled_from(["/e/to_rest", "/e/rest"]),
     rank=st.sampled_from([None, 0, 2**63 - 1]),
 )
+
+
+@pytest.fixture(autouse=True, scope="module", params=["plain", "compiled"])
+def searches(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Answer all queries of a test with the one or the other implementation."""
+    seconds = float("inf") if request.param == "plain" else -1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tacit.graph.index.searches.LOADING_SECONDS", seconds)
+        patch.setattr("tacit.graph.index.searches.COMPILING_SECONDS", seconds)
+        yield request.param
 
 
 def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
@@ -139,8 +150,7 @@ def _random_rows(seed: int, nodes: int, edges: int, exponent: float) -> list[Ass
 def test_every_kind_of_label(
     groups: int, labels: int, exponent: float, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.graph.index.build._SMALL_GROUPS", groups)
-    monkeypatch.setattr("tacit.graph.index.build._SMALL_LABELS", labels)
+    monkeypatch.setattr("tacit.graph.index.build._LABELLING", ((2**31, groups, labels),))
     rows = _random_rows(7, 400, 700, exponent)
     oracle = OracleGraph(rows)
     uris = [f"/c/en/n{number}" for number in range(0, 400, 3)]

@@ -212,6 +212,26 @@ def test_spacy_comes_without_torch_and_torch_can_be_imported_later() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
+def test_spacy_comes_without_its_command_line_which_can_be_imported_later() -> None:
+    program = (
+        "import sys; from tacit.reasoning import load_pipeline; load_pipeline(); print('spacy.cli' in sys.modules);"
+        "import spacy; print(spacy.info(silent=True)['spacy_version'] == spacy.__version__);"
+        "import spacy.cli; print(spacy.cli.info is sys.modules['spacy.cli.info'].info, callable(spacy.cli.download))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True", "True"]
+
+
+def test_the_tokenizer_is_the_one_that_spacy_makes() -> None:
+    plain, ours = spacy.load(language.SHIPPED).tokenizer, load_pipeline().nlp.tokenizer
+    assert ours.rules == plain.rules
+    for text in ("I'm gonna tell 'em: U.S. 10km (e.g. http://a.bc/d?e) costs $5.99/day :-) isn't it?", "cannot", "", "a\u00a0b"):
+        assert [(one.text, one.norm_) for one in ours(text)] == [(one.text, one.norm_) for one in plain(text)]
+    for name in ("prefix_search", "suffix_search", "infix_finditer", "token_match", "url_match"):
+        ones = [getattr(tokenizer, name) for tokenizer in (ours, plain)]
+        assert len({getattr(one, "__self__", None) for one in ones}) == 1
+
+
 def test_torch_is_hidden_from_one_thread_alone() -> None:
     finder = language._TorchHidden()
     with pytest.raises(ModuleNotFoundError, match="torch"):

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .....graph.compiling import compiled
 from .....graph.errors import ModelError, reason_of
 from ....models.modelfile import digest_of, pack, read_model, unpack
 from ..events import head_form
@@ -225,7 +225,7 @@ class Quantised:
         return found
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _looked_up(table, codes, lengths, rows):  # type: ignore[no-untyped-def]
     """For each row, the sum of its codes' entries in ``table``, shape (parts, 256), divided by its length."""
     found = np.empty(len(rows), np.float32)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .....graph.compiling import compiled
 from .....graph.errors import ModelError
 from ....cache import LruCache
 from ..events import head_form
@@ -324,7 +324,7 @@ class Support(CompactScorer[TupleScore]):
         return self._triples[relation]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _kernel_sums(a, b, head_at, tail_at, most):  # type: ignore[no-untyped-def]
     """The sums of a_i b_i, a_i and b_i over triples, and the ``most`` triples with the largest products, largest first."""
     both, of_heads, of_tails, filled = 0.0, 0.0, 0.0, 0

@@ -1,0 +1,196 @@
+"""The searches on an index's node numbers, and the choice between their two implementations.
+
+:mod:`.plain` answers in NumPy at once; :mod:`.kernels` is 10 to 100 times as fast once numba is imported and its machine code is
+loaded (half a second) or compiled (tens of seconds, once in an environment). :class:`Searching` takes the plain searches until
+they have cost about as much time as the compiled ones need to start. Both give the same answers.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..protocol import NodeIds
+from .layout import Arrays
+
+Chain = tuple[list[int], list[tuple[int, int]]]
+"""Nodes along a path, and for each step the node in whose list the arc is, and the arc's position."""
+
+Successors = Callable[[int, int, float], list[tuple[float, int]]]
+"""The successor function of :func:`tacit.graph.answers.best_chains`, over ranks and weight codes."""
+
+LOADING_SECONDS = 0.5
+"""Plain searches for this long before compiled ones are loaded."""
+COMPILING_SECONDS = 5.0
+"""Plain searches for this long before they are compiled, where no earlier process has left machine code."""
+_SECONDS_PER_PAIR = 2e-6
+"""Time of a plain search for the distance of one of many pairs."""
+_SECONDS_PER_SOURCE = 1e-4
+"""Time of a plain search for each source of distances or of counts."""
+_SECONDS_PER_SURROUNDING = 2e-3
+"""Time of a plain search for the nodes around one."""
+
+
+class Searches(ABC):
+    """The searches over one index's arrays.
+
+    Args:
+        arrays: as written by :mod:`tacit.graph.index.build`.
+        covered: see :class:`tacit.graph.index.labels.Labels`.
+    """
+
+    def __init__(self, arrays: Arrays, covered: int) -> None:
+        self._arrays = arrays
+        self._indptr, self._neighbour = arrays["indptr"], arrays["neighbour"]
+        self._covered = covered
+        self._strongest = len(arrays["weights"])
+
+    @abstractmethod
+    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
+        """Return the distances of all pairs, shape (ones, twos); -1 for more than ``most`` hops."""
+
+    @abstractmethod
+    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
+        """Return the distances of ``ones[i]`` and ``twos[i]``, shape (ones,)."""
+
+    @abstractmethod
+    def best_at_hop(
+        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
+    ) -> tuple[NDArray[np.int64], list[int]]:
+        """Return weight codes and ranks of the best nodes at exactly ``hop``, best first; ``everything`` allows all relations."""
+
+    @abstractmethod
+    def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
+        """Return ranks of the best nodes at exactly ``hop`` from each node, best first, shape (nodes, limit), padded with -1."""
+
+    @abstractmethod
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+        """Return connected pairs and distinct triples for each pair of sets, shape (sets, 2).
+
+        Set ``s`` is ``sources[starts[s, 0]:starts[s + 1, 0]]`` and ``targets`` likewise, in any order; -1 means unknown, and a
+        node that occurs twice in a set counts once. ``starts`` has the shape (sets + 1, 2).
+        """
+
+    @abstractmethod
+    def successors(self, source: int, target: int, hops_: int, limit: int) -> AbstractContextManager[Successors]:
+        """Return a context with the successor function of shortest paths of ``hops_`` hops."""
+
+    @abstractmethod
+    def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
+        """Return every path between two sets of distinct nodes, in any order, without those of two hops with equal ends.
+
+        Shape (paths, 2 + hops): the indices in ``ones`` and ``twos``, then the arcs. The first arc is in the list of the node of
+        ``ones``, a second one in that of the node of ``twos``.
+        """
+
+    def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> Iterator[Chain]:
+        """Yield every path between two sets of distinct nodes, in the order of ``Path.order``."""
+        turned = hops_ == 2 and self._number_of_arcs(ones) > self._number_of_arcs(twos)
+        ones, twos = (twos, ones) if turned else (ones, twos)  # the set with fewer arcs first
+        rows = self._joined(ones, twos, hops_)
+        weight, rank = self._arrays["weight"], self._arrays["rank"]
+        first, last, arcs = ones[rows[:, 0]], twos[rows[:, 1]], rows[:, 2]
+        if hops_ == 1:
+            order = np.lexsort((arcs, rank[last], rank[first], -weight[arcs].astype(np.int64)))
+            steps = zip(first[order].tolist(), last[order].tolist(), arcs[order].tolist(), strict=True)
+            return (([one, two], [(one, arc)]) for one, two, arc in steps)
+        further = rows[:, 3]
+        if turned:
+            first, last, arcs, further = last, first, further, arcs
+        middle = self._neighbour[arcs]
+        strength = np.minimum(weight[arcs], weight[further]).astype(np.int64)
+        order = np.lexsort((further, arcs, rank[last], rank[middle], rank[first], -strength))
+        columns = (column[order].tolist() for column in (first, middle, last, arcs, further))
+        return (([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True))
+
+    def strongest_arcs(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (owner, position) of the first arc between each two successive ``nodes``, which must be neighbours."""
+        arcs = []
+        for node, after in pairwise(nodes):
+            first, last = int(self._indptr[node]), int(self._indptr[node + 1])
+            arcs.append((node, first + int(np.searchsorted(self._neighbour[first:last], after))))
+        return arcs
+
+    def _number_of_arcs(self, nodes: NDArray[np.signedinteger]) -> int:
+        return int((self._indptr[nodes + 1].astype(np.int64) - self._indptr[nodes]).sum())
+
+
+class Searching(Searches):
+    """Plain searches at first, compiled ones when the plain ones have taken long or would; thread-safe.
+
+    While one thread loads or compiles, the others go on with plain searches.
+    """
+
+    def __init__(self, arrays: Arrays, covered: int) -> None:
+        super().__init__(arrays, covered)
+        from .plain import PlainSearches
+
+        self._plain = PlainSearches(arrays, covered)
+        self._compiled: Searches | None = None
+        self._spent = 0.0  # seconds of plain searches
+        self._switching = threading.Lock()
+
+    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
+        with self._using(len(ones) * len(twos) * _SECONDS_PER_PAIR) as searches:
+            return searches.matrix(ones, twos, most)
+
+    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
+        with self._using(len(ones) * _SECONDS_PER_SOURCE) as searches:
+            return searches.pairs(ones, twos, most)
+
+    def best_at_hop(
+        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
+    ) -> tuple[NDArray[np.int64], list[int]]:
+        with self._using(_SECONDS_PER_SURROUNDING) as searches:
+            return searches.best_at_hop(node, hop, limit, allowed, everything)
+
+    def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
+        with self._using(len(nodes) * _SECONDS_PER_SURROUNDING) as searches:
+            return searches.ranks_at_hop(nodes, hop, limit)
+
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+        with self._using(len(starts) * _SECONDS_PER_SOURCE) as searches:
+            return searches.count(sources, targets, starts, hops_)
+
+    @contextmanager
+    def successors(self, source: int, target: int, hops_: int, limit: int) -> Iterator[Successors]:
+        with self._using(_SECONDS_PER_SURROUNDING) as searches, searches.successors(source, target, hops_, limit) as after:
+            yield after
+
+    def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
+        with self._using((len(ones) + len(twos)) * _SECONDS_PER_SOURCE) as searches:
+            return searches._joined(ones, twos, hops_)
+
+    def compile(self) -> None:
+        """Load every compiled search, or compile and keep it where no earlier process has, and use them from now on."""
+        from .kernels import Kernels
+
+        with self._switching:
+            kernels = Kernels(self._arrays, self._covered)
+            kernels.compile()
+            self._compiled = kernels
+
+    @contextmanager
+    def _using(self, seconds: float) -> Iterator[Searches]:
+        """Yield the searches for a query that would take plain ones about ``seconds``, and add up their time."""
+        if self._compiled is None and self._spent + seconds > LOADING_SECONDS and self._switching.acquire(blocking=False):
+            try:
+                from .kernels import Kernels, kept_on_disk
+
+                if self._compiled is None and (self._spent + seconds > COMPILING_SECONDS or kept_on_disk()):
+                    self._compiled = Kernels(self._arrays, self._covered)
+            finally:
+                self._switching.release()
+        if self._compiled is not None:
+            yield self._compiled
+            return
+        started = time.perf_counter()
+        yield self._plain
+        self._spent += time.perf_counter() - started
