@@ -218,6 +218,23 @@ def test_what_is_loaded_is_seen_by_the_next_query(tmp_path: Path) -> None:
         assert graph.resolve(["yard"]) == ["/c/en/yard"]
 
 
+def test_an_open_graph_stays_as_it_was_and_the_next_one_has_a_new_index(tmp_path: Path) -> None:
+    with open_graph(tmp_path, create=True, progress=False) as graph:
+        graph.load(SMALL)
+        digest = graph.manifest().digest
+    with open_graph(tmp_path, progress=False) as early, open_graph(tmp_path, engine="store") as other:
+        assert early.resolve(["kennel"]) == [None]
+        other.load([Assertion(DOG, "AtLocation", "/c/en/kennel", 1.0)])
+        assert early.resolve(["kennel"]) == [None]
+        rows = early.store.counts().assertions, sum(1 for _ in early.assertions())  # the engine is opened only now
+        assert (rows, early.manifest().digest, early.store.manifest().digest) == ((len(SMALL),) * 2, digest, digest)
+        with open_graph(tmp_path, progress=False) as late:
+            assert isinstance(late, KnowledgeGraph)
+            assert late.resolve(["kennel"]) == ["/c/en/kennel"]
+            assert late.manifest().digest == other.manifest().digest != digest
+            assert _indexes(tmp_path) == [late.manifest().digest]
+
+
 def test_metrics_count_with_the_index(tmp_path: Path) -> None:
     with open_graph(tmp_path, create=True) as graph, open_graph(tmp_path, engine="store") as store:
         graph.load(SMALL)
