@@ -215,10 +215,11 @@ def counted_chains(
     """
     if isinstance(graph, CountsInBulk):
         return list(islice(graph.counted_chains(sources, targets, hops, count), limit))
-    return list(islice(_distinct(graph.triples_between(sources, targets, hops), count), limit))
+    return list(islice(distinct_chains(graph.triples_between(sources, targets, hops), count), limit))
 
 
-def _distinct(chains: Sequence[Path], count: Count) -> Iterator[Path]:
+def distinct_chains(chains: Sequence[Path], count: Count) -> Iterator[Path]:
+    """Yield the first of the paths that connect the same pair, or that differ only in provenance or direction."""
     seen: set[object] = set()
     for path in chains:
         triples = frozenset(assertion[:3] for assertion in path.assertions)

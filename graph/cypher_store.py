@@ -17,8 +17,8 @@ from .answers import chains_of_links
 from .errors import InputError
 from .loading import from_row
 from .model import Assertion, GraphCounts, Manifest, Neighbour, Path, TripleCounts
-from .names import check_relation, event_uri, normalise_event
-from .protocol import MAX_HOPS, LimitsQueries, StreamsRecords, WritableGraph
+from .names import Label, check_relation, event_uri, label_of, normalise_event
+from .protocol import MAX_HOPS, Count, CountsInBulk, LimitsQueries, Sets, StreamsRecords, TailsInBulk, WritableGraph
 
 Links = dict[str, dict[str, float]]
 
@@ -35,10 +35,10 @@ _SHAPES = (
 )
 
 
-class Store(WritableGraph, LimitsQueries, StreamsRecords):
+class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInBulk):
     """A graph in a database that runs Cypher.
 
-    Engines implement ``url``, ``scan``, ``run``, ``load``, ``unfinished`` and ``close`` of the protocols, and the two methods
+    Engines implement ``url``, ``scan``, ``run``, ``load``, ``unfinished`` and ``close`` of the protocols, and the three methods
     below.
     """
 
@@ -52,6 +52,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords):
     @abstractmethod
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
         """Return ``(source, target, hops)`` rows of the pairs within ``max_hops``, in either order or both."""
+
+    @abstractmethod
+    def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
+        """Return ``(number, pairs, triples)`` of numbered sets of sources and targets; those without triples may be left out."""
 
     def limit_queries(self, at_once: int) -> None:
         if at_once < 1:
@@ -138,8 +142,12 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords):
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         answers.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
-        rows = self._ask("tails", head=uri, relation="" if relation is None else check_relation(relation))
-        return sorted(map(assertion_of, rows), key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
+        rows = self._tails("Event", [uri], [] if relation is None else [check_relation(relation)])
+        return sorted(rows, key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
+
+    def _tails(self, label: Label, heads: list[str], relations: list[str]) -> list[Assertion]:
+        tails = query("tails", self.dialect).naming(LABEL=label)
+        return [assertion_of(row) for row in self._rows(tails, {"heads": heads, "relations": relations})]
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
         answers.check_limit(limit)
@@ -147,6 +155,31 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords):
         rows = self._ask("heads", text=wanted)
         ranked = sorted((held.lower() != wanted, len(held), uri) for uri, held in rows)
         return [uri for _, _, uri in ranked[:limit]]
+
+    def tails_many(self, heads: Sequence[str], relations: Collection[str]) -> list[Assertion]:
+        names = answers.check_relations(relations)
+        found: list[Assertion] = []
+        for label in ("Event", "Concept") if names else ():
+            uris = sorted({uri for uri in heads if label_of(uri) == label})
+            found += self._tails(label, uris, names or []) if uris else []
+        return sorted(found, key=lambda row: row.order)
+
+    def heads_many(self, tails: Sequence[str], relations: Collection[str]) -> list[Assertion]:
+        names, uris = answers.check_relations(relations), sorted(set(tails))
+        rows = self._ask("events_leading_to", tails=uris, relations=names) if names and uris else []
+        return sorted(map(assertion_of, rows), key=lambda row: row.order)
+
+    def nodes_by(
+        self, label: Label, relations: Collection[str] | None, end: Literal["head", "tail"] = "head"
+    ) -> set[tuple[str, str, str]]:
+        names = answers.check_relations(relations)
+        if names == []:
+            return set()
+        ends = query(f"{end}s_by", self.dialect).naming(LABEL=label)
+        return {(uri, relation, source or "") for uri, relation, source in self._rows(ends, {"relations": names or []})}
+
+    def tails_from(self, prefix: str) -> list[Assertion]:
+        return sorted(map(assertion_of, self._ask("generated_tails", prefix=prefix)), key=lambda row: row.order)
 
     def assertions(self) -> Iterator[Assertion]:
         for batch in self.scan():
@@ -184,26 +217,23 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords):
     def count_triples(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> TripleCounts:
+        sets = [(self._uris(sources, language), self._uris(targets, language))]
+        pairs, triples = self.count_triples_many(sets, hops)[0].tolist()
+        return TripleCounts(pairs, triples)
+
+    def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
         answers.check_hops(hops, most=2)
-        ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
-        if not ones or not others:
-            return TripleCounts(0, 0)
-        pairs: set[tuple[str, str]] = set()
-        triples: set[tuple[Any, ...]] = set()
-        if hops == 1:
-            triples |= {tuple(row) for row in self._ask("distinct_triples", heads=ones, tails=others)}
-            pairs |= {(head, tail) for head, _, tail in triples}
-            against = {tuple(row) for row in self._ask("distinct_triples", heads=others, tails=ones)}
-            triples |= against
-            pairs |= {(tail, head) for head, _, tail in against}
-        else:
-            for name, forth, on, swapped in _SHAPES:
-                ends = (others, ones) if swapped else (ones, others)
-                for row in self._ask(f"relations_{name}", sources=ends[0], targets=ends[1]):
-                    start, middle, end, first, second = row
-                    pairs.add((end, start) if swapped else (start, end))
-                    triples.add((middle, *sorted(((start, forth, first), (end, not on, second)))))
-        return TripleCounts(len(pairs), len(triples))
+        wanted = [(sorted(set(self._uris(ones, "en"))), sorted(set(self._uris(others, "en")))) for ones, others in sets]
+        counts = np.zeros((len(sets), 2), dtype=np.int64)
+        asked = {number: ends for number, ends in enumerate(wanted) if all(ends)}
+        for number, pairs, triples in self._counts(asked, hops) if asked else ():
+            counts[number] = pairs, triples
+        return counts
+
+    def counted_chains(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
+    ) -> Iterator[Path]:
+        yield from answers.distinct_chains(self.triples_between(sources, targets, hops), count)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
         answers.check_hops(max_hops, least=0)

@@ -8,7 +8,8 @@ protocol                    capability                                          
 :class:`LimitsQueries`      limit how many Cypher queries run at once              the embedded engine, Neo4j, ``Graph``
 :class:`Pingable`           check that the server answers                          Neo4j
 :class:`StreamsRecords`     stream all assertions as Arrow record batches          the embedded engine, Neo4j
-:class:`CountsInBulk`       count triples between many pairs of sets in one call   the index, ``Graph``
+:class:`CountsInBulk`       count triples between many pairs of sets in one call   every graph
+:class:`TailsInBulk`        find the tails of many events in one query             the embedded engine, Neo4j
 :class:`ConceptIndex`       queries by concept number, patterns, spellings         the index
 ==========================  =====================================================  ===================================
 
@@ -34,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, Pattern, QueryResult, TripleCounts
+from .names import Label
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -256,6 +258,28 @@ class CountsInBulk(Protocol):
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
         """Yield one path for each counted connection, in ``Path.order``; see :func:`tacit.graph.answers.counted_chains`."""
+
+
+@runtime_checkable
+class TailsInBulk(Protocol):
+    """A store that answers for many events, and for concepts that stand for actions, in one query."""
+
+    def tails_many(self, heads: Sequence[str], relations: Collection[str]) -> list[Assertion]:
+        """Return the assertions by any of ``relations`` about the nodes ``heads``, given as URIs, in ``Assertion.order``."""
+
+    def heads_many(self, tails: Sequence[str], relations: Collection[str]) -> list[Assertion]:
+        """Return the assertions by any of ``relations`` whose tail is one of the events ``tails``, in ``Assertion.order``."""
+
+    def nodes_by(
+        self, label: Label, relations: Collection[str] | None, end: Literal["head", "tail"] = "head"
+    ) -> set[tuple[str, str, str]]:
+        """Return ``(uri, relation, source)`` of the nodes of a label that are the ``end`` of assertions.
+
+        Only ``relations`` count; None for all.
+        """
+
+    def tails_from(self, prefix: str) -> list[Assertion]:
+        """Return the assertions about events whose source begins with ``prefix``, in ``Assertion.order``."""
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ Progress = Callable[[int, int, int | None], object]
 MAX_DIMENSIONS = 10_000
 """Most values of a vector."""
 
-_VERSION = 1
+_VERSION = 2
 _PROGRESS_LINES = 500
 """Vectors between two calls of the progress callback."""
 _META = "vectors.json"
@@ -48,6 +49,7 @@ class Vectors:
         present: bool, shape ``(nodes,)``: which nodes have a vector.
         file, sha256: name and digest of the file of the vectors.
         uris_digest: :func:`uris_digest` of the URIs.
+        names: file of the URIs, one a line.
     """
 
     matrix: NDArray[np.float16]
@@ -55,6 +57,22 @@ class Vectors:
     file: str
     sha256: str
     uris_digest: str
+    names: Path
+
+    @cached_property
+    def uris(self) -> list[str]:
+        """The URIs of the rows.
+
+        Raises:
+            InputError: their file is missing or damaged.
+        """
+        try:
+            uris = self.names.read_text(encoding="utf-8").split("\n")[:-1]
+            if uris_digest(uris) == self.uris_digest:
+                return uris
+        except (OSError, ValueError):
+            pass
+        raise InputError(f"the names of the vectors at {self.names} are missing or damaged; build the vectors again")
 
     @property
     def dimensions(self) -> int:
@@ -135,11 +153,11 @@ def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
             np.memmap(folder / meta["matrix"], np.float16, "r", shape=shape) if shape[0] else np.zeros(shape, np.float16)
         )
         present = np.unpackbits(np.fromfile(folder / meta["present"], np.uint8), count=shape[0]).astype(np.bool_)
-        return Vectors(matrix, present, meta["file"], meta["sha256"], meta["uris_digest"])
+        return Vectors(matrix, present, meta["file"], meta["sha256"], meta["uris_digest"], folder / meta["uris"])
     except FileNotFoundError:
         raise InputError(f"there are no vectors in {folder}; build them first") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"the vectors in {folder} are damaged; build them again") from None
+        raise InputError(f"the vectors in {folder} are damaged or of an earlier version; build them again") from None
 
 
 def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path, progress: Progress) -> None:
@@ -206,15 +224,18 @@ def _publish(
         "version": _VERSION, "rows": shape[0], "dimensions": shape[1], "found": int(present.sum()),
         "file": Path(reader.path).name, "sha256": sha256, "uris_digest": digest,
         "matrix": f"vectors-{name}.f16", "present": f"vectors-{name}.bits",
+        "uris": f"vectors-{name}.uris",
     }  # fmt: skip
-    bits, facts = folder / _draft("bits"), folder / _draft("facts")
+    bits, names, facts = (folder / _draft(what) for what in ("bits", "names", "facts"))
     bits.write_bytes(np.packbits(present).tobytes())
+    names.write_text("".join(f"{uri}\n" for uri in uris), encoding="utf-8")
     facts.write_bytes(orjson.dumps(meta, option=orjson.OPT_INDENT_2))
     part.replace(folder / meta["matrix"])
     bits.replace(folder / meta["present"])
+    names.replace(folder / meta["uris"])
     facts.replace(folder / _META)
     for old in folder.glob("vectors-*"):
-        if old.suffix in {".f16", ".bits"} and name not in old.name:
+        if old.suffix in {".f16", ".bits", ".uris"} and name not in old.name:
             old.unlink(missing_ok=True)
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, IO, Literal
 
 from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, refuse_closed
@@ -147,6 +147,13 @@ class EmbeddedGraph(Store):
             sources, targets = targets, sources
         for start in range(0, len(sources), _SOURCES):
             yield from self._rows(distances, {"sources": sources[start : start + _SOURCES], "targets": targets})
+
+    def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
+        # One set a query: the engine joins many sets by a scan of all relations, which takes more memory than it has.
+        counts = query("count_one_hop", "embedded") if hops == 1 else query("count_two_hops", "embedded")
+        for number, (sources, targets) in sets.items():
+            for row in self._rows(counts, {"sources": sources, "targets": targets}):
+                yield number, *row
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches; the window of head nodes of a query is adapted to ``batch_size``."""

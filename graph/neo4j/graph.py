@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, assertion_of, refuse_closed
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _PAIRS = 1_000
 """Pairs of concepts in one query for distances."""
+_SETS = 50
+"""Sets of sources and targets in one query for counts."""
 
 
 def open_neo4j(
@@ -55,6 +57,12 @@ class Neo4jGraph(Store, Pingable):
         pairs = sorted({(min(one, other), max(one, other)) for one in sources for other in targets if one != other})
         for start in range(0, len(pairs), _PAIRS):
             yield from self._rows(distances, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
+
+    def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
+        counts = query("count_one_hop", "neo4j") if hops == 1 else query("count_two_hops", "neo4j")
+        numbered = [{"number": number, "sources": ones, "targets": others} for number, (ones, others) in sets.items()]
+        for start in range(0, len(numbered), _SETS):
+            yield from self._rows(counts, {"sets": numbered[start : start + _SETS]})
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches, with one query per label; a lost connection ends the stream with an error."""

@@ -12,6 +12,8 @@ are not listed here are passed on unchanged.
 - ``[:HasSubEvent]``: ``[:HasSubEvent {relation: 'HasSubEvent'}]`` where its table also holds ``HasSubevent``
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
   ``labels``, ``startNode``, ``endNode``: the engine's functions
+- ``startNode(r)`` of ``(a)-[r]-(b)``: ``a`` or ``b``, by the node in which the relationship begins; the engine's own function
+  returns ``a`` in either direction
 - ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces are refused
 - ``m['key']``: ``m.key``
 - ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
@@ -57,6 +59,7 @@ class _Rewriter:
         self.closing = matching(self.tokens)
         self.shortest: set[int] = set()  # indices of the stars of shortest paths
         self.exact = self._exact(shared)
+        self.ends = self._ends()
         self.functions: dict[str, Callable[[list[str], int], str]] = {
             "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
             "last": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, -1) END",
@@ -64,8 +67,6 @@ class _Rewriter:
             "isempty": lambda parts, _: f"(size({parts[0]}) = 0)",
             "split": self._split,
             "log": lambda parts, _: f"ln({parts[0]})",
-            "startnode": lambda parts, _: f"start_node({parts[0]})",
-            "endnode": lambda parts, _: f"end_node({parts[0]})",
             "rand": lambda _, __: "random()",
             "round": lambda parts, _: f"floor(({parts[0]}) + 0.5)" if len(parts) == 1 else f"round({', '.join(parts)})",
             "labels": lambda parts, _: f"[label({parts[0]})]",
@@ -96,6 +97,26 @@ class _Rewriter:
             texts[brace] = f" {{{restriction}}}]" if brace == end else f"{{{restriction}{more}"
         return texts
 
+    def _ends(self) -> list[tuple[int, str, tuple[str, str] | None]]:
+        """Return the named relationships of a fixed length: index, name, and the names of the nodes when there is no direction.
+
+        The name of a node is empty where the query gives none.
+        """
+        opening = {end: start for start, end in self.closing.items()}
+        found: list[tuple[int, str, tuple[str, str] | None]] = []
+        for start, end in sorted(self.closing.items()):
+            name, before, after = self.tokens[start + 1], self.tokens[start - 1], self.tokens[end + 1]
+            if self.tokens[start].text != "[" or name.kind not in ("word", "quoted") or [before.text, after.text] != ["-", "-"]:
+                continue
+            if any(token.text == "*" for token in self.tokens[start:end]):
+                continue
+            nodes = None
+            if start - 2 in opening and self.tokens[end + 2].text == "(":
+                left, right = self.tokens[opening[start - 2] + 1], self.tokens[end + 3]
+                nodes = (_variable(left), _variable(right))
+            found.append((start, name.name, nodes))
+        return found
+
     def render(self, start: int, end: int) -> str:
         """Return the text of the tokens from ``start`` to before ``end``."""
         parts: list[str] = []
@@ -122,6 +143,8 @@ class _Rewriter:
                 return self._shortest(index + 2, end, "ALL SHORTEST" if name.startswith("all") else "SHORTEST"), end + 1
             if name == "size" and self._pattern(index + 2):
                 raise invalid(self.query, token.start, "size of a pattern", "is no longer Cypher; write COUNT { pattern }")
+            if name in ("startnode", "endnode"):
+                return self._end(index, end)
             if name in self.functions:
                 return self.functions[name](self._arguments(index + 1), index), end + 1
             if name == "reduce":
@@ -144,6 +167,25 @@ class _Rewriter:
             label = self.tokens[index + 2].name.replace("\\", "\\\\").replace("'", "\\'")
             return f"label({token.text}) = '{label}'", index + 3
         return None
+
+    def _end(self, index: int, end: int) -> tuple[str, int]:
+        """Return a node at an end of a relationship, or its property, and the index after it."""
+        start = self.tokens[index].text.lower() == "startnode"
+        name = self.tokens[index + 2].name if end == index + 3 else ""
+        nodes = next((ends for place, known, ends in reversed(self.ends) if known == name and place < index), None)
+        if nodes is None:
+            return f"{'start' if start else 'end'}_node({self.render(index + 2, end)})", end + 1
+        if not all(nodes):
+            raise invalid(
+                self.query, self.tokens[index].start, self.tokens[index].text,
+                "of a relationship without direction needs a name for each of its nodes, e.g. (a)-[r]-(b)",
+            )  # fmt: skip
+        key, following = "", end + 1
+        if self.tokens[end + 1].text == "." and self.tokens[end + 2].kind in ("word", "quoted"):
+            key, following = f".{self.tokens[end + 2].text}", end + 3
+        begins = f"struct_extract({self.tokens[index + 2].text}, '_SRC') = id({nodes[0]})"
+        one, other = nodes if start else nodes[::-1]
+        return f"(CASE WHEN {begins} THEN {one}{key} WHEN NOT {begins} THEN {other}{key} END)", following
 
     def _arguments(self, opening: int) -> list[str]:
         """Return the arguments inside the bracket at ``opening``, rewritten."""
@@ -316,3 +358,8 @@ class _Rewriter:
             "the query cannot be run on the embedded engine: reverse of a variable may mean a text or a list; "
             "write list_reverse(list) for a list"
         )
+
+
+def _variable(token: Token) -> str:
+    """Return the name that begins a node pattern; empty when it begins otherwise."""
+    return token.text if token.kind in ("word", "quoted") else ""

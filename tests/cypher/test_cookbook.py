@@ -87,7 +87,7 @@ def test_hostile_parameters_are_values(entry: str, sample: KnowledgeGraph) -> No
     hostile = "dog'}) DETACH DELETE n //"
     values = {name: [hostile] if isinstance(value, list) else hostile for name, value in examples(entry).items()}
     if values:
-        assert sample.run(query(entry).text, values).rows == ()
+        assert {value for row in sample.run(query(entry).text, values).rows for value in row} <= {0}  # counts are 0
 
 
 @pytest.mark.neo4j

@@ -50,7 +50,7 @@ def test_the_bound_of_a_path_is_tightened() -> None:
 
 
 def test_parameters_are_found_outside_strings() -> None:
-    assert query("tails").parameters == ("head", "relation")
+    assert query("tails").parameters == ("heads", "relations")
     assert query("manifest").parameters == ()
 
 

@@ -65,25 +65,35 @@ class VectorTable(Protocol):
     def uris_digest(self) -> str:
         """Digest of the URIs of the graph that they were built for."""
 
+    @property
+    def uris(self) -> Sequence[str]:
+        """Those URIs, in the order of the rows."""
+
 
 class TableVectors:
-    """Vectors of a table that was built for the graph's index."""
+    """Vectors of a table that was built for the graph's index.
+
+    Rows are found by the index's numbers, or, over a store, by the names of the rows, which are then kept in memory.
+    """
 
     def __init__(self, table: VectorTable, graph: KnowledgeGraph) -> None:
-        """Wrap ``table``, in which row i belongs to the index's node i.
+        """Wrap ``table``, in which row i belongs to node i of the graph's index.
 
         Raises:
-            InputError: the graph has no index, or the table was built for another graph.
+            InputError: the table was built for another graph.
         """
-        index = index_of(graph)
-        if index is None:
-            raise InputError("concept vectors need the graph's index; open the graph with engine='index'")
-        uris = index.uris()
-        digest = hashlib.sha256("".join(f"{uri}\n" for uri in uris).encode()).hexdigest()[:16]
-        if len(uris) != len(table.matrix) or digest != table.uris_digest:
-            raise InputError("the concept vectors were built for another graph; build them again for this one")
         self._table = table
-        self._index = index
+        self._index = index_of(graph)
+        self._rows: dict[str, int] = {}
+        if self._index is not None:
+            uris = self._index.uris()
+            digest = hashlib.sha256("".join(f"{uri}\n" for uri in uris).encode()).hexdigest()[:16]
+            same = len(uris) == len(table.matrix) and digest == table.uris_digest
+        else:
+            self._rows = {uri: row for row, uri in enumerate(table.uris)}
+            same = len(self._rows) == graph.counts().concepts and None not in graph.resolve(list(self._rows))
+        if not same:
+            raise InputError("the concept vectors were built for another graph; build them again for this one")
 
     @property
     def dimension(self) -> int:
@@ -97,7 +107,10 @@ class TableVectors:
 
     def of(self, concepts: Sequence[str]) -> Floats:
         """See :class:`ConceptVectors`."""
-        rows = np.asarray(self._index.ids(concepts), np.int64)
+        if self._index is not None:
+            rows = np.asarray(self._index.ids(concepts), np.int64)
+        else:
+            rows = np.array([self._rows.get(concept, -1) for concept in concepts], np.int64)
         found = np.zeros((len(rows), self.dimension), np.float32)
         found[rows >= 0] = self.of_nodes(rows[rows >= 0])
         return found

@@ -105,6 +105,12 @@ EQUAL = {
     "empty parts": "RETURN split('a,b,,c', ',') AS a, split('', 'x') AS b, split('a, b', ', ') AS c",
     "a null makes a sum null": "RETURN reduce(s = 0, x IN [1, null] | s + x) AS a, reduce(s = 0.5, x IN [0.1, 0.2] | s + x) AS b",
     "quotes in a label": "MATCH (n) WHERE NOT n:`it's` RETURN count(*) AS c",
+    "begin of a relationship without direction": "MATCH (a:Concept)-[r:IsA]-(b:Concept)"
+    " RETURN a.text AS one, b.text AS other, startNode(r).text AS s, endNode(r).text AS e ORDER BY one, other",
+    "direction of a relationship": "MATCH (a:Concept {text: 'dog'})-[r]-(b) RETURN b.text AS t, type(r) AS k,"
+    " startNode(r) = a AS f ORDER BY t, k, f",
+    "begin of a relationship that may be missing": "MATCH (a:Concept), (b:Concept {text: 'bone'})"
+    " OPTIONAL MATCH (a)-[r:Desires]-(b) RETURN a.text AS t, startNode(r).text AS s ORDER BY t",
     "words inside strings stay": "RETURN 'shortestPath((a)-[*]-(b)) [x IN l | x][0] labels(n)' AS s",
     "words inside comments stay": "RETURN 1 AS x // head(l)[0]",
     "keyword variables": "MATCH (head:Concept {text: 'dog'}) WITH head AS tail RETURN tail.text AS last",

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .....graph.errors import ModelError
-from .....graph.protocol import KnowledgeGraph
+from .....graph.protocol import KnowledgeGraph, TailsInBulk
 from ....registry import load_scorer
 from ..events import RELATIONS
 from ..tails.lookup import GraphTails
 from ..tails.source import Chain, TailSource
-from ..tails.table import EventTable, events_home, open_table
+from ..tails.table import Events, EventTable, events_home, open_table
 from .base import TupleScorer
 
 if TYPE_CHECKING:
@@ -74,6 +74,15 @@ class ScorerResources:
         return open_table(self.graph, progress=self._counter("reading the events"))
 
     @cached_property
+    def events(self) -> Events:
+        """The graph's events: those of a store are asked for by Cypher, those of other graphs are in the table."""
+        if isinstance(self.graph, TailsInBulk):
+            from ..tails.stored import StoredEvents
+
+            return StoredEvents(self.graph)
+        return self.table
+
+    @cached_property
     def vectors(self) -> Any:
         """Embeddings, stored beside the graph."""
         from ..tails.vectors import VectorCache
@@ -85,7 +94,7 @@ class ScorerResources:
         """The stored tails that COMETs generated."""
         from ..tails.journal import TailCache
 
-        return TailCache(self.graph, self.table)
+        return TailCache(self.graph, self.events)
 
     def embed(self, texts: Sequence[str]) -> Any:
         """Return the vectors of ``texts``, shape (texts, d)."""
@@ -98,7 +107,7 @@ class ScorerResources:
 
         A COMET that cannot be opened is left out; the notes of its queries give the reason.
         """
-        graph = GraphTails(self.table, learnt=comet is None)
+        graph = GraphTails(self.events, learnt=comet is None)
         sources: list[TailSource] = [graph]
         if nearest:
             sources.append(self._nearest(graph, nearest, threshold))
@@ -136,7 +145,7 @@ class ScorerResources:
 
     def relations(self) -> list[str]:
         """Return the relations that tuples may have: ACCENT's twelve, and those of this graph's events."""
-        return list(dict.fromkeys([*RELATIONS, *self.table.relations]))
+        return list(dict.fromkeys([*RELATIONS, *self.events.relations]))
 
     def compact(self, model: str | Path | None) -> Compact:
         """Return the compact model in a folder or file, by default the one that ships.

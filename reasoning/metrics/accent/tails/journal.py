@@ -26,7 +26,7 @@ from .....graph.protocol import KnowledgeGraph, WritableGraph
 from ..events import head_form
 from .comet import NOTHING, Comet, Generated, as_known
 from .source import Found, Query
-from .table import GENERATED_PREFIX, EventTable
+from .table import GENERATED_PREFIX, Events
 
 try:
     import fcntl
@@ -198,13 +198,14 @@ def _write_all(descriptor: int, data: bytes) -> None:
 class TailCache:
     """Generated tails of one graph: from its event table, its journal, and those that this object stored."""
 
-    def __init__(self, graph: KnowledgeGraph, table: EventTable) -> None:
-        """Open the cache of ``graph``, whose events are in ``table``."""
+    def __init__(self, graph: KnowledgeGraph, events: Events) -> None:
+        """Open the cache of ``graph`` with these ``events``."""
         self.journal: Journal | None = journal_of(graph)
         self._graph = graph
         self._stored: dict[tuple[Query, str], dict[str, float]] = {}
         self._lock = threading.Lock()
-        self._add_table(table)
+        for query, tail in events.generated():
+            self._add(query, tail.source, tail.text, tail.score)
         self.refresh()
 
     def refresh(self) -> None:
@@ -254,15 +255,6 @@ class TailCache:
     def _add_rows(self, rows: Iterable[Assertion]) -> None:
         for row in rows:
             self._add(Query(text_of(row.head), row.relation), row.source, text_of(row.tail), row.score or 0.0)
-
-    def _add_table(self, table: EventTable) -> None:
-        if not table.is_generated.any():
-            return
-        for head, text in enumerate(table.heads):
-            for relation in table.relations:
-                for row in sorted(table.rows(head, relation), key=lambda row: row.rank):
-                    if table.is_generated[row.source]:
-                        self._add(Query(text, relation), table.sources[row.source], table.tails[row.tail], row.score)
 
     def _add(self, query: Query, source: str, text: str, score: float) -> None:
         if source.startswith(GENERATED_PREFIX):

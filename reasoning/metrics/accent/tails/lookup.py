@@ -16,7 +16,7 @@ from .....graph.errors import InputError
 from ..events import comparison_key, head_form, head_forms
 from .comet import NOTHING
 from .source import Found, KnownTail, Origin, Query
-from .table import EventTable
+from .table import Events, Lookup
 from .vectors import VectorCache
 
 DEFAULT_NEAREST = 10
@@ -24,43 +24,43 @@ DEFAULT_THRESHOLD = 0.7
 
 
 class GraphTails:
-    """Tails of an event table."""
+    """Tails of a graph's events."""
 
-    def __init__(self, table: EventTable, *, learnt: bool = True) -> None:
-        """Look up in ``table``; with ``learnt`` also the tails that models generated and that were merged into the graph."""
-        self.table = table
+    def __init__(self, events: Events, *, learnt: bool = True) -> None:
+        """Look up in ``events``; with ``learnt`` also the tails that models generated and that were merged into the graph."""
+        self.events = events
         self._learnt = learnt
-        self.signature = "graph" if learnt or not table.is_generated.any() else "graph;people"
+        self.signature = "graph" if learnt or not events.has_generated else "graph;people"
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
         """Return the tails of each query's head; none when the graph does not hold it."""
-        return [Found(tuple(self._find(query))) for query in queries]
+        heads = {text: self.heads(text) for text in dict.fromkeys(query.head for query in queries)}
+        tails = self.events.lookup([(head, query.relation) for query in queries for head in heads[query.head]])
+        return [Found(tuple(self._first(heads[query.head], query.relation, tails))) for query in queries]
 
-    def _find(self, query: Query) -> list[KnownTail]:
-        for head in self.heads(query.head):
-            if found := self.of(head, query.relation, Origin.GRAPH, 1.0):
+    def _first(self, heads: Sequence[int], relation: str, tails: Lookup) -> list[KnownTail]:
+        """Return the tails of the first of ``heads`` that has any."""
+        for head in heads:
+            if found := self.of(head, relation, Origin.GRAPH, 1.0, tails):
                 return found
         return []
 
     def heads(self, text: str) -> list[int]:
         """Return the numbers of the heads that are the event ``text``, best wording first."""
-        exact = [head for form in head_forms(text) if (head := self.table.exact(form)) is not None]
-        return list(dict.fromkeys([*exact, *self.table.alike(comparison_key(text))]))
+        exact = [head for form in head_forms(text) if (head := self.events.exact(form)) is not None]
+        return list(dict.fromkeys([*exact, *self.events.alike(comparison_key(text))]))
 
-    def of(self, head: int, relation: str, origin: Origin, likeness: float) -> list[KnownTail]:
-        """Return the tails of a head of the table."""
-        table = self.table
-        learnt = table.is_generated
-        rows = [row for row in table.rows(head, relation) if table.tails[row.tail] != NOTHING]
+    def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: Lookup) -> list[KnownTail]:
+        """Return the tails of a head, which ``tails`` looks up."""
+        found = [tail for tail in tails(head, relation) if tail.text != NOTHING]
         if origin is Origin.NEAREST or not self._learnt:
-            rows = [row for row in rows if not learnt[row.source]]
+            found = [tail for tail in found if not tail.is_generated]
         return [
             KnownTail(
-                table.tails[row.tail], table.forms[row.form],
-                Origin.COMET if learnt[row.source] else origin, table.heads[head], likeness, table.sources[row.source],
-                max(row.rank, 0), None if np.isnan(row.score) else row.score,
+                tail.text, tail.form, Origin.COMET if tail.is_generated else origin, self.events.heads[head], likeness,
+                tail.source, max(tail.rank, 0), None if np.isnan(tail.score) else tail.score,
             )
-            for row in rows
+            for tail in found
         ]  # fmt: skip
 
 
@@ -93,9 +93,9 @@ class NearestTails:
         self.limit = limit
         self.threshold = threshold
         self.signature = f"nearest{limit}>={threshold:g}@{vectors.encoder.signature}"
-        table = graph.table
-        self._numbers: NDArray[np.int64] = table.observed_heads()
-        texts = [table.heads[head] for head in self._numbers.tolist()]
+        events = graph.events
+        self._numbers: NDArray[np.int64] = events.observed_heads()
+        texts = [events.heads[head] for head in self._numbers.tolist()]
         vectors.add(texts, progress)
         self._vectors = vectors.known(texts)
 
@@ -105,13 +105,15 @@ class NearestTails:
         if not texts:
             return []
         near = {text: self._near(vector) for text, vector in zip(texts, self.vectors[texts], strict=True)}
+        wanted = [(int(self._numbers[one]), query.relation) for query in queries for one, _ in near[head_form(query.head)]]
+        known = self.graph.events.lookup(wanted)
         found = []
         for query in queries:
             tails: list[KnownTail] = []
             heads = 0
             for number, cosine in near[head_form(query.head)]:
                 head = int(self._numbers[number])
-                if more := self.graph.of(head, query.relation, Origin.NEAREST, cosine):
+                if more := self.graph.of(head, query.relation, Origin.NEAREST, cosine, known):
                     tails += more
                     heads += 1
                 if heads == self.limit:

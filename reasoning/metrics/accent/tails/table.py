@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from .....graph.storage import HEADER, seal, sweep, unseal, whole_folder
 from ....cache import LruCache
 from ..events import comparison_key, tail_form
 from ..verbalise import statement
-from .source import RETRIEVER_PREFIX, KnownTail, Origin
+from .source import RETRIEVER_PREFIX, KnownTail, Origin, Query
 
 RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedByGoal": "xIntent", "CausesDesire": "xWant"}
 """ConceptNet's relations between actions, and the relations of ATOMIC with the same meaning for PersonX."""
@@ -40,9 +40,59 @@ FORMAT = 3
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
 TURNED = {"isBefore": "isAfter"}  # stored under the inverse relation, with head and tail exchanged
-_LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are not events
+LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are not events
 
 Numbers = NDArray[np.int32]
+
+
+class EventTail(NamedTuple):
+    """One assertion about a head, in texts: tail, its statement, source, and rank and score from a model (-1 and NaN without)."""
+
+    text: str
+    form: str
+    source: str
+    rank: int
+    score: float
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether a model generated it."""
+        return self.source.startswith(GENERATED_PREFIX)
+
+
+Lookup = Callable[[int, str], list[EventTail]]
+"""From the number of a head and a relation to its tails, in the graph's order: weight descending, then the tail."""
+
+
+class Events(Protocol):
+    """The events of a graph: an :class:`EventTable`, or :class:`.stored.StoredEvents`."""
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """Texts of the heads, sorted; their places are the numbers of the heads."""
+
+    @property
+    def relations(self) -> Sequence[str]:
+        """Names of the relations, sorted."""
+
+    @property
+    def has_generated(self) -> bool:
+        """Whether a model generated some of the tails."""
+
+    def exact(self, text: str) -> int | None:
+        """Return the number of the head with this text; None when there is none."""
+
+    def alike(self, key: str) -> list[int]:
+        """Return the heads whose comparison key is ``key``, in order of their texts."""
+
+    def observed_heads(self) -> NDArray[np.int64]:
+        """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
+
+    def lookup(self, wanted: Sequence[tuple[int, str]], /) -> Lookup:
+        """Return a function that gives the tails of the heads and relations ``wanted``."""
+
+    def generated(self) -> Iterator[tuple[Query, EventTail]]:
+        """Yield the tails that models generated, by head, relation and rank."""
 
 
 class Row(NamedTuple):
@@ -111,8 +161,33 @@ class EventTable:
         start, stop = int(self._starts[place]), int(self._starts[place + 1])
         return [Row(*row) for row in zip(*(column[start:stop].tolist() for column in self._columns), strict=True)]
 
+    @property
+    def has_generated(self) -> bool:
+        """Whether a model generated some of the tails."""
+        return bool(self.is_generated.any())
+
+    def lookup(self, _wanted: Sequence[tuple[int, str]], /) -> Lookup:
+        """Return a function that gives the tails of any head and relation."""
+
+        def tails(head: int, relation: str) -> list[EventTail]:
+            return [
+                EventTail(self.tails[row.tail], self.forms[row.form], self.sources[row.source], row.rank, row.score)
+                for row in self.rows(head, relation)
+            ]
+
+        return tails
+
+    def generated(self) -> Iterator[tuple[Query, EventTail]]:
+        """Yield the tails that models generated, by head, relation and rank."""
+        tails = self.lookup(())
+        for head, text in enumerate(self.heads if self.has_generated else ()):
+            for relation in self.relations:
+                for tail in sorted(tails(head, relation), key=lambda tail: tail.rank):
+                    if tail.is_generated:
+                        yield Query(text, relation), tail
+
     def observed_heads(self) -> NDArray[np.int64]:
-        """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
+        """Return the numbers of the heads with assertions from datasets, ascending."""
         owners = np.repeat(np.arange(len(self._starts) - 1) // max(len(self.relations), 1), np.diff(self._starts))
         generated = self.is_generated[np.asarray(self._columns[2])] if len(self) else np.zeros(0, dtype=bool)
         return np.unique(owners[~generated])
@@ -146,9 +221,9 @@ def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None 
         return EventTable(home / digest, digest=digest)
     except GraphError:
         pass
-    table = _columns(graph.assertions(), progress)
+    rows = entries_of(graph.assertions(), progress)
     with whole_folder(home / digest, KIND, FORMAT, digest) as folder:
-        _write(folder, digest, *table)
+        _write(folder, digest, rows)
     _forget_others(home, digest)
     return EventTable(home / digest)
 
@@ -166,46 +241,50 @@ def events_home(graph: KnowledgeGraph) -> Path:
     return home
 
 
-_Entry = tuple[str, str, float, str, str, int, float]
-"""An assertion about a head: relation, tail's uri, weight, tail's text, source, rank, score."""
+class Entry(NamedTuple):
+    """An assertion about a head; ``tail`` is the tail's URI, ``text`` its text, rank -1 and score NaN where there are none."""
+
+    relation: str
+    tail: str
+    weight: float
+    text: str
+    source: str
+    rank: int
+    score: float
 
 
-def _columns(
-    assertions: Iterable[Assertion], progress: Callable[[int], None] | None
-) -> tuple[list[tuple[str, list[_Entry]]], list[str], list[str]]:
-    """The assertions of each head, by text; the relations; the sources."""
-    by_head: dict[str, dict[tuple[str, str, str], _Entry]] = {}
+def entries_of(assertions: Iterable[Assertion], progress: Callable[[int], None] | None = None) -> list[tuple[str, list[Entry]]]:
+    """Return the heads by text, each with its assertions under ATOMIC's names: by relation, then best first."""
+    by_head: dict[str, dict[tuple[str, str, str], Entry]] = {}
     read = 0
     for row in assertions:
         read += 1
         if progress is not None and read % 10_000 == 0:
             progress(10_000)
         relation = row.relation if row.head.startswith("/e/") else RENAMED.get(row.relation)
-        if relation is None or relation in _LEFT_OUT:
+        if relation is None or relation in LEFT_OUT:
             continue
         rank, score = -1 if row.rank is None else row.rank, np.nan if row.score is None else row.score
         ends = row.head, row.tail
         for name, (head, tail) in ((relation, ends), *([(TURNED[relation], ends[::-1])] if relation in TURNED else [])):
-            entry = (name, tail, row.weight, text_of(tail), row.source, rank, score)
+            entry = Entry(name, tail, row.weight, text_of(tail), row.source, rank, score)
             known = by_head.setdefault(text_of(head), {})
-            before = known.get(key := (name, entry[3], row.source))
-            if before is None or entry[2] > before[2]:
+            before = known.get(key := (name, entry.text, row.source))
+            if before is None or entry.weight > before.weight:
                 known[key] = entry
     if progress is not None:
         progress(read % 10_000)
-    rows = [(head, sorted(by_head[head].values(), key=_order)) for head in sorted(by_head)]
-    relations = sorted({entry[0] for _, entries in rows for entry in entries})
-    sources = sorted({entry[4] for _, entries in rows for entry in entries})
-    return rows, relations, sources
+    return [(head, sorted(by_head[head].values(), key=_order)) for head in sorted(by_head)]
 
 
-def _order(entry: _Entry) -> tuple[Any, ...]:
-    relation, tail, weight, _, source, rank, _ = entry
-    return relation, -weight, rank, tail, source
+def _order(entry: Entry) -> tuple[Any, ...]:
+    return entry.relation, -entry.weight, entry.rank, entry.tail, entry.source
 
 
-def _write(folder: Path, digest: str, rows: list[tuple[str, list[_Entry]]], relations: list[str], sources: list[str]) -> None:
+def _write(folder: Path, digest: str, rows: list[tuple[str, list[Entry]]]) -> None:
     """Write the table's files, the header last."""
+    relations = sorted({entry.relation for _, entries in rows for entry in entries})
+    sources = sorted({entry.source for _, entries in rows for entry in entries})
     texts: dict[str, dict[str, int]] = {"tails": {}, "forms": {}}
     number = {name: place for place, name in enumerate(relations)}
     source_number = {name: place for place, name in enumerate(sources)}

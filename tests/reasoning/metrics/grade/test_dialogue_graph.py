@@ -25,6 +25,8 @@ from tacit.reasoning.metrics.grade.metric import POS
 from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.text.linking import Linker, Mention
 
+from tests.networkx_oracle import OracleGraph
+
 CONTEXT = ["/c/en/dog", "/c/en/moon"]
 RESPONSE = ["/c/en/bone", "/c/en/dog", "/c/en/home"]
 
@@ -158,8 +160,15 @@ def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Pa
         other: Any = SimpleNamespace(matrix=table.matrix, sha256="", uris_digest="other")
         with pytest.raises(InputError, match="another graph"):
             TableVectors(other, index)
-    with pytest.raises(InputError, match="engine='index'"):
-        TableVectors(table, oracle)
+    by_name = TableVectors(table, oracle)
+    assert by_name.signature == vectors.signature
+    np.testing.assert_array_equal(by_name.of(["/c/en/bone", "/c/en/cat", "/c/en/none"]), [[4, 5, 6], [0, 0, 0], [0, 0, 0]])
+    for rows in (world[:9], [*world, Assertion("/c/en/new", "IsA", "/c/en/dog")]):
+        with pytest.raises(InputError, match="another graph"):
+            TableVectors(table, OracleGraph(rows))
+    table.names.write_text("dog\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the names of the vectors at .* build the vectors again"):
+        TableVectors(loaded.open_vectors(tmp_path / "vectors"), oracle)
 
 
 # Keywords: the formula by hand, at most so many, only concepts, under one table.

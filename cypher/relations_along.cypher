@@ -1,4 +1,0 @@
-// Every distinct pair of relations from a source through a middle concept to a target.
-MATCH (a:Concept)-[r]->(m:Concept)-[q]->(b:Concept)
-WHERE a.uri IN $sources AND b.uri IN $targets AND a.uri <> m.uri AND m.uri <> b.uri AND a.uri <> b.uri
-RETURN DISTINCT a.uri AS source, m.uri AS middle, b.uri AS target, type(r) AS first, type(q) AS second
