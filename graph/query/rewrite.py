@@ -180,6 +180,10 @@ class _Rewriter:
                 self.query, self.tokens[index].start, self.tokens[index].text,
                 "of a relationship without direction needs a name for each of its nodes, e.g. (a)-[r]-(b)",
             )  # fmt: skip
+        compared = [token.text for token in self.tokens[end + 1 : end + 4]]
+        if compared[1:2] and compared[0] in ("=", "<>") and compared[1] in nodes and compared[-1] not in (".", "("):
+            side = "_SRC" if start else "_DST"
+            return f"struct_extract({self.tokens[index + 2].text}, '{side}') {compared[0]} id({compared[1]})", end + 3
         key, following = "", end + 1
         if self.tokens[end + 1].text == "." and self.tokens[end + 2].kind in ("word", "quoted"):
             key, following = f".{self.tokens[end + 2].text}", end + 3

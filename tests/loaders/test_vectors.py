@@ -114,7 +114,7 @@ def test_a_failed_build_leaves_the_old_vectors(tmp_path: Path) -> None:
         assert sorted(path.name for path in folder.iterdir()) == before
     assert open_vectors(folder).take([0]).tolist() == [[1, 0.5, -0.25]]
     build_vectors(good, ["/c/en/cat", "/c/en/dog"], folder)
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.iterdir())) == 4
     assert open_vectors(folder).take([1]).tolist() == [[1, 0.5, -0.25]]
 
 

@@ -50,8 +50,9 @@ class GraphTails:
         exact = [head for form in head_forms(text) if (head := self.events.exact(form)) is not None]
         return list(dict.fromkeys([*exact, *self.events.alike(comparison_key(text))]))
 
-    def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: Lookup) -> list[KnownTail]:
-        """Return the tails of a head, which ``tails`` looks up."""
+    def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: Lookup | None = None) -> list[KnownTail]:
+        """Return the tails of a head; ``tails`` holds those that were looked up together with others."""
+        tails = tails or self.events.lookup([(head, relation)])
         found = [tail for tail in tails(head, relation) if tail.text != NOTHING]
         if origin is Origin.NEAREST or not self._learnt:
             found = [tail for tail in found if not tail.is_generated]
