@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, IO, Literal
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, refuse_closed
