@@ -1,4 +1,4 @@
 // The nodes of a label that are tails of assertions by some relations, or by any when there are none; with relations and sources.
 MATCH (a:`LABEL`)-[r]->(b:`LABEL`)
-WHERE size($relations) = 0 OR type(r) IN $relations
+WHERE type(r) <> 'SameEvent' AND (size($relations) = 0 OR type(r) IN $relations)
 RETURN DISTINCT b.uri AS uri, type(r) AS relation, r.source AS source

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, UnknownName
 from .model import Path
-from .names import check_relation, forms, surface
+from .names import check_relation, event_uri, forms, normalise_event, surface
 from .protocol import MAX_HOPS, Count, CountsInBulk, KnowledgeGraph, Sets
 
 
@@ -55,6 +55,33 @@ def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str
 def is_uri(text: str) -> bool:
     """Return whether ``text`` is a URI, such as ``/c/en/dog``, and not a word or phrase."""
     return text.startswith("/") or "://" in text
+
+
+def linked_uris(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]], url: str) -> list[str]:
+    """Return ``texts`` as URIs: URIs unchanged, texts as the concept that they resolve to, or else the event with these words.
+
+    Args:
+        texts: texts or URIs.
+        language: of the texts.
+        known: returns those of many URIs that are concepts or events.
+        url: the graph's, for the error.
+
+    Raises:
+        UnknownName: a text is neither.
+    """
+    candidates = []
+    for text in texts:
+        event = normalise_event(text)
+        candidates.append([text] if is_uri(text) else [*forms(text, language), *([event_uri(text)] if event else [])])
+    vocabulary = set(known(set(chain.from_iterable(candidates))))
+    found = [
+        next((uri for uri in uris if uri in vocabulary or is_uri(text)), None)
+        for text, uris in zip(texts, candidates, strict=True)
+    ]
+    for text, uri in zip(texts, found, strict=True):
+        if uri is None:
+            raise UnknownName(f"{text!r} is neither a concept nor an event of {url}; tacit heads finds events by their words")
+    return [uri for uri in found if uri is not None]
 
 
 def concept_uris(

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import GraphError, GraphUnavailable
+from .links import LinkManifest
 from .model import Contents, Manifest
-from .protocol import KnowledgeGraph
+from .protocol import KnowledgeGraph, LinksEvents
 from .storage import HEADER, read_checked, unseal
 
 Progress = Callable[[int], None]
@@ -27,7 +28,7 @@ class Part:
     """One part of a graph after its check.
 
     Attributes:
-        name: ``file``, ``assertions``, ``index`` or ``table of events``.
+        name: ``file``, ``assertions``, ``links``, ``index`` or ``table of events``.
         place: its path or URL.
         problem: what is damaged and what to do; None when it is sound.
         note: what could not be checked, and why; empty when everything was.
@@ -80,7 +81,7 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
             assertions = _assertions(store, manifest, progress)
             if parts and parts[0].note and not (assertions.problem or assertions.note):
                 parts[0] = _write_checksums(Path(url), parts[0])
-            parts += [assertions, *_built(store, manifest.digest)]
+            parts += [assertions, *_links(store), *_built(store, manifest.digest)]
             return Checked(store.url, manifest.digest, manifest.assertions, tuple(parts))
     except GraphError as error:
         if isinstance(error, GraphUnavailable) or not parts:  # there is no graph, or no server
@@ -141,6 +142,27 @@ def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | 
         problem = f"{store.url} is damaged (reading it ends in {type(error).__name__}: {error}); load it again into a new place"
         return Part("assertions", store.url, problem)
     return Part("assertions", store.url)
+
+
+def _links(store: KnowledgeGraph) -> Iterator[Part]:
+    """Compare the number and the checksum of all links with their manifest; nothing for a graph that was never linked."""
+    if not isinstance(store, LinksEvents):
+        return
+    manifest = store.link_manifest()
+    if manifest == LinkManifest():
+        return
+    total = number = 0
+    for link in store.links():
+        total += link.fingerprint()[1]
+        number += 1
+    if store.link_manifest() != manifest:
+        yield Part("links", store.url, note="the links changed while they were read; check them again")
+    elif (number, total % 2**128) != (manifest.links, manifest.checksum):
+        found = f"there are {number:,} links, their manifest says {manifest.links:,}"
+        problem = found if number != manifest.links else "the links do not match the checksum in their manifest"
+        yield Part("links", store.url, f"{store.url} is damaged, or was changed by another program ({problem}); run tacit link")
+    else:
+        yield Part("links", store.url)
 
 
 def _built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:

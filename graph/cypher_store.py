@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,14 +11,23 @@ from numpy.typing import NDArray
 
 from ..cypher import Dialect, Query, query
 from . import answers
-from .answers import chains_of_links
 from .errors import InputError
+from .links import ConceptTail, Link, LinkManifest, link_manifest_of, no_links, ranked_tails
 from .loading import from_row
 from .model import Assertion, GraphCounts, Manifest, Neighbour, Path, TripleCounts
 from .names import Label, check_relation, event_uri, label_of, normalise_event
-from .protocol import MAX_HOPS, Count, CountsInBulk, LimitsQueries, Sets, StreamsRecords, TailsInBulk, WritableGraph
-
-Links = dict[str, dict[str, float]]
+from .path_search import best_paths
+from .protocol import (
+    MAX_HOPS,
+    Count,
+    CountsInBulk,
+    LimitsQueries,
+    LinksEvents,
+    Sets,
+    StreamsRecords,
+    TailsInBulk,
+    WritableGraph,
+)
 
 SCAN_ROWS = 100_000
 """Rows of a batch when all assertions are streamed."""
@@ -35,11 +42,11 @@ _SHAPES = (
 )
 
 
-class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInBulk):
+class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInBulk, LinksEvents):
     """A graph in a database that runs Cypher.
 
-    Engines implement ``url``, ``scan``, ``run``, ``load``, ``unfinished`` and ``close`` of the protocols, and the three methods
-    below.
+    Engines implement ``url``, ``scan``, ``run``, ``load``, ``unfinished``, ``events``, ``replace_links`` and ``close`` of the
+    protocols, and the four methods below.
     """
 
     dialect: ClassVar[Dialect]
@@ -56,6 +63,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     @abstractmethod
     def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
         """Return ``(number, pairs, triples)`` of numbered sets of sources and targets; those without triples may be left out."""
+
+    @abstractmethod
+    def _scan_links(self) -> Iterator[Link]:
+        """Stream the links of a graph that has some."""
 
     def limit_queries(self, at_once: int) -> None:
         if at_once < 1:
@@ -185,6 +196,50 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         for batch in self.scan():
             yield from map(Assertion._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
+    # links
+
+    def link_manifest(self) -> LinkManifest:
+        return link_manifest_of(self._ask("link_manifest"))
+
+    def links(self) -> Iterator[Link]:
+        if self.link_manifest().links:
+            yield from self._scan_links()
+
+    def concept_tails(
+        self, concept: str, relation: str | None = None, limit: int | None = None, *, language: str = "en"
+    ) -> list[ConceptTail]:
+        answers.check_limit(limit)
+        wanted = "" if relation is None else check_relation(relation)
+        if not self.link_manifest().links:
+            raise no_links(self.url)
+        (uri,) = self._uris([concept], language)
+        rows = self._ask("tails_of_mentioning", concept=uri, relation=wanted)
+        events = sorted({str(row[0]) for row in rows})
+        mentions = {str(event): int(number) for event, number in self._ask("number_of_mentions", events=events)} if events else {}
+        return ranked_tails(rows, mentions)[:limit]
+
+    def linked_paths(
+        self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en"
+    ) -> list[Path]:
+        answers.check_hops(max_hops, least=0)
+        answers.check_limit(limit)
+        if not self.link_manifest().links:
+            raise no_links(self.url)
+
+        def known(uris: Collection[str]) -> set[str]:
+            return {str(uri) for (uri,) in self._ask("linked/known", uris=sorted(uris))} if uris else set()
+
+        source, target = answers.linked_uris([source, target], language, known, self.url)
+        if len(known({source, target})) < len({source, target}) or not limit:
+            return []
+        if source == target:
+            return [Path((source,), ())]
+        return best_paths(
+            source, target, max_hops, limit,
+            lambda uris: self._ask("linked/expand", uris=uris),
+            lambda heads, tails: map(assertion_of, self._ask("linked/between", heads=heads, tails=tails)),
+        )  # fmt: skip
+
     # connections between concepts
 
     def triples_between(
@@ -196,9 +251,9 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
             return []
         found: list[Path] = []
         if hops == 1:
-            for assertion in map(assertion_of, self._ask("between", heads=ones, tails=others)):
+            for assertion in self._between(ones, others):
                 found.append(Path((assertion.head, assertion.tail), (assertion,)))
-            for assertion in map(assertion_of, self._ask("between", heads=others, tails=ones)):
+            for assertion in self._between(others, ones):
                 found.append(Path((assertion.tail, assertion.head), (assertion,)))
         else:
             found += self._chains(ones, others)
@@ -243,44 +298,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
             return []
         if source == target:
             return [Path((source,), ())]
-        links, hops = self._links(source, target, max_hops)
-        chains = chains_of_links(links, source, target, hops, limit) if hops else []
-        steps = sorted({(a, b) for chain in chains for a, b in pairwise(chain)})
-        best = self._strongest(steps)
-        return [Path(chain, tuple(best[a, b] for a, b in pairwise(chain))) for chain in chains]
+        return best_paths(source, target, max_hops, limit, lambda uris: self._expand(uris, []), self._between)
 
-    def _links(self, source: str, target: str, max_hops: int) -> tuple[Links, int]:
-        """Return the steps of all shortest paths (and of some other paths) and their number of hops, 0 when there is none."""
-        links: Links = defaultdict(dict)
-        near, far = {source}, {target}
-        levels = ({source}, {target})
-        for hops in range(1, max_hops + 1):
-            forward = len(levels[0]) <= len(levels[1])
-            seen, other, level = (near, far, levels[0]) if forward else (far, near, levels[1])
-            reached: set[str] = set()
-            for a, b, weight in self._expand(sorted(level), []):
-                if b not in seen:
-                    reached.add(b)
-                    start, end = (a, b) if forward else (b, a)
-                    links[start][end] = weight
-            if reached & other:
-                return links, hops
-            if not reached:
-                break
-            seen |= reached
-            levels = (reached, levels[1]) if forward else (levels[0], reached)
-        return {}, 0
-
-    def _strongest(self, steps: list[tuple[str, str]]) -> dict[tuple[str, str], Assertion]:
-        """Return the first assertion in ``Assertion.order`` between each two nodes, in either direction."""
-        best: dict[tuple[str, str], Assertion] = {}
-        ones, others = sorted({a for a, _ in steps}), sorted({b for _, b in steps})
-        for heads, tails in ((ones, others), (others, ones)) if steps else ():
-            for assertion in map(assertion_of, self._ask("between", heads=heads, tails=tails)):
-                for pair in ((assertion.head, assertion.tail), (assertion.tail, assertion.head)):
-                    if pair not in best or assertion.order < best[pair].order:
-                        best[pair] = assertion
-        return best
+    def _between(self, heads: list[str], tails: list[str]) -> Iterator[Assertion]:
+        return map(assertion_of, self._ask("between", heads=heads, tails=tails))
 
 
 def assertion_of(row: Sequence[Any]) -> Assertion:

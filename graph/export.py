@@ -15,12 +15,15 @@ from typing import IO, Any
 import numpy as np
 
 from .errors import GraphError
+from .links import Link, LinkRelation, link_properties
 from .loading import Known, properties
 from .model import Assertion
 from .names import Label, label_of, language_of, text_of
-from .protocol import KnowledgeGraph
+from .open import store_of
+from .protocol import KnowledgeGraph, LinksEvents
 
 MANIFEST, COMMAND, CONSTRAINTS, REPORT = "manifest.csv", "import.txt", "constraints.cypher", "import.report"
+LINKS: dict[LinkRelation, str] = {"Mentions": "mentions.csv", "SameEvent": "same-events.csv"}
 NODES: dict[Label, str] = {"Concept": "concepts.csv", "Event": "events.csv"}
 ASSERTIONS: dict[Label, str] = {"Concept": "concept-assertions.csv", "Event": "event-assertions.csv"}
 
@@ -33,11 +36,15 @@ _ASSERTION_HEADER = (
     ":START_ID({label}),:TYPE,:END_ID({label}),relation,weight:double,source,dataset,license,contributors,"
     "head_sense,tail_sense,rank:long,score:double,id:long"
 )
+_LINK_HEADERS: dict[LinkRelation, str] = {
+    "Mentions": ":START_ID(Event),:TYPE,:END_ID(Concept),relation,role,position:long,id:long",
+    "SameEvent": ":START_ID(Event),:TYPE,:END_ID(Event),relation,id:long",
+}
 _BATCH = 50_000
 
 
 def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
-    """Write ``graph`` into ``directory`` for ``neo4j-admin database import`` and return the number of assertions.
+    """Write ``graph`` into ``directory`` for ``neo4j-admin database import``, with its links; return the number of assertions.
 
     Besides the CSV files there are ``import.txt`` with the exact command line, and ``constraints.cypher`` with the constraints to
     create once the server runs with the imported data.
@@ -48,6 +55,8 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     known, relations, number, manifest = Known(), set[str](), 0, graph.manifest()
+    store = store_of(graph)
+    linked = store.link_manifest() if isinstance(store, LinksEvents) else None
     with ExitStack() as stack:
 
         def create(name: str, header: str) -> IO[str]:
@@ -69,10 +78,17 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
                 assertions[label_of(row.head)].write(_line(_cells(row)))
                 relations.add(row.relation)
             number += len(batch)
-        held = properties(manifest)
-        create(MANIFEST, _MANIFEST_HEADER).write(_line(["tacit", *held.values(), "Manifest"]))
+        links = {relation: create(name, _LINK_HEADERS[relation]) for relation, name in LINKS.items()}
+        for link in store.links() if isinstance(store, LinksEvents) else ():
+            relations.add(link.relation)
+            links[link.relation].write(_line(_link_cells(link)))
+        nodes_of_manifests = create(MANIFEST, _MANIFEST_HEADER)
+        nodes_of_manifests.write(_line(["tacit", *properties(manifest).values(), "Manifest"]))
+        if linked is not None:
+            nodes_of_manifests.write(_line(["links", *link_properties(linked).values(), "Manifest"]))
     after = graph.manifest()
-    if manifest.digest != after.digest or manifest.assertions != number:
+    changed = isinstance(store, LinksEvents) and store.link_manifest() != linked
+    if manifest.digest != after.digest or manifest.assertions != number or changed:
         raise GraphError(
             f"the graph changed while it was exported ({number} of {after.assertions} assertions read); export it again"
         )
@@ -88,7 +104,7 @@ def import_arguments(directory: Path) -> list[str]:
     """Return the arguments for ``neo4j-admin`` to import the files of :func:`export_csv_import` in ``directory``."""
     home = Path(directory).absolute()
     nodes = [f"--nodes={home / name}" for name in (*NODES.values(), MANIFEST)]
-    relationships = [f"--relationships={home / name}" for name in ASSERTIONS.values()]
+    relationships = [f"--relationships={home / name}" for name in (*ASSERTIONS.values(), *LINKS.values())]
     options = [
         "--multiline-fields=true",
         "--skip-bad-relationships=false",
@@ -100,6 +116,8 @@ def import_arguments(directory: Path) -> list[str]:
 
 def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
     """Write every assertion of ``graph`` as one JSON object per line, without empty fields; return the number of assertions.
+
+    Links are left out: ``tacit link`` makes them again.
 
     ``path`` is replaced atomically.
     """
@@ -122,6 +140,11 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
 def _cells(row: Assertion) -> Sequence[Any]:
     rest = (row.source, row.dataset, row.license, row.contributors, row.head_sense, row.tail_sense, row.rank, row.score)
     return (row.head, row.relation, row.tail, row.relation, row.weight, *rest, row.fingerprint()[0])
+
+
+def _link_cells(link: Link) -> Sequence[Any]:
+    mention = [link.role, link.position] if link.relation == "Mentions" else []
+    return (link.head, link.relation, link.tail, link.relation, *mention, link.fingerprint()[0])
 
 
 def _line(cells: Iterable[Any]) -> str:

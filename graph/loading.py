@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import GraphError, InputError
+from .links import LINK_RELATIONS
 from .model import Assertion, LoadEntry, Manifest
 from .names import MAX_URI, check_relation, is_too_long, label_of
 
@@ -74,6 +75,14 @@ class Known:
         self.add(numbers[new])
         return new
 
+    def holds(self, number: int) -> bool:
+        """Return whether ``number`` is in the set."""
+        for run in self._runs:
+            place = int(np.searchsorted(run, number))
+            if place < len(run) and int(run[place]) == number:
+                return True
+        return False
+
     def __len__(self) -> int:
         return sum(map(len, self._runs))
 
@@ -121,9 +130,10 @@ def checked(row: Assertion) -> Assertion:
 
     Raises:
         InputError: the weight is not a finite number >= 0, the rank or score is invalid, head and tail have different labels, a
-            URI is too long, or the relation's name is malformed.
+            URI is too long, or the relation's name is malformed or that of a link.
     """
-    check_relation(row.relation)
+    if check_relation(row.relation) in LINK_RELATIONS:
+        raise InputError(f"the relation {row.relation} is kept for links; load the assertions under another name")
     if label_of(row.head) != label_of(row.tail) or not row.head or not row.tail:
         raise InputError(f"{row.head!r} and {row.tail!r} cannot be joined; an assertion joins two concepts or two events")
     for uri in (row.head, row.tail):

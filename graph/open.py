@@ -18,11 +18,12 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from .answers import count_triples_many, counted_chains
+from .answers import check_hops, count_triples_many, counted_chains, linked_uris
 from .cypher_store import refuse_closed
-from .errors import InputError, MissingExtra
+from .errors import GraphError, InputError, MissingExtra
+from .links import Link, LinkCounts, LinkEntry
 from .model import Assertion, LoadCounts, LoadEntry, Path
-from .protocol import ConceptIndex, Count, CountsInBulk, KnowledgeGraph, LimitsQueries, Sets, WritableGraph
+from .protocol import MAX_HOPS, ConceptIndex, Count, CountsInBulk, KnowledgeGraph, LimitsQueries, LinksEvents, Sets, WritableGraph
 
 if TYPE_CHECKING:
     from .index import IndexGraph
@@ -125,6 +126,18 @@ def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
     return graph.store if isinstance(graph, (Graph, IndexGraph)) else graph
 
 
+def linking_store(graph: KnowledgeGraph) -> LinksEvents:
+    """Return the store behind ``graph``, which can hold links.
+
+    Raises:
+        GraphError: it cannot, or ``graph`` is an index that was opened without its store.
+    """
+    store = store_of(graph)
+    if not isinstance(store, LinksEvents):
+        raise GraphError(f"{store.url} cannot hold links; open a folder or a Neo4j server")
+    return store
+
+
 def _delegating(
     method: Callable[Concatenate[Any, Arguments], Answer], to: Callable[[Graph], KnowledgeGraph]
 ) -> Callable[Concatenate[Graph, Arguments], Answer]:
@@ -138,7 +151,7 @@ def _delegating(
     return call
 
 
-class Graph(WritableGraph, LimitsQueries, CountsInBulk):
+class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
     """A graph opened by :func:`open_graph`; thread-safe, a context manager.
 
     Concept queries are answered from the index, everything else by the store. The index has the graph's content as of when it
@@ -157,6 +170,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk):
         self._progress = progress
         self._lock = threading.Lock()
         self._index: IndexGraph | None = None
+        self._linked: IndexGraph | None = None
         self._answering: KnowledgeGraph | None = None  # the index or the store, for concept queries; None before the first one
         self._closed = False
 
@@ -237,6 +251,52 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk):
     assertions = _delegating(KnowledgeGraph.assertions, lambda self: self.store)
     run = _delegating(KnowledgeGraph.run, lambda self: self.store)
     unfinished = _delegating(WritableGraph.unfinished, lambda self: self.store)
+    events = _delegating(LinksEvents.events, lambda self: self.store)
+    links = _delegating(LinksEvents.links, lambda self: self.store)
+    link_manifest = _delegating(LinksEvents.link_manifest, lambda self: self.store)
+    concept_tails = _delegating(LinksEvents.concept_tails, lambda self: self.store)
+
+    def replace_links(self, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
+        """Replace the links of the store, as :meth:`LinksEvents.replace_links`; later linked paths use a new index."""
+        refuse_closed(self._closed, self.url)
+        try:
+            return linking_store(self.store).replace_links(links, entry)
+        finally:
+            self._drop_linked()
+
+    # answered from the linked index
+
+    def linked_paths(
+        self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en"
+    ) -> list[Path]:
+        from .index import NoPlaceForIndex
+
+        try:
+            index = self._linked_index()
+        except NoPlaceForIndex as error:
+            if self._engine == "index":
+                raise
+            warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=2)
+            return linking_store(self.store).linked_paths(source, target, max_hops, limit, language=language)
+        check_hops(max_hops, least=0)
+        start, end = linked_uris([source, target], language, index.known, self.url)
+        return index.paths(start, end, max_hops, limit)
+
+    def _linked_index(self) -> IndexGraph:
+        """Return the linked index, opened or built on first use."""
+        from .index.open import open_linked_index
+
+        refuse_closed(self._closed, self.url)
+        with self._lock:
+            if self._linked is None:
+                self._linked = open_linked_index(self.store, progress=self._progress)
+            return self._linked
+
+    def _drop_linked(self) -> None:
+        with self._lock:
+            linked, self._linked = self._linked, None
+        if linked is not None:
+            linked.close()
 
     def limit_queries(self, at_once: int) -> None:
         if isinstance(self.store, LimitsQueries):
@@ -261,6 +321,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk):
             index, self._index, self._answering = self._index, None, None
         if index is not None:
             index.close()
+        self._drop_linked()
 
     def close(self) -> None:
         """Close the index and the store; closing twice is harmless."""

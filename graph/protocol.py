@@ -11,6 +11,7 @@ protocol                    capability                                          
 :class:`CountsInBulk`       count triples between many pairs of sets in one call   every graph
 :class:`TailsInBulk`        find the tails of many events in one query             the embedded engine, Neo4j
 :class:`ConceptIndex`       queries by concept number, patterns, spellings         the index
+:class:`LinksEvents`        links of events to concepts and to like events         the embedded engine, Neo4j, ``Graph``
 ==========================  =====================================================  ===================================
 
 ``Graph``, which :func:`tacit.graph.open_graph` returns, has the embedded engine or Neo4j as its ``store`` and the index as its
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args, runtim
 import numpy as np
 from numpy.typing import NDArray
 
+from .links import ConceptTail, Link, LinkCounts, LinkEntry, LinkManifest
 from .model import Assertion, GraphCounts, LoadCounts, LoadEntry, Manifest, Neighbour, Path, Pattern, QueryResult, TripleCounts
 from .names import Label
 
@@ -203,6 +205,58 @@ class WritableGraph(KnowledgeGraph, Protocol):
 
         An interrupted load leaves nothing in an embedded graph, and may leave a part of its rows on a server. The name is ``a
         load`` where none was given.
+        """
+
+
+@runtime_checkable
+class LinksEvents(KnowledgeGraph, Protocol):
+    """A graph whose events can be joined to the concepts that they mention; see :mod:`tacit.graph.links`."""
+
+    def events(self) -> Iterator[str]:
+        """Stream the URIs of all events, in no fixed order."""
+
+    def links(self) -> Iterator[Link]:
+        """Stream all links, in no fixed order."""
+
+    def link_manifest(self) -> LinkManifest:
+        """Return what the links were made of, their number and checksum; an empty manifest before the first ``tacit link``."""
+
+    def replace_links(self, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
+        """Make ``links`` the links of the graph: those that it has stay, others are removed.
+
+        Args:
+            links: all links, of nodes of the graph; equal ones count once.
+            entry: called after the last link; the result replaces the entry of the manifest. An exception ends the run.
+
+        Raises:
+            InputError: a link is invalid.
+        """
+
+    def concept_tails(
+        self, concept: str, relation: str | None = None, limit: int | None = None, *, language: str = "en"
+    ) -> list[ConceptTail]:
+        """Return the tails of the events that mention ``concept`` (text or URI), best first.
+
+        A tail that more events have comes first, then one of an event that mentions fewer concepts, then by weight and names.
+
+        Raises:
+            UnknownName: the text is not a concept.
+            GraphError: the graph has no links.
+            InputError: ``relation`` is malformed, or ``limit`` is negative.
+        """
+
+    def linked_paths(
+        self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en"
+    ) -> list[Path]:
+        """Return shortest paths between two concepts or events through both, by assertions and links, best first.
+
+        The order is that of :meth:`KnowledgeGraph.paths`; a link has the weight 1. A text means the concept that it resolves to,
+        or else the event with these words.
+
+        Raises:
+            UnknownName: a text is neither a concept nor an event.
+            GraphError: the graph has no links.
+            InputError: ``max_hops`` is not in 0..6, or ``limit`` is negative.
         """
 
 

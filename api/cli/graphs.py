@@ -16,6 +16,7 @@ from .options import GraphOrDefault, Json, Param, Quiet, address_at, server_give
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
+    from ...graph.links import LinkManifest
     from ...graph.model import GraphCounts, Manifest
     from ...graph.protocol import KnowledgeGraph
 
@@ -23,24 +24,33 @@ if TYPE_CHECKING:
 def info(graph: GraphOrDefault, json: Json = False) -> None:
     """Show the contents of a graph: counts, relations, loaded files, digest, index."""
     from ...graph.index import index_homes
+    from ...graph.links import LinkManifest, is_current, linked_digest
+    from ...graph.protocol import LinksEvents
     from ..terminal.screen import note, print_json
 
     with open_store(address_at(graph)) as store:
         counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
+        links = store.link_manifest() if isinstance(store, LinksEvents) else LinkManifest()
         url, folders = store.url, [home / manifest.digest for home in index_homes(store)]
     index = next(({"path": str(folder), "bytes": _bytes(folder)} for folder in folders if folder.is_dir()), None)
     if json:
         loads = [dump(entry) for entry in manifest.loads]
         told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **dump(counts), "loads": loads, "index": index}
+        entry = None if links.entry is None else dump(links.entry)
+        linked = {"links": links.links, "digest": links.digest, "current": is_current(manifest, links), "made_of": entry}
+        told |= {"linked_digest": linked_digest(manifest, links), "links": linked if links.links or entry else None}
         print_json({**told, "unfinished": unfinished})
     else:
-        _show(url, counts, manifest, index)
+        _show(url, counts, manifest, links, index)
         for name in unfinished:
             note(_half_loaded(url, name))
 
 
 def _half_loaded(url: str, name: str) -> str:
     """Return a sentence on an unfinished load and what to do."""
+    if name == "link":
+        held = "is still running or was interrupted; if it is not running," if "://" in url else "was killed and wrote nothing;"
+        return f"tacit link {held} run it again"
     if "://" in url:
         return (
             f"{name}: this load is still running or was interrupted, and some of its rows are in the graph; "
@@ -49,13 +59,25 @@ def _half_loaded(url: str, name: str) -> str:
     return f"{name}: this load was killed and wrote nothing to the graph; run it again"
 
 
-def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, Any] | None) -> None:
+def _show(url: str, counts: GraphCounts, manifest: Manifest, links: LinkManifest, index: dict[str, Any] | None) -> None:
+    from ...graph.links import linked_digest
     from ..terminal.screen import facts, show, table
     from ..terminal.text import size
 
     where = "none; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
     sizes = [(name, getattr(counts, name)) for name in ("concepts", "events", "assertions")]
-    show(facts([("graph", url), ("digest", manifest.digest), *sizes, ("index", where)]))
+    show(
+        facts(
+            [
+                ("graph", url),
+                ("digest", manifest.digest),
+                *sizes,
+                ("links", _links(manifest, links)),
+                *([("digest with links", linked_digest(manifest, links))] if links.links else []),
+                ("index", where),
+            ]
+        )
+    )
     if manifest.loads:
         rows = [
             (
@@ -78,6 +100,17 @@ def _show(url: str, counts: GraphCounts, manifest: Manifest, index: dict[str, An
     if counts.relations:
         print()
         show(table(("relation", ">assertions"), counts.relations.items()))
+
+
+def _links(manifest: Manifest, links: LinkManifest) -> str:
+    """Return the links of a graph in words."""
+    from ...graph.links import is_current
+
+    entry = links.entry
+    if entry is None:
+        return "none; tacit link joins events to concepts"
+    words = f"{links.links:,}: {entry.mentions:,} mentions of concepts, {entry.same:,} pairs of events of the same meaning"
+    return words if is_current(manifest, links) else f"{words}; out of date, tacit link renews them"
 
 
 def _options(options: dict[str, Any]) -> str:

@@ -33,6 +33,8 @@ Into = Annotated[
     ),
 ]
 
+Link = Annotated[bool, typer.Option("--link", help="Then join events to the concepts that they mention, as tacit link does.")]
+
 
 @load.command()
 def conceptnet(
@@ -55,6 +57,7 @@ def conceptnet(
         typer.Option(metavar="ID", show_default="all", help="Keep only this dataset, e.g. /d/wordnet/3.1; repeatable."),
     ] = None,
     strict: Strict = False,
+    link: Link = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -76,7 +79,7 @@ def conceptnet(
             strict=strict,
         )
 
-    _load(files, reader, address_at(into), quiet, json)
+    _load(files, reader, address_at(into), link, quiet, json)
 
 
 @load.command()
@@ -85,6 +88,7 @@ def atomic2020(
     into: Into,
     keep_none: Annotated[bool, typer.Option("--keep-none", help="Keep rows whose tail is 'none'.")] = False,
     strict: Strict = False,
+    link: Link = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -95,7 +99,7 @@ def atomic2020(
 
         return read_atomic(path, keep_none=keep_none, strict=strict)
 
-    _load(files, reader, address_at(into), quiet, json)
+    _load(files, reader, address_at(into), link, quiet, json)
 
 
 @load.command()
@@ -119,6 +123,7 @@ def rdf(
     ] = "en",
     literals: Annotated[bool, typer.Option("--literals", help="Keep literal objects as concepts.")] = False,
     strict: Strict = False,
+    link: Link = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -131,7 +136,7 @@ def rdf(
 
     if mapping is not None:
         readable(mapping)
-    _load(files, reader, address_at(into), quiet, json)
+    _load(files, reader, address_at(into), link, quiet, json)
 
 
 @load.command()
@@ -147,6 +152,7 @@ def triples(
         ),
     ],
     strict: Strict = False,
+    link: Link = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -158,16 +164,22 @@ def triples(
     def reader(path: str) -> Reader[Assertion]:
         return read_triples(path, chosen, strict=strict)
 
-    _load(files, reader, address_at(into), quiet, json)
+    _load(files, reader, address_at(into), link, quiet, json)
 
 
-def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, quiet: bool, json: bool) -> None:
+def _load(
+    files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, link: bool, quiet: bool, json: bool
+) -> None:
     """Load every file into one graph and print a report.
 
     All files are checked, up to the first row that is kept, before the graph is opened, so that a wrong or damaged file changes
-    nothing.
+    nothing. With ``link``, the graph's events are linked to its concepts afterwards.
     """
     from ...graph.errors import InputError
+    from ...graph.links import is_current
+    from ...graph.protocol import LinksEvents
+    from ..terminal.screen import facts, note, show
+    from .linking import described, link_graph, summary_of
 
     for path in files:
         readable(path)
@@ -192,16 +204,25 @@ def _load(files: list[str], open_reader: Callable[[str], Reader[Assertion]], int
                     ):
                         counts = graph.load(reader, entry=reader.entry, name=f"{reader.loader} {path}")
                         results.append(_result(path, reader, counts, meter.seconds))
-                summary = {"graph": graph.url, "digest": graph.manifest().digest, "assertions": graph.manifest().assertions}
+                manifest = graph.manifest()
+                links = graph.link_manifest() if isinstance(graph, LinksEvents) else None
+                summary = {"graph": graph.url, "digest": manifest.digest, "assertions": manifest.assertions}
         except KeyboardInterrupt:
             _note_interrupt(into.url)
             raise
+    linked = link_graph(into, quiet) if link else None
+    if linked is not None:
+        summary["links"] = summary_of(linked[0])
     if json:
         from ..terminal.screen import print_json
 
         print_json({**summary, "files": results})
     else:
         _show(results, summary)
+        if linked is not None:
+            show(facts(described(*linked)))
+    if linked is None and links is not None and links.links and not is_current(manifest, links):
+        note(f"the events were linked before this load; run tacit link {into.url} to link the new ones")
 
 
 def _begin(path: str, open_reader: Callable[[str], Reader[Assertion]], quiet: bool) -> Reader[Assertion]:

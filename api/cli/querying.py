@@ -81,15 +81,25 @@ def paths(
     target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="A word, a phrase, or a concept URI.")],
     limit: Limit = 10,
     max_hops: MaxHops = 6,
+    events: Annotated[
+        bool,
+        typer.Option("--events", help="Go through events too, which tacit link joined to concepts; both ends may be events."),
+    ] = False,
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
+    from ...graph.protocol import LinksEvents
 
-    with open_engine(address_at(graph), engine) as store:
-        start, end = resolve(store, [source, target], language)
-        found = [dump(path, FoundPath) for path in store.paths(start, end, max_hops, limit)]
+    opened = open_store(address_at(graph)) if events and engine is Engine.STORE else open_engine(address_at(graph), engine)
+    with opened as store:
+        if events and isinstance(store, LinksEvents):
+            ways = store.linked_paths(source, target, max_hops, limit, language=language)
+        else:
+            start, end = resolve(store, [source, target], language)
+            ways = store.paths(start, end, max_hops, limit)
+        found = [dump(path, FoundPath) for path in ways]
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
     _answer(found, (">hops", ">strength", "text"), json, title)
 
@@ -150,26 +160,44 @@ def triples(
 
 def tails(
     graph: GraphOrDefault,
-    head: Annotated[str, typer.Argument(metavar="HEAD", show_default=False, help="An event, e.g. 'PersonX eats dinner'.")],
+    head: Annotated[
+        str,
+        typer.Argument(
+            metavar="HEAD", show_default=False, help="An event, e.g. 'PersonX eats dinner', or a concept that events mention."
+        ),
+    ],
     relation: Annotated[
         str | None, typer.Argument(metavar="RELATION", show_default=False, help="A relation, e.g. xIntent; all if left out.")
     ] = None,
     limit: LimitOrAll = None,
     json: Json = False,
 ) -> None:
-    """Show the assertions about an event: its causes, effects, intentions and so on."""
+    """Show the assertions about an event: its causes, effects, intentions and so on.
+
+    A concept URI, and a text that is no event with such assertions, mean a concept: after tacit link, the answers are those of
+    the events that mention it, best first.
+    """
     from ...graph.errors import UnknownName
     from ...graph.names import event_uri
+    from ...graph.protocol import LinksEvents
     from ...graph.relations import check_known, relations_of
 
-    if not head.startswith("/e/"):
+    if not head.startswith(("/e/", "/c/")):
         event_uri(head)
     with open_store(address_at(graph)) as store:
         if relation:
             check_known([relation], relations_of(store))
-        found = [dump(assertion) for assertion in store.tails(head, relation, limit)]
+        found = [] if head.startswith("/c/") else [dump(assertion) for assertion in store.tails(head, relation, limit)]
+        if not found and limit != 0 and isinstance(store, LinksEvents):
+            (concept,) = store.resolve([head])
+            if concept is not None and (head.startswith("/c/") or store.link_manifest().links):
+                mentioned = [dump(one) for one in store.concept_tails(concept, relation, limit)]
+                nothing = f"{head!r} has no {relation or 'tails'} here, and neither has an event that mentions it"
+                _answer(mentioned, ("relation", "tail_text", ">events", "event_text", ">weight"), json, nothing)
+                return
         if not found and limit != 0 and not store.tails(head, None, 1):
-            raise UnknownName(f"{store.url} has no tails of the event {head!r}; tacit heads finds events by their words")
+            kind = "concept" if head.startswith("/c/") else "event"
+            raise UnknownName(f"{store.url} has no tails of the {kind} {head!r}; tacit heads finds events by their words")
     _answer(found, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
 
 

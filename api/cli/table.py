@@ -14,8 +14,9 @@ from .options import Group, add_server_options
 
 _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
     "Build a graph": {
-        "setup": "setting_up.setup", "load": "loading.load", "fetch": "loading.fetch", "sources": "loading.sources",
-        "info": "graphs.info", "index": "graphs.index", "check": "graphs.check", "export": "graphs.export",
+        "setup": "setting_up.setup", "load": "loading.load", "link": "linking.link", "fetch": "loading.fetch",
+        "sources": "loading.sources", "info": "graphs.info", "index": "graphs.index", "check": "graphs.check",
+        "export": "graphs.export",
     },
     "Query a graph": {
         "neighbours": "querying.neighbours", "hops": "querying.hops", "paths": "querying.paths", "triples": "querying.triples",

@@ -1,5 +1,6 @@
 // Every assertion between nodes of a label.
 MATCH (a:`LABEL`)-[r]->(b:`LABEL`)
+WHERE type(r) <> 'SameEvent'
 RETURN a.uri AS head, type(r) AS relation, b.uri AS tail,
        r.weight AS weight, r.source AS source, r.dataset AS dataset, r.license AS license, r.contributors AS contributors,
        r.head_sense AS head_sense, r.tail_sense AS tail_sense, r.rank AS rank, r.score AS score

@@ -12,6 +12,7 @@ import ladybug
 
 from ...cypher import Query, query
 from ..errors import GraphError, GraphUnavailable
+from ..links import LINK_RELATIONS
 from ..names import check_relation
 from ..relations import RELATIONS
 
@@ -22,7 +23,7 @@ LOAD_MEMORY = 384 << 20
 NODE_TABLES = ("Concept", "Event", "Manifest")
 
 _THREADS = 2
-_RESERVED = {name.lower() for name in NODE_TABLES}
+_RESERVED = {name.lower() for name in (*NODE_TABLES, *LINK_RELATIONS)}
 
 
 class OutOfMemory(GraphError):
@@ -115,7 +116,14 @@ def create(engine: Engine) -> None:
         engine.rows(query(name, "embedded"))
     for table in {key_of(name): table_of(name) for name in reversed(list(RELATIONS))}.values():
         engine.rows(query("create_relation", "embedded").naming(RELATION=table))
+    create_links(engine)
     engine.command("COMMIT")
+
+
+def create_links(engine: Engine) -> None:
+    """Create the tables of links."""
+    engine.rows(query("create_mentions", "embedded"))
+    engine.rows(query("create_same_event", "embedded"))
 
 
 def relation_tables(engine: Engine) -> dict[str, str]:
@@ -131,7 +139,8 @@ def node_table_numbers(engine: Engine) -> dict[str, int]:
 def table_of(relation: str) -> str:
     """Return the name of a relation's table, unless there already is one with the same :func:`key_of`.
 
-    A relation with the name of a node table gets a longer one; the ``relation`` property of each row has the exact name.
+    A relation with the name of a node table or of a link gets a longer one; the ``relation`` property of each row has the exact
+    name.
     """
     return f"{check_relation(relation)}_relation" if relation.lower() in _RESERVED else relation
 

@@ -11,8 +11,10 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
 from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, refuse_closed
 from ..errors import GraphError, GraphNotFound
+from ..links import Link, LinkCounts, LinkEntry
 from ..loading import from_row
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest, QueryResult
+from ..names import Label
 from . import integrity
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _FEW = 100
 """Most concepts for which the query ``expand_few`` is faster than ``expand``."""
+_LABELS: tuple[Label, ...] = ("Concept", "Event")
 _SOURCES = 64
 """Sources of one query for distances."""
 
@@ -158,23 +161,42 @@ class EmbeddedGraph(Store):
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches; the window of head nodes of a query is adapted to ``batch_size``."""
         from ..columns import record_batches
+
+        for label in _LABELS:
+            for table in self._windows(query("scan", "embedded").naming(LABEL=label), label, batch_size):
+                yield from record_batches(table, batch_size)
+
+    def _windows(self, scan: Query, label: Label, size: int) -> Iterator[pa.Table]:
+        """Yield the rows of a query for one window of a label's nodes after the other, about ``size`` rows at a time."""
         from . import engine as schema
 
         engine = self._open()
-        numbers = schema.node_table_numbers(engine)
-        for label in ("Concept", "Event"):
-            scan = query("scan", "embedded").naming(LABEL=label)
-            ((nodes,),) = self._ask(f"count_{label.lower()}s")
-            first, window = 0, 4096
-            while first < nodes:
-                last = first + window
-                table = engine.table(scan, {"label": numbers[label], "start": first, "stop": last})
-                yield from record_batches(table, batch_size)
-                first = last
-                if table.num_rows < batch_size // 2:
-                    window *= 2
-                elif table.num_rows > batch_size:
-                    window = max(window // 2, 256)
+        number = schema.node_table_numbers(engine)[label]
+        ((nodes,),) = self._ask(f"count_{label.lower()}s")
+        first, window = 0, 4096
+        while first < nodes:
+            last = first + window
+            table = engine.table(scan, {"label": number, "start": first, "stop": last})
+            yield table
+            first = last
+            if table.num_rows < size // 2:
+                window *= 2
+            elif table.num_rows > size:
+                window = max(window // 2, 256)
+
+    def events(self) -> Iterator[str]:
+        uris = self._open().table(query("scan_nodes").naming(LABEL="Event"))
+        for batch in uris.to_batches(max_chunksize=SCAN_ROWS):
+            yield from batch.column(0).to_pylist()
+
+    def _scan_links(self) -> Iterator[Link]:
+        for table in self._windows(query("scan_mentions", "embedded"), "Event", SCAN_ROWS):
+            columns = (table.column(name).to_pylist() for name in ("head", "tail", "role", "position"))
+            for head, tail, role, position in zip(*columns, strict=True):
+                yield Link(head, "Mentions", tail, role, position)
+        for table in self._windows(query("scan_same_events", "embedded"), "Event", SCAN_ROWS):
+            for head, tail in zip(*(table.column(name).to_pylist() for name in ("head", "tail")), strict=True):
+                yield Link(head, "SameEvent", tail)
 
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
@@ -195,12 +217,24 @@ class EmbeddedGraph(Store):
         from . import load
 
         counts = load.load(self.path, rows, entry, progress, name)
+        self._reopen()
+        return counts
+
+    def replace_links(self, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
+        refuse_closed(self._closed, self.url)
+        from . import links as embedded_links
+
+        counts = embedded_links.replace_links(self.path, links, entry)
+        self._reopen()
+        return counts
+
+    def _reopen(self) -> None:
+        """Use the database file that replaced the one that was opened."""
         with self._lock:
             if self._engine is not None:
                 self._engine.close()
             self._engine = None
         self._verify()
-        return counts
 
     def unfinished(self) -> list[str]:
         from . import load

@@ -33,12 +33,12 @@ from .engine import LOAD_MEMORY, Engine, OutOfMemory, key_of, table_of
 from .integrity import DATABASE as DATABASE
 
 _LOCK = "graph.lock"
-_DRAFT = f"{DATABASE}{integrity.DRAFT}"
+DRAFT = f"{DATABASE}{integrity.DRAFT}"
 _BATCH = 50_000
 """Rows that are read at a time."""
 _DOUBLINGS = 2
 """How often a load that runs out of memory is repeated with twice as much."""
-_COPY = 250_000
+COPY = 250_000
 """Rows that are copied at a time; more are not faster and take more memory."""
 _DISK_FULL = "No space left on device"
 _NO_SPACE = 1 << 20
@@ -80,15 +80,15 @@ def create(folder: Path) -> tuple[Path, ...]:
     except OSError as error:
         raise GraphError(f"{folder} cannot be created ({error.strerror}); give a writable folder") from error
     try:
-        with _exclusive(folder), writing(folder):
+        with exclusive(folder), writing(folder):
             if not (folder / DATABASE).exists():
-                engine = Engine(folder / _DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
+                engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
                 try:
                     schema.create(engine)
                     engine.rows(query("write_manifest"), properties(Manifest()))
                 finally:
                     engine.close()
-                _replace_database(folder, Manifest())
+                replace_database(folder, Manifest())
     except BaseException:
         discard(folder, made)
         raise
@@ -98,7 +98,7 @@ def create(folder: Path) -> tuple[Path, ...]:
 def discard(folder: Path, made: Iterable[Path] = ()) -> None:
     """Remove the graph in ``folder`` if nothing was ever loaded into it, and then those folders of ``made`` that are empty."""
     try:
-        with _exclusive(folder):
+        with exclusive(folder):
             if (folder / DATABASE).exists():
                 engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
                 try:
@@ -118,7 +118,7 @@ def discard(folder: Path, made: Iterable[Path] = ()) -> None:
 
 def killed_load(folder: Path) -> str | None:
     """Return the name of a load into ``folder`` that was killed: there are temporary files, and no process holds the lock."""
-    if next(folder.glob(f"{_DRAFT}*"), None) is None:
+    if next(folder.glob(f"{DRAFT}*"), None) is None:
         return None
     name = ""
     with suppress(OSError), (folder / _LOCK).open("rb") as lock:
@@ -145,7 +145,7 @@ def load(
         GraphError: the engine failed; the graph is unchanged.
         InputError: a row is not a valid assertion.
     """
-    with _exclusive(folder, name):
+    with exclusive(folder, name):
         integrity.verify(folder / DATABASE, whole=True)
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
@@ -153,7 +153,7 @@ def load(
             known, nodes = _known(engine)
         finally:
             engine.close()
-        with Spool(folder / f"{_DRAFT}.spool", folder) as spool:
+        with Spool(folder / f"{DRAFT}.spool", folder) as spool:
             manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, nodes, before)
         new = manifest.assertions - before.assertions
         if entry:
@@ -172,7 +172,7 @@ def _known(engine: Engine) -> tuple[Known, Known]:
     if schema.relation_tables(engine):
         identities.add(engine.table(query("scan_identities", "embedded")).column(0).to_numpy())
     for label in ("Concept", "Event"):
-        uris = engine.table(query("scan_nodes", "embedded").naming(LABEL=label))
+        uris = engine.table(query("scan_nodes").naming(LABEL=label))
         for batch in uris.to_batches(max_chunksize=_BATCH):
             nodes.add(_hashes(batch.column(0).to_pylist()))
     return identities, nodes
@@ -210,18 +210,18 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
         except OutOfMemory:
             if doubled == _DOUBLINGS:
                 raise
-    _replace_database(folder, manifest)
+    replace_database(folder, manifest)
 
 
 def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
-    Path(f"{folder / _DRAFT}.wal").unlink(missing_ok=True)
-    shutil.copyfile(folder / DATABASE, folder / _DRAFT)
-    engine = Engine(folder / _DRAFT, writable=True, memory=memory, shown=folder)
+    Path(f"{folder / DRAFT}.wal").unlink(missing_ok=True)
+    shutil.copyfile(folder / DATABASE, folder / DRAFT)
+    engine = Engine(folder / DRAFT, writable=True, memory=memory, shown=folder)
     try:
         tables = schema.relation_tables(engine)
-        for label, rows in spool.nodes(_COPY):
+        for label, rows in spool.nodes(COPY):
             engine.append(query("copy_nodes", "embedded").naming(LABEL=label), rows)
-        for name, label, rows in spool.assertions(_COPY):
+        for name, label, rows in spool.assertions(COPY):
             if name.lower() not in tables:
                 engine.rows(query("create_relation", "embedded").naming(RELATION=name))
             table = tables.setdefault(name.lower(), name)
@@ -235,9 +235,13 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
         engine.close()
 
 
-def _replace_database(folder: Path, manifest: Manifest) -> None:
-    """Replace the database by the draft, which has this manifest."""
-    draft = folder / _DRAFT
+def replace_database(folder: Path, manifest: Manifest) -> None:
+    """Replace the database by the draft, which has this manifest.
+
+    Raises:
+        GraphError: the engine has not written all of the draft.
+    """
+    draft = folder / DRAFT
     if Path(f"{draft}.wal").exists():
         raise GraphError(f"the engine did not finish writing {folder}; the graph is unchanged, load again")
     with draft.open("rb") as file:
@@ -254,7 +258,7 @@ def _replace_database(folder: Path, manifest: Manifest) -> None:
 
 def _sweep(folder: Path) -> None:
     """Remove the temporary files of a load."""
-    for left in folder.glob(f"{_DRAFT}*"):
+    for left in folder.glob(f"{DRAFT}*"):
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:
@@ -268,12 +272,12 @@ def write_checksums(folder: Path) -> None:
         GraphBusy: another process is writing there.
         GraphError: the folder cannot be written to.
     """
-    with _exclusive(folder):
+    with exclusive(folder):
         integrity.write_sums(folder / DATABASE, folder / DATABASE)
 
 
 @contextmanager
-def _exclusive(folder: Path, name: str = "") -> Iterator[None]:
+def exclusive(folder: Path, name: str = "") -> Iterator[None]:
     """Hold the folder's lock, with the name of the load in the lock file.
 
     Temporary files are removed at the start, if a load was killed before, and at the end.
@@ -403,12 +407,12 @@ class Spool:
         for label in _LABELS:
             path = self._folder / f"nodes-{label}.arrow"
             if path in self._writers:
-                yield from ((label, rows) for rows in _read(path, size))
+                yield from ((label, rows) for rows in read_spooled(path, size))
 
     def assertions(self, size: int) -> Iterator[tuple[str, Label, pa.Table]]:
         """Yield the name for each table if it has to be created, and its new assertions, about ``size`` at a time."""
         for (key, label), path in sorted(self._edges.items()):
-            yield from ((self._tables[key], label, rows) for rows in _read(path, size))
+            yield from ((self._tables[key], label, rows) for rows in read_spooled(path, size))
 
     def __enter__(self) -> Self:
         return self
@@ -430,7 +434,8 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     return pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
 
 
-def _read(path: Path, size: int) -> Iterator[pa.Table]:
+def read_spooled(path: Path, size: int) -> Iterator[pa.Table]:
+    """Yield the rows of a spool's file, about ``size`` at a time."""
     with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
         waiting: list[pa.RecordBatch] = []
         for batch in batches:

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from ..columns import record_batch
 from ..errors import GraphError
+from ..links import linked_digest, no_links
 from ..loading import rare_cycle_search
 from ..model import Assertion, Contents, GraphCounts, Manifest
 from ..names import label_of
-from ..protocol import KnowledgeGraph, StreamsRecords
+from ..protocol import KnowledgeGraph, LinksEvents, StreamsRecords
 from ..storage import seal, whole_folder
 from .labels import build_labels, choose_hubs
 from .layout import FORMAT, KIND, NAMES, Arrays, narrowest, write_arrays
@@ -46,6 +47,50 @@ search; the limit bounds memory for graphs without hubs. The largest graphs get 
 
 
 @rare_cycle_search()
+def build_linked_index(graph: LinksEvents, directory: Path, progress: Progress | None = None) -> Path:
+    """Build the index of concepts, events, their assertions and links in ``directory`` and return ``directory``.
+
+    Args:
+        graph: a store with links, read once.
+        directory: the index's folder.
+        progress: called with the number of assertions read since its last call.
+
+    Raises:
+        GraphError: the graph has no links, is damaged, changed meanwhile, or has more assertions than an index can hold.
+    """
+    manifest, links = graph.manifest(), graph.link_manifest()
+    if not links.links:
+        raise no_links(graph.url)
+    encoder = Encoder(progress, events=True)
+    _read(graph, encoder)
+    checksum, total = encoder.checksum, [0, 0]
+
+    def counted() -> Iterator[Assertion]:
+        for link in graph.links():
+            total[0] += 1
+            total[1] += link.fingerprint()[1]
+            yield link.assertion()
+
+    encoder.add_rows(counted())
+    encoded = encoder.finish()
+    if (graph.manifest(), graph.link_manifest()) != (manifest, links):
+        raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
+    check_manifest(graph.url, manifest, encoded.counts.assertions - total[0], checksum)
+    if (total[0], total[1] % 2**128) != (links.links, links.checksum):
+        raise GraphError(f"{graph.url} is damaged, or was changed by another program (its links differ); run tacit link")
+    return _write(encoded, directory, manifest, linked_digest(manifest, links))
+
+
+def _read(graph: KnowledgeGraph, encoder: Encoder) -> None:
+    """Add every assertion of ``graph``."""
+    if isinstance(graph, StreamsRecords):
+        for batch in graph.scan():
+            encoder.add_batch(batch)
+    else:
+        encoder.add_rows(graph.assertions())
+
+
+@rare_cycle_search()
 def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None) -> Path:
     """Build the index of ``graph`` in ``directory`` and return ``directory``; an index that was there is replaced atomically.
 
@@ -59,11 +104,7 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
     """
     manifest = graph.manifest()
     encoder = Encoder(progress)
-    if isinstance(graph, StreamsRecords):
-        for batch in graph.scan():
-            encoder.add_batch(batch)
-    else:
-        encoder.add_rows(graph.assertions())
+    _read(graph, encoder)
     encoded = encoder.finish()
     if graph.manifest().digest != manifest.digest:
         raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
@@ -106,8 +147,10 @@ def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progre
     return _write(encoder.finish(), directory, Manifest((), len(identities), encoder.checksum))
 
 
-def _write(encoded: Encoded, directory: Path, manifest: Manifest) -> Path:
-    with whole_folder(directory, KIND, FORMAT, manifest.digest) as folder:
+def _write(encoded: Encoded, directory: Path, manifest: Manifest, digest: str | None = None) -> Path:
+    """Write the index of a graph with this manifest; ``digest`` is that of the indexed content, by default the manifest's."""
+    digest = digest or manifest.digest
+    with whole_folder(directory, KIND, FORMAT, digest) as folder:
         arrays = _arrays(encoded)
         arrays["node_of_key"], arrays["key_of_rank"] = write_names(folder / NAMES, encoded.uris, arrays["rank"])
         header: dict[str, Any] = {
@@ -117,7 +160,7 @@ def _write(encoded: Encoded, directory: Path, manifest: Manifest) -> Path:
             "covered": int(arrays.pop("covered")[0]),
         }
         header["arrays"] = write_arrays(folder, arrays)
-        seal(folder, KIND, FORMAT, manifest.digest, header)
+        seal(folder, KIND, FORMAT, digest, header)
     return directory
 
 
@@ -200,10 +243,10 @@ class Provenance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Concept assertions as columns of codes, without self-loops and events; every code is an index into a sorted table.
+    """Assertions as columns of codes, without self-loops; every code is an index into a sorted table.
 
     Attributes:
-        uris: every concept, including those of self-loops, in code point order.
+        uris: every node (a concept, or also an event in a linked index), including those of self-loops, in code point order.
         relations, weights, provenances: the other tables.
         head, tail: indices into ``uris``.
         relation, weight, provenance: indices into the tables of these names.
@@ -242,13 +285,15 @@ class _Table(dict[Key, int]):
 class Encoder:
     """Encodes rows or Arrow record batches as one :class:`Encoded`."""
 
-    def __init__(self, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(self, progress: Callable[[int], None] | None = None, *, events: bool = False) -> None:
+        """Encode concepts and their assertions, and with ``events`` events and theirs."""
         self._nodes: _Table[str] = _Table()
         self._relations: _Table[str] = _Table()
         self._weights: _Table[float] = _Table()
         self._provenances: _Table[Provenance] = _Table()
         self._columns: list[tuple[Codes, ...]] = []
         self._progress = progress
+        self._events = events
         self._contents = Contents()
 
     @property
@@ -299,17 +344,18 @@ class Encoder:
         names = list(self._relations)
         occurrences = np.bincount(relation, minlength=len(names)).tolist()
         by_size = sorted(zip(names, occurrences, strict=True), key=lambda item: (-item[1], item[0]))
-        concepts = sorted(uri for uri in self._nodes if label_of(uri) == "Concept")
+        concepts = [uri for uri in self._nodes if label_of(uri) == "Concept"]
         counts = GraphCounts(len(concepts), len(self._nodes) - len(concepts), len(relation), dict(by_size))
+        nodes = sorted(self._nodes if self._events else concepts)
         place = np.full(len(self._nodes) + 1, -1, dtype=np.int32)
-        place[[self._nodes[uri] for uri in concepts]] = np.arange(len(concepts), dtype=np.int32)
+        place[[self._nodes[uri] for uri in nodes]] = np.arange(len(nodes), dtype=np.int32)
         head, tail = place[head], place[tail]
         kept = np.flatnonzero((head >= 0) & (tail >= 0) & (head != tail))
         relations, relation = _sorted_used(names, relation[kept])
         weights, weight = _sorted_used(list(self._weights), weight[kept])
         provenances, provenance = _sorted_used(list(self._provenances), provenance[kept], key=_none_first)
         return Encoded(
-            concepts, relations, np.array(weights, dtype=np.float64), provenances,
+            nodes, relations, np.array(weights, dtype=np.float64), provenances,
             head[kept], tail[kept], relation, weight, provenance, counts,
         )  # fmt: skip
 

@@ -16,11 +16,16 @@ from pathlib import Path
 
 from ..cache import cache_folder
 from ..errors import GraphError
+from ..links import linked_digest, no_links
 from ..protocol import KnowledgeGraph
 from ..storage import sweep
 from .reader import IndexGraph
 
 Progress = Callable[[int], None]
+Builder = Callable[[KnowledgeGraph, Path, Progress | None], Path]
+
+LINKED = "linked-index"
+"""Folder of the linked indexes, beside that of the indexes of concepts."""
 
 _BAR_AFTER_SECONDS = 2.0
 
@@ -49,35 +54,78 @@ def open_index(graph: KnowledgeGraph, *, progress: Progress | bool = False, dire
     """
     from ..open import store_of
 
-    graph = store_of(graph)
-    manifest = graph.manifest()
-    homes = [directory] if directory else index_homes(graph)
+    store = store_of(graph)
+    homes = [directory] if directory else index_homes(store)
+    return _opened(store, homes, _build_concepts, lambda: store.manifest().digest, progress)
+
+
+def open_linked_index(graph: KnowledgeGraph, *, progress: Progress | bool = False) -> IndexGraph:
+    """Open the index of the concepts, events and links of ``graph`` as it is now, and build it first when there is none.
+
+    Its nodes are concepts and events, and its assertions include the links, with the weight 1. It is kept in folders beside those
+    of the index of concepts, which is not touched.
+
+    Args:
+        graph, progress: as for :func:`open_index`.
+
+    Raises:
+        NoPlaceForIndex: it has to be built and no folder is writable.
+        GraphError: the graph has no links, is damaged, or changed while it was read.
+    """
+    from ..open import linking_store
+
+    store = linking_store(graph)
+    if not store.link_manifest().links:
+        raise no_links(store.url)
+    homes = [home.parent / LINKED for home in index_homes(store)]
+    return _opened(store, homes, _build_linked, lambda: linked_digest(store.manifest(), store.link_manifest()), progress)
+
+
+def _build_concepts(graph: KnowledgeGraph, folder: Path, progress: Progress | None) -> Path:
+    from .build import build_index
+
+    return build_index(graph, folder, progress)
+
+
+def _build_linked(graph: KnowledgeGraph, folder: Path, progress: Progress | None) -> Path:
+    from ..open import linking_store
+    from .build import build_linked_index
+
+    return build_linked_index(linking_store(graph), folder, progress)
+
+
+def _opened(
+    store: KnowledgeGraph, homes: list[Path], build: Builder, digest: Callable[[], str], progress: Progress | bool
+) -> IndexGraph:
+    """Open the index of the present ``digest`` in one of ``homes``, or build it in the first that is writable."""
+    now = digest()
     for home in homes:
         try:
-            return IndexGraph(home / manifest.digest, graph, digest=manifest.digest)
+            return IndexGraph(home / now, store, digest=now)
         except GraphError:  # absent, of an older format, or damaged: it is built again
             continue
     refusals = []
     for home in homes:
         try:
             _check_writable(home)
-            return _build_and_open(graph, home, progress, manifest.assertions, own=directory is None and home == _own(graph))
+            return _build_and_open(store, home, build, digest, progress)
         except OSError as error:
             refusals.append(f"{home}: {error.strerror or error}")
-    raise NoPlaceForIndex(f"no index of {graph.url} can be written ({'; '.join(refusals)}); set TACIT_CACHE to a writable folder")
+    raise NoPlaceForIndex(f"no index of {store.url} can be written ({'; '.join(refusals)}); set TACIT_CACHE to a writable folder")
 
 
-def _build_and_open(graph: KnowledgeGraph, home: Path, progress: Progress | bool, total: int, *, own: bool) -> IndexGraph:
-    from .build import build_index
-
+def _build_and_open(
+    store: KnowledgeGraph, home: Path, build: Builder, digest: Callable[[], str], progress: Progress | bool
+) -> IndexGraph:
+    own = _own(store)
     for attempt in range(3):  # a process that sees a newer graph may delete this index before it is opened
-        folder = home / graph.manifest().digest
-        with _progress_bar(total) as shown:
-            build_index(graph, folder, shown if progress is True else progress or None)
-        if own:
+        folder = home / digest()
+        with _progress_bar(store.manifest().assertions) as shown:
+            build(store, folder, shown if progress is True else progress or None)
+        if own is not None and home in (own, own.parent / LINKED):
             _delete_other_indexes(folder)
         try:
-            return IndexGraph(folder, graph)
+            return IndexGraph(folder, store)
         except GraphError:
             if attempt == 2:
                 raise

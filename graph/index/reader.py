@@ -84,6 +84,10 @@ class IndexGraph(ConceptIndex):
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
         return answers.resolve(texts, language, self._names.known)
 
+    def known(self, uris: Collection[str]) -> list[str]:
+        """Return those of ``uris`` that are nodes of the index."""
+        return self._names.known(uris)
+
     def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
         answers.check_limit(limit)
         if not prefix.startswith("/c/"):

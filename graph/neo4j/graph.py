@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, assertion_of, refuse_closed
+from ..links import Link, LinkCounts, LinkEntry
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
 from ..protocol import Pingable
+from . import links as neo4j_links
 from . import load
 from .server import Server
 
@@ -73,6 +75,13 @@ class Neo4jGraph(Store, Pingable):
             for rows in server.stream(query("scan", "neo4j").naming(LABEL=label), batch_size):
                 yield record_batch(map(assertion_of, rows))
 
+    def events(self) -> Iterator[str]:
+        for rows in self._open().stream(query("scan_nodes").naming(LABEL="Event"), SCAN_ROWS):
+            yield from (uri for (uri,) in rows)
+
+    def _scan_links(self) -> Iterator[Link]:
+        return neo4j_links.scan(self._open())
+
     def run(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, limit: int = 1000, timeout: float = 30.0
     ) -> QueryResult:
@@ -98,6 +107,9 @@ class Neo4jGraph(Store, Pingable):
         name: str = "",
     ) -> LoadCounts:
         return load.load(self._open(), rows, entry, progress, name)
+
+    def replace_links(self, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
+        return neo4j_links.replace_links(self._open(), links, entry)
 
     def unfinished(self) -> list[str]:
         return [name for (name,) in self._ask("unfinished_loads")]

@@ -20,7 +20,7 @@ from ..model import Assertion, LoadCounts, LoadEntry, Manifest
 from ..names import Label, check_relation, label_of, language_of, text_of
 from .server import Server
 
-_BATCH = 10_000
+BATCH = 10_000
 """Rows per transaction."""
 _LABELS: tuple[Label, ...] = ("Concept", "Event")
 
@@ -41,12 +41,12 @@ def load(
     """
     constrained: set[str] = set()
     new = duplicates = 0
-    for number, batch in enumerate(new_assertions(rows, Known(), _BATCH, progress)):
+    for number, batch in enumerate(new_assertions(rows, Known(), BATCH, progress)):
         if number == 0:
-            _constrain(server)
+            constrain(server)
         relations = {row.relation for row in batch.rows} - constrained
         if relations:
-            _constrain(server, sorted(relations))
+            constrain(server, sorted(relations))
             constrained |= relations
         added = server.write("loading", partial(_add, batch=batch, name=name)) if batch.rows else 0
         new += added
@@ -54,13 +54,13 @@ def load(
     made = entry() if entry else None
     declared = {one.name for one in made.relations} - constrained if made else set()
     if declared:
-        _constrain(server, sorted(declared))
+        constrain(server, sorted(declared))
     if made or (name and new):
         server.write("writing the manifest", partial(_finish, entry=made, name=name))
     return LoadCounts(new, duplicates)
 
 
-def _constrain(server: Server, relations: Iterable[str] | None = None) -> None:
+def constrain(server: Server, relations: Iterable[str] | None = None) -> None:
     """Create the constraints of nodes, or of ``relations``, and wait for their indexes."""
 
     def work(transaction: neo4j.ManagedTransaction) -> None:

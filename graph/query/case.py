@@ -14,13 +14,14 @@ from itertools import pairwise
 from typing import Any
 
 from ..errors import QueryInvalid
+from ..links import LINK_RELATIONS, Link
 from ..model import Assertion
 from ..relations import RELATIONS
 from .tokens import Token, place, subscripts
 from .validator import Checker
 
 LABELS = ("Concept", "Event", "Manifest")
-PROPERTIES = frozenset(("uri", "text", "language", "relation", *Assertion._fields[3:], "id"))
+PROPERTIES = frozenset(("uri", "text", "language", "relation", *Assertion._fields[3:], *Link._fields[3:], "id"))
 
 
 def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
@@ -77,8 +78,8 @@ def shared_relations(checker: Checker, stored: Callable[[str], Collection[str]])
     shared = set()
     for token in checker.relations:
         names = stored(token.name)
-        if token.name not in names and token.name not in RELATIONS:
-            candidates = sorted({*RELATIONS, *names})
+        if token.name not in names and token.name not in (*LINK_RELATIONS, *RELATIONS):
+            candidates = sorted({*LINK_RELATIONS, *RELATIONS, *names})
             near = [name for name in candidates if name.lower() == token.name.lower()] or get_close_matches(
                 token.name, candidates, 1
             )

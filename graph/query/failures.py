@@ -25,6 +25,10 @@ _SENTENCES = (
         "nodes have uri, text and language, relationships weight, source, dataset and license",
     ),
     (
+        r"Table (?P<name>Mentions|SameEvent) does not exist",
+        "the events of the graph are not linked by {name}{at}; run tacit link GRAPH",
+    ),
+    (
         r"Table (?P<name>\S+) does not exist",
         "the graph has no node label or relation {name}{at}, where Neo4j would find no rows; "
         "tacit info GRAPH lists what it holds",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api.linking import link_events
 from tacit.cypher import names, query
 from tacit.graph import Assertion, KnowledgeGraph, open_graph
 from tacit.graph.model import QueryResult
@@ -57,6 +58,7 @@ def real_rows(data: Path) -> list[Assertion]:
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]:
     with open_graph(tmp_path_factory.mktemp("sample") / "graph", create=True) as store:
         store.load(sample_rows())
+        link_events(store)
         yield store
 
 
@@ -90,10 +92,19 @@ def test_hostile_parameters_are_values(entry: str, sample: KnowledgeGraph) -> No
         assert {value for row in sample.run(query(entry).text, values).rows for value in row} <= {0}  # counts are 0
 
 
+def test_links_change_the_rows_only_of_queries_that_ask_for_them(sample: KnowledgeGraph, tmp_path: Path) -> None:
+    with open_graph(tmp_path / "graph", create=True) as unlinked:
+        unlinked.load(sample_rows())
+        for entry in ENTRIES:
+            asks = "Mentions]" in query(entry).text or "SameEvent]" in query(entry).text
+            assert (run(unlinked, entry) == run(sample, entry)) is not asks, entry
+
+
 @pytest.mark.neo4j
 def test_rows_are_equal_on_both_engines(sample: KnowledgeGraph, neo4j_url: str) -> None:
     with open_graph(neo4j_url) as server:
         server.load(sample_rows())
+        link_events(server)
         for entry in ENTRIES:
             assert run(server, entry) == run(sample, entry), entry
 
@@ -105,6 +116,7 @@ def test_rows_are_equal_on_both_engines_on_real_data(data_dir: Path, neo4j_url: 
     with open_graph(neo4j_url) as server, open_graph(tmp_path / "graph", create=True) as embedded:
         embedded.load(rows)
         server.load(rows)
+        assert link_events(embedded) == link_events(server)
         for entry in ENTRIES:
             assert run(server, entry) == run(embedded, entry), entry
 
@@ -154,7 +166,7 @@ compares them. `tacit cypher GRAPH NAME --param key=value` runs one, `tacit cyph
 `cypher/explore/` to start your own from. The rows below come from the sample graph:
 
     tacit load conceptnet api/sample/conceptnet.csv --into sample-graph
-    tacit load atomic2020 api/sample/atomic2020.tsv --into sample-graph
+    tacit load atomic2020 api/sample/atomic2020.tsv --into sample-graph --link
 
 Concepts are given as English texts (`hot dog`), events as ATOMIC writes them (`PersonX cooks dinner for PersonY`).
 
@@ -167,4 +179,5 @@ order on both, give every column a name that no variable has, order by those nam
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, open_graph(Path(folder) / "graph", create=True) as store:
         store.load(sample_rows())
+        link_events(store)
         sys.stdout.write(page(store))

@@ -29,7 +29,7 @@ sys.path.insert(0, {root!r})
 from tests.graph.example_rows import random_rows
 from tacit.graph import LoadEntry, open_graph
 from tacit.graph.neo4j import load
-load._BATCH = {batch}
+load.BATCH = {batch}
 
 def rows(stop_at):
     for number, row in enumerate(random_rows({rows}, 6000, 7)):
@@ -118,7 +118,7 @@ def test_a_neo4j_load_killed_anywhere(neo4j_url: str) -> None:
 @pytest.mark.slow
 @pytest.mark.neo4j
 def test_a_neo4j_server_killed_while_loading_and_reading(own_server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", BATCH)
+    monkeypatch.setattr("tacit.graph.neo4j.load.BATCH", BATCH)
     url = own_server.start()
     before = []
 

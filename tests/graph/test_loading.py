@@ -94,7 +94,7 @@ def test_both_stores_refuse_what_one_of_them_cannot_hold(new_store: NewStore, ro
 
 
 def test_a_broken_stream_leaves_a_graph_that_can_be_loaded_again(new_store: NewStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", 1_000)
+    monkeypatch.setattr("tacit.graph.neo4j.load.BATCH", 1_000)
     monkeypatch.setattr("tacit.graph.embedded.load._BATCH", 1_000)
     store = new_store()
     rows = random_rows(1_200, 400, 2)

@@ -210,7 +210,7 @@ def test_info_names_a_load_that_stopped_halfway_on_neo4j(
     tacit: Tacit, sample: Path, neo4j_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ("load", "conceptnet", sample / "conceptnet.csv", "--into", neo4j_url)
-    monkeypatch.setattr("tacit.graph.neo4j.load._BATCH", 100)
+    monkeypatch.setattr("tacit.graph.neo4j.load.BATCH", 100)
     begun = ConceptNetReader.__next__
 
     def interrupted(self: ConceptNetReader) -> Any:

@@ -19,6 +19,7 @@ Tacit = Callable[..., Any]
 COMMANDS = [
     ["setup"], ["load", "conceptnet"], ["load", "atomic2020"], ["load", "rdf"], ["load", "triples"], ["fetch"], ["sources"],
     ["info"], ["index"], ["export"],
+    ["link"],
     ["neighbours"], ["hops"], ["paths"],
     ["triples"], ["tails"], ["heads"], ["cypher"], ["score"], ["filter"], ["evaluate"], ["evaluate-tuples"], ["score-tuples"],
     ["merge-cache"], ["check"], ["metrics"], ["train", "reference"], ["train", "pipeline"],
@@ -66,6 +67,9 @@ WRONG = [
     ["export", "missing", "out"],
     ["check"],
     ["check", "missing"],
+    ["link"],
+    ["link", "missing"],
+    ["link", "GRAPH", "extra"],
     ["metrics", "nonsense"],
     ["train", "reference"],
     ["train", "reference", "missing.jsonl"],

@@ -1,0 +1,2 @@
+// Remove a table of links.
+DROP TABLE `RELATION`

@@ -1,0 +1,153 @@
+"""Replacing the links of a Neo4j graph: batches in managed transactions, each of which also updates the manifest of links.
+
+Links that follow from the graph no more are deleted after the others were created. An interrupted run leaves a part of the links,
+counted in the manifest, and can be run again; until it has finished, its name is among the unfinished loads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+import neo4j
+import numpy as np
+
+from ...cypher import query
+from ..errors import GraphError
+from ..links import (
+    LINK_RELATIONS,
+    SAME_EVENT,
+    Link,
+    LinkCounts,
+    LinkEntry,
+    LinkManifest,
+    LinkRelation,
+    checked_link,
+    link_manifest_of,
+    link_properties,
+)
+from ..loading import Known
+from .load import BATCH, constrain
+from .server import Server
+
+_NAME = "link"
+_FETCH = 50_000
+
+Batch = list[tuple[Link, int, int]]
+"""Links with their identities and contents."""
+
+
+def replace_links(server: Server, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
+    """Make ``links`` the links of the graph; see :meth:`tacit.graph.protocol.LinksEvents.replace_links`.
+
+    Raises:
+        GraphUnavailable: the connection was lost; committed batches stay, and the run can be repeated.
+        GraphError: the server refused a query.
+        InputError: a link is invalid.
+    """
+    constrain(server)
+    constrain(server, LINK_RELATIONS)
+    wanted, new, kept = Known(), 0, 0
+    server.write("linking", _begin)
+    stream = iter(links)
+    while batch := [checked_link(link) for link in islice(stream, BATCH)]:
+        rows = [(link, *link.fingerprint()) for link in batch]
+        distinct = wanted.take(np.fromiter((identity for _, identity, _ in rows), dtype=np.int64, count=len(rows)))
+        rows = [rows[place] for place in np.flatnonzero(distinct).tolist()]
+        added = server.write("linking", partial(_add, batch=rows)) if rows else 0
+        new += added
+        kept += len(rows) - added
+    removed = 0
+    for stale in _batches(link for link in scan(server) if not wanted.holds(link.fingerprint()[0])):
+        removed += server.write("removing links", partial(_remove, batch=stale))
+    server.write("writing the manifest", partial(_finish, entry=entry() if entry else None))
+    return LinkCounts(new, kept, removed)
+
+
+def scan(server: Server) -> Iterator[Link]:
+    """Stream every link, in no fixed order."""
+    for rows in server.stream(query("scan_mentions", "neo4j"), _FETCH):
+        yield from (Link(head, "Mentions", tail, role, position) for head, tail, role, position in rows)
+    for rows in server.stream(query("scan_same_events", "neo4j"), _FETCH):
+        yield from (Link(head, "SameEvent", tail) for head, tail in rows)
+
+
+def _batches(links: Iterable[Link]) -> Iterator[Batch]:
+    """Yield all of ``links`` in batches; they are read first, since deleting would disturb their query."""
+    rows = [(link, *link.fingerprint()) for link in links]
+    for start in range(0, len(rows), BATCH):
+        yield rows[start : start + BATCH]
+
+
+def _groups(batch: Batch) -> dict[LinkRelation, Batch]:
+    groups: dict[LinkRelation, Batch] = defaultdict(list)
+    for row in batch:
+        groups[row[0].relation].append(row)
+    return groups
+
+
+def _add(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
+    """Create the links of ``batch`` that are not in the graph, and return their number."""
+    manifest = _locked(transaction)
+    contents: list[int] = []
+    for relation, rows in _groups(batch).items():
+        known = _present(transaction, relation, [identity for _, identity, _ in rows])
+        fresh = [row for row in rows if row[1] not in known]
+        create = query("create_links", "neo4j").naming(RELATION=relation, LABEL="Event" if relation == SAME_EVENT else "Concept")
+        if fresh:
+            made = transaction.run(create.text, rows=[_row(link, identity) for link, identity, _ in fresh]).consume()
+            if made.counters.relationships_created != len(fresh):
+                raise GraphError("nodes were removed while they were linked; run tacit link again")
+        contents += [content for _, _, content in fresh]
+    _write(transaction, manifest, len(contents), sum(contents))
+    return len(contents)
+
+
+def _remove(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
+    """Delete the links of ``batch`` that are in the graph, and return their number."""
+    manifest = _locked(transaction)
+    contents: list[int] = []
+    for relation, rows in _groups(batch).items():
+        known = _present(transaction, relation, [identity for _, identity, _ in rows])
+        transaction.run(query("delete_links", "neo4j").naming(RELATION=relation).text, ids=sorted(known)).consume()
+        contents += [content for _, identity, content in rows if identity in known]
+    _write(transaction, manifest, -len(contents), -sum(contents))
+    return len(contents)
+
+
+def _present(transaction: neo4j.ManagedTransaction, relation: str, ids: Sequence[int]) -> set[int]:
+    found = transaction.run(query("known_identities", "neo4j").naming(RELATION=relation).text, ids=list(ids))
+    return {record[0] for record in found}
+
+
+def _begin(transaction: neo4j.ManagedTransaction) -> None:
+    transaction.run(query("lock_manifest", "neo4j").text).consume()
+    transaction.run(query("begin_load", "neo4j").text, name=_NAME).consume()
+
+
+def _finish(transaction: neo4j.ManagedTransaction, entry: LinkEntry | None) -> None:
+    manifest = _locked(transaction)
+    if entry is not None:
+        transaction.run(query("write_link_manifest").text, link_properties(replace(manifest, entry=entry))).consume()
+    transaction.run(query("end_load", "neo4j").text, name=_NAME).consume()
+
+
+def _locked(transaction: neo4j.ManagedTransaction) -> LinkManifest:
+    transaction.run(query("lock_link_manifest", "neo4j").text).consume()
+    return link_manifest_of(transaction.run(query("link_manifest").text).values())
+
+
+def _write(transaction: neo4j.ManagedTransaction, manifest: LinkManifest, more: int, contents: int) -> None:
+    if more:
+        changed = replace(manifest, links=manifest.links + more, checksum=(manifest.checksum + contents) % 2**128)
+        transaction.run(query("write_link_manifest").text, link_properties(changed)).consume()
+
+
+def _row(link: Link, number: int) -> dict[str, object]:
+    held: dict[str, object] = {"relation": link.relation, "id": number}
+    if link.position is not None:
+        held |= {"role": link.role, "position": link.position}
+    return {"head": link.head, "tail": link.tail, "properties": held}
