@@ -1,4 +1,4 @@
-"""Readers of files as typed rows: ConceptNet, ATOMIC, RDF, triples, vectors, dialogues, judgements, CICERO; and downloads.
+"""Readers of files as typed rows: ConceptNet, ATOMIC, RDF, triples, vectors, dialogues, judgements, CICERO, CIDER; and downloads.
 
 Names are imported on first use, so that ``import tacit.loaders`` is fast.
 """
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..graph.questions import Instance
     from .atomic import read_atomic
     from .cicero import read_cicero
+    from .cider import MarkedDialogue, MarkedTriplet, Span, read_cider
     from .conceptnet import read_conceptnet
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
@@ -32,6 +33,7 @@ _MODULES = {
     "..graph.questions": "Instance",
     ".atomic": "read_atomic",
     ".cicero": "read_cicero",
+    ".cider": "MarkedDialogue MarkedTriplet Span read_cider",
     ".conceptnet": "read_conceptnet",
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
@@ -50,10 +52,11 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 __all__ = [
     "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
-    "Mapping", "Reader", "Reject", "Report", "Source", "Targets", "TupleRow", "Vector", "Vectors", "all_sources",
-    "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors", "read_atomic", "read_cicero", "read_conceptnet",
-    "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch",
-    "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
+    "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject", "Report", "Source", "Span", "Targets", "TupleRow",
+    "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors", "read_atomic",
+    "read_cicero", "read_cider", "read_conceptnet", "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples",
+    "read_judgements", "read_numberbatch", "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings",
+    "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 
 

@@ -11,12 +11,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..graph.errors import DamagedInput, InputError
 from ..graph.item import ItemError
 from ..graph.questions import Instance
-from .dialogues import BrokenRecord, parsed_json
-from .io import ByteSource, decode
-from .records import Columns, Damage, read_records
+from .dialogues import BrokenRecord, parsed_rows
+from .io import ByteSource
+from .records import Columns
 
 _NAMES = ("ID", "Dialogue", "Target", "Question", "Choices")
 _WANTED = ", ".join(_NAMES)
@@ -39,35 +38,8 @@ def read_cicero(path: str | os.PathLike[str], *, strict: bool = False) -> Iterat
             no instance.
         DamagedInput: under ``strict``, the file ends early.
     """
-    return _instances(ByteSource(path), strict)
-
-
-def _instances(source: ByteSource, strict: bool) -> Iterator[Instance | ItemError]:
-    try:
-        for line in read_records(source, Columns(lambda _: False, _WANTED + " as JSON", "CICERO instances")):
-            text, reason = decode(line)
-            if reason is None and not text.strip():
-                continue
-            row: Instance | ItemError
-            data: Any = None
-            try:
-                if reason is not None:
-                    raise BrokenRecord(reason)
-                data = parsed_json(text)
-                row = _instance(data)
-            except (BrokenRecord, InputError) as broken:
-                name = data.get("ID") if isinstance(data, dict) else None
-                damage = isinstance(line.flaw, Damage)
-                row = ItemError(line.number, str(broken), id=name if isinstance(name, str) else None, damage=damage)
-                if strict and damage:
-                    raise DamagedInput(
-                        f"{source.path} ends early, at record {row.line:,}: {broken}; get the whole file"
-                    ) from None
-                if strict:
-                    raise InputError(f"{source.path}:{row.line}: {broken}") from None
-            yield row
-    finally:
-        source.close()
+    columns = Columns(lambda _: False, _WANTED + " as JSON", "CICERO instances")
+    return parsed_rows(ByteSource(path), columns, _instance, strict=strict, id_field="ID")
 
 
 def _instance(data: Any) -> Instance:

@@ -141,6 +141,50 @@ def _parsed(
         yield line.number, found
 
 
+def parsed_rows(
+    source: ByteSource, columns: Columns, parse: Callable[[Any], T], *, strict: bool, id_field: str
+) -> Iterator[T | ItemError]:
+    """Yield what ``parse`` makes of the JSON value of each record; a record that it refuses gives an :class:`ItemError`.
+
+    Args:
+        source: the file; it is closed at the end.
+        columns: what a table must have; for the error message where it has not.
+        parse: raises BrokenRecord or InputError for a value that cannot be used.
+        strict: end at the first record that cannot be used.
+        id_field: the field with the record's ID, for the errors.
+
+    Raises:
+        InputError: while iterating: the file has none of the forms; under ``strict`` also for the first record that cannot be
+            used.
+        DamagedInput: under ``strict``, the file ends early.
+    """
+    try:
+        for line in read_records(source, columns):
+            text, reason = decode(line)
+            if reason is None and not text.strip():
+                continue
+            row: T | ItemError
+            data: Any = None
+            try:
+                if reason is not None:
+                    raise BrokenRecord(reason)
+                data = parsed_json(text)
+                row = parse(data)
+            except (BrokenRecord, InputError) as broken:
+                name = data.get(id_field) if isinstance(data, dict) else None
+                damage = isinstance(line.flaw, Damage)
+                row = ItemError(line.number, str(broken), id=name if isinstance(name, str) else None, damage=damage)
+                if strict and damage:
+                    raise DamagedInput(
+                        f"{source.path} ends early, at record {row.line:,}: {broken}; get the whole file"
+                    ) from None
+                if strict:
+                    raise InputError(f"{source.path}:{row.line}: {broken}") from None
+            yield row
+    finally:
+        source.close()
+
+
 def parsed_json(text: str) -> Any:
     """Return the value of a JSON text; NaN, which Python writes although JSON does not have it, is accepted.
 
