@@ -1,0 +1,317 @@
+"""Whether the graph, and the evidence of grounding, join the spans that people joined in CIDER's dialogues.
+
+    python benchmarks/cider.py GRAPH FILE [--json FILE] [--resamples N] [--seed N]
+
+For each marked triplet with both spans in a turn, random pairs of spans of the same dialogue are drawn with as many tokens, the
+same class of part of speech of the last content word, and in one turn or in two as the marked ones are; pairs that overlap both
+spans of a marked triplet are not drawn. A test says whether it joins two spans. *Recall* is the share of marked pairs that it
+joins, *random* the share of random pairs, *precision* = recall / (recall + random): the share of marked pairs among the joined
+ones where there are as many random pairs as marked ones, so that chance is .5. Intervals are 95% of a bootstrap over dialogues.
+The dialogues are halved by a hash of their first turn; what is tuned on CIDER may look at the first half only.
+
+Grounding is asked about the later of the two turns with all turns before it as history, so its tests are for spans of two turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tacit.graph import open_graph, open_index
+from tacit.graph.protocol import KnowledgeGraph
+from tacit.loaders import MarkedDialogue, Span, read_cider
+from tacit.reasoning.metrics.grounding import SPECIFIC, Grounding
+from tacit.reasoning.text.language import Token, load_pipeline
+from tacit.reasoning.text.linking import Mention
+
+DRAWS = 3  # random pairs for each marked triplet
+TRIES = 60  # draws that may overlap a marked triplet, before a triplet is left out
+HALVES = ("first", "second")
+
+# CIDER's relations with those of the graph that say the same of head and tail; "<" before a relation reads it from tail to head.
+# "Should" and "SocialRule" are about norms and "Simutaneous" about time, for which the graph has no relation.
+RELATIONS: Mapping[str, str] = {
+    "Causes": "Causes CausesDesire HasSubevent HasLastSubevent Entails <HasPrerequisite <MotivatedByGoal",
+    "ResultIn": "Causes CausesDesire HasSubevent HasLastSubevent Entails <HasPrerequisite <MotivatedByGoal",
+    "CausesDesire": "CausesDesire Causes <MotivatedByGoal",
+    "MotivatedByGoal": "MotivatedByGoal UsedFor HasLastSubevent <CausesDesire",
+    "AchievedBy": "HasPrerequisite <MotivatedByGoal <UsedFor <Causes",
+    "Implies": "Entails Causes HasSubevent IsA MannerOf HasProperty",
+    "HasPrerequisite": "HasPrerequisite HasFirstSubevent <Causes <UsedFor",
+    "DependsOn": "HasPrerequisite HasFirstSubevent <Causes <UsedFor",
+    "Before": "Causes CausesDesire <HasPrerequisite isBefore <isAfter",
+    "ObstructedBy": "ObstructedBy HinderedBy",
+    "HasSubevent": "HasSubevent HasFirstSubevent HasLastSubevent HasSubEvent HasPrerequisite",
+    "HasProperty": "HasProperty",
+    "IsA": "IsA InstanceOf MannerOf",
+    "MannerOf": "MannerOf IsA",
+    "DefinedAs": "DefinedAs IsA Synonym",
+    "UsedFor": "UsedFor CapableOf MotivatedByGoal <HasPrerequisite",
+    "CapableOf": "CapableOf UsedFor <ReceivesAction",
+    "ReceivesAction": "ReceivesAction <UsedFor",
+    "AtLocation": "AtLocation LocatedNear <HasA",
+    "LocatedNear": "LocatedNear AtLocation <LocatedNear <AtLocation",
+    "HappensIn": "AtLocation LocationOfAction HasContext <HasSubevent",
+    "LocationOfAction": "<LocationOfAction <AtLocation UsedFor",  # CIDER's head is the place
+    "HasA": "HasA <PartOf <AtLocation",
+    "MadeOf": "MadeOf",
+    "CreatedBy": "CreatedBy",
+    "SymbolOf": "SymbolOf",
+    "HasContext": "HasContext",
+    "Desires": "Desires <DesireOf CausesDesire",
+    "RelatedTo": "RelatedTo Synonym SimilarTo <RelatedTo <Synonym <SimilarTo",
+    "SimilarTo": "SimilarTo Synonym <SimilarTo <Synonym",
+    "Synonym": "Synonym SimilarTo <Synonym <SimilarTo",
+    "Antonym": "Antonym DistinctFrom <Antonym <DistinctFrom",
+    "DistinctFrom": "DistinctFrom Antonym <DistinctFrom <Antonym",
+    "NotIsA": "NotIsA DistinctFrom Antonym <DistinctFrom <Antonym",
+    "NotHasA": "NotHasA",
+    "NotHasProperty": "NotHasProperty",
+    "NotCapableOf": "NotCapableOf",
+    "NotUsedFor": "NotUsedFor",
+    "NotCauses": "NotCauses ObstructedBy <ObstructedBy",
+    "NotResultIn": "NotCauses ObstructedBy <ObstructedBy",
+}
+KEEPING = frozenset((
+    "RelatedTo", "Synonym", "SimilarTo", "FormOf", "IsA", "InstanceOf", "MannerOf", "<RelatedTo", "<Synonym", "<SimilarTo",
+    "<FormOf",
+))  # fmt: skip
+"""Relations that may stand beside the agreeing one in a path of two hops, since they keep what is spoken about."""
+
+TESTS = {
+    "linked": "both spans mention a concept",
+    "shared": "a concept is in both spans",
+    "one hop": "two concepts at one hop",
+    "two hops": "two concepts at most at two hops",
+    "relation, one hop": "an edge whose relation agrees",
+    "relation, two hops": "a path of at most two hops whose relation agrees",
+    "evidence": "a piece of grounding's evidence joins them",
+    "evidence, shown": f"the same, with a value of {SPECIFIC:.2f} or more, from which its path is shown",
+}
+ABOUT_RELATIONS = ("relation, one hop", "relation, two hops")
+ABOUT_EVIDENCE = ("evidence", "evidence, shown")
+
+
+class Pair(NamedTuple):
+    """Two spans, the relation that is asked about, and whether people marked them."""
+
+    head: Span
+    relation: str
+    tail: Span
+    marked: bool
+
+
+def half_of(dialogue: MarkedDialogue) -> int:
+    """Return 0 or 1; dialogues with one first turn, of which CIDER has a few, are in one half."""
+    return hashlib.sha256(dialogue.turns[0].lower().encode()).digest()[0] % 2
+
+
+def kind_of(tokens: Sequence[Token]) -> str:
+    """Return the class of the last content word: nominal, verbal, describing, or other."""
+    kinds = {"NOUN": "nominal", "PROPN": "nominal", "VERB": "verbal", "ADJ": "describing", "ADV": "describing"}
+    return next((kinds[token.pos] for token in reversed(tokens) if token.pos in kinds), "other")
+
+
+class Spans:
+    """All runs of tokens of a dialogue that begin and end with a word, by their number of tokens and class."""
+
+    def __init__(self, turns: Sequence[str], tokens: Sequence[Sequence[Token]]) -> None:
+        self._turns = turns
+        self._tokens = tokens
+        self._found: dict[tuple[int, str], list[Span]] = {}
+
+    def like(self, span: Span) -> list[Span]:
+        """Return the spans with as many tokens as ``span`` and its class, by turn and place."""
+        assert span.turn is not None
+        own = [one for one in self._tokens[span.turn] if one.start < span.end and one.end > span.start]
+        key = len(own), kind_of(own)
+        if key not in self._found:
+            self._found[key] = list(self._runs(*key))
+        return self._found[key]
+
+    def _runs(self, length: int, kind: str) -> Iterator[Span]:
+        for turn, tokens in enumerate(self._tokens):
+            for place in range(len(tokens) - length + 1):
+                run = tokens[place : place + length]
+                if "PUNCT" not in (run[0].pos, run[-1].pos) and kind_of(run) == kind:
+                    start, end = run[0].start, run[-1].end
+                    yield Span(self._turns[turn][start:end], turn, start, end)
+
+
+def overlap(one: Span, two: Span) -> bool:
+    """Return whether two spans share a character."""
+    return one.turn == two.turn and one.start < two.end and two.start < one.end
+
+
+def pairs_of(dialogue: MarkedDialogue, spans: Spans, rng: np.random.Generator) -> list[Pair]:
+    """Return the marked pairs of a dialogue, each followed by its random ones; none where too few random ones can be drawn."""
+    marked = [one for one in dialogue.triplets if one.head.turn is not None and one.tail.turn is not None]
+    taken = [ends for one in marked for ends in ((one.head, one.tail), (one.tail, one.head))]
+    pairs: list[Pair] = []
+    for one in marked:
+        heads, tails = spans.like(one.head), spans.like(one.tail)
+        drawn: list[Pair] = []
+        for _ in range(TRIES if heads and tails else 0):
+            head, tail = heads[int(rng.integers(len(heads)))], tails[int(rng.integers(len(tails)))]
+            apart = (head.turn == tail.turn) == (one.head.turn == one.tail.turn) and not overlap(head, tail)
+            if apart and not any(overlap(head, first) and overlap(tail, second) for first, second in taken):
+                drawn.append(Pair(head, one.relation, tail, False))
+            if len(drawn) == DRAWS:
+                pairs += [Pair(one.head, one.relation, one.tail, True), *drawn]
+                break
+    return pairs
+
+
+class Edges:
+    """The graph's relations between concepts, read from either end (``<`` before a relation: from its tail)."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self._around: dict[str, dict[str, set[str]]] = {}
+        for edge in graph.assertions():
+            if edge.head.startswith("/c/"):
+                self._around.setdefault(edge.head, {}).setdefault(edge.tail, set()).add(edge.relation)
+                self._around.setdefault(edge.tail, {}).setdefault(edge.head, set()).add(f"<{edge.relation}")
+        self.agree = cache(self._agree)
+
+    def _agree(self, head: str, tail: str, relation: str, hops: int) -> bool:
+        """Return whether a path of at most ``hops`` (1 or 2) from head to tail agrees with a relation of CIDER."""
+        wanted = set(RELATIONS[relation].split())
+        after, before = self._around.get(head, {}), self._around.get(tail, {})
+        if wanted & after.get(tail, set()):
+            return True
+        if hops == 1:
+            return False
+        for middle in after.keys() & before.keys():
+            first, second = after[middle], self._around[middle][tail]
+            if (wanted & first and (wanted | KEEPING) & second) or (KEEPING & first and wanted & second):
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of a test on a half; each number with its interval, 0..1."""
+
+    test: str
+    half: str
+    pairs: int
+    dialogues: int
+    recall: tuple[float, float, float]
+    random: tuple[float, float, float]
+    precision: tuple[float, float, float]
+
+
+def row(test: str, half: str, counts: NDArray[np.float64], resamples: int, seed: int) -> Row:
+    """Return the figures; ``counts`` has for each dialogue the marked pairs, those joined, the random pairs, those joined."""
+    counts = counts[counts[:, 0] > 0]
+    drawn = np.random.default_rng(seed).integers(0, len(counts), (resamples, len(counts)))
+    sums = np.concatenate([counts.sum(axis=0, keepdims=True), counts[drawn].sum(axis=1)])
+    recall, random = sums[:, 1] / sums[:, 0], sums[:, 3] / sums[:, 2]
+    both = recall + random
+    precision = np.divide(recall, both, out=np.full_like(both, 0.5), where=both > 0)
+
+    def spread(values: NDArray[np.float64]) -> tuple[float, float, float]:
+        low, high = np.quantile(values[1:], (0.025, 0.975)).tolist()
+        return float(values[0]), low, high
+
+    return Row(test, half, int(counts[:, 0].sum()), len(counts), spread(recall), spread(random), spread(precision))
+
+
+def concepts_in(mentions: Sequence[Mention], span: Span) -> list[str]:
+    """Return the concepts that a turn mentions within a span."""
+    return list(dict.fromkeys(one.concept for one in mentions if span.start <= one.start and one.end <= span.end))
+
+
+def joined(
+    pair: Pair, ends: tuple[list[str], list[str]], graph: KnowledgeGraph, edges: Edges, evidence: Mapping[tuple[str, str], float]
+) -> dict[str, bool]:
+    """Return what each test that applies to a pair says; ``evidence`` has the value of each pair of concepts it joins."""
+    heads, tails = ends
+    hops = graph.hop_distances(heads, tails, 2) if heads and tails else np.zeros((0, 0), dtype=np.int8)
+    found = {
+        "linked": bool(hops.size),
+        "shared": bool((hops == 0).any()),
+        "one hop": bool((hops == 1).any()),
+        "two hops": bool((hops >= 0).any()),
+    }
+    if pair.relation in RELATIONS:
+        for name, most in zip(ABOUT_RELATIONS, (1, 2), strict=True):
+            found[name] = any(edges.agree(head, tail, pair.relation, most) for head in heads for tail in tails)
+    if pair.head.turn != pair.tail.turn:
+        values = [evidence[key] for head in heads for tail in tails for key in ((head, tail), (tail, head)) if key in evidence]
+        found["evidence"] = bool(values)
+        found["evidence, shown"] = any(value >= SPECIFIC for value in values)
+    return found
+
+
+def measure(graph: KnowledgeGraph, dialogues: Sequence[MarkedDialogue], seed: int) -> dict[tuple[str, int], NDArray[np.float64]]:
+    """Return the counts of :func:`row` of each test and half."""
+    metric = Grounding(graph, load_pipeline())
+    edges = Edges(graph)
+    rng = np.random.default_rng(seed)
+    clusters = {first: place for place, first in enumerate(dict.fromkeys(one.turns[0].lower() for one in dialogues))}
+    counts = {(test, half): np.zeros((len(clusters), 4)) for test in TESTS for half in range(len(HALVES))}
+    used = 0
+    for dialogue in dialogues:
+        tokens = metric.linker.analyser.analyse(dialogue.turns)
+        mentions = metric.linker.link_batch(dialogue.turns)
+        scores = metric.score_batch([(dialogue.turns[:turn], dialogue.turns[turn]) for turn in range(1, len(dialogue.turns))])
+        evidence = [
+            {
+                (piece.history.concept, piece.response.concept): float(piece.value)
+                for piece in score.evidence.pieces
+                if piece.history is not None and piece.response is not None and piece.value is not None
+            }
+            for score in scores
+        ]
+        pairs = pairs_of(dialogue, Spans(dialogue.turns, tokens), rng)
+        used += sum(pair.marked for pair in pairs)
+        for pair in pairs:
+            assert pair.head.turn is not None
+            assert pair.tail.turn is not None
+            ends = concepts_in(mentions[pair.head.turn], pair.head), concepts_in(mentions[pair.tail.turn], pair.tail)
+            later = max(pair.head.turn, pair.tail.turn)
+            found = joined(pair, ends, graph, edges, evidence[later - 1] if later else {})
+            for test, answer in found.items():
+                counts[test, half_of(dialogue)][clusters[dialogue.turns[0].lower()]] += (
+                    (1, answer, 0, 0) if pair.marked else (0, 0, 1, answer)
+                )
+    marked = [one for dialogue in dialogues for one in dialogue.triplets]
+    placed = sum(one.head.turn is not None and one.tail.turn is not None for one in marked)
+    print(f"{len(marked):,} triplets, {placed:,} with both spans in turns, {used:,} of them with {DRAWS} random pairs each")
+    print(f"signature {metric.signature}")
+    return counts
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
+    dialogues = [one for one in read_cider(arguments.file, strict=True) if isinstance(one, MarkedDialogue)]
+    with open_graph(arguments.graph) as store, open_index(store) as graph:
+        counts = measure(graph, dialogues, arguments.seed)
+    rows = [row(test, HALVES[half], some, arguments.resamples, arguments.seed) for (test, half), some in counts.items()]
+    print("\n| test | half | marked pairs (dialogues) | recall | random | precision |\n|---|---|---|---|---|---|")
+    for one in rows:
+        cells = [f"{value:.3f} [{low:.3f}, {high:.3f}]" for value, low, high in (one.recall, one.random, one.precision)]
+        print(f"| {one.test} | {one.half} | {one.pairs:,} ({one.dialogues:,}) | {' | '.join(cells)} |")
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps([asdict(one) for one in rows], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
