@@ -135,12 +135,13 @@ def table(found: dict[str, Figures], kind: str) -> Iterator[str]:
 
 
 def write(found: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]], resamples: int, seed: int) -> None:
-    """Put the figures beside those of other metrics that were measured before."""
-    before = json.loads(FILE.read_text(encoding="utf-8"))["metrics"] if FILE.is_file() else {}
+    """Put the figures beside those of metrics that were measured before; a run without a graph keeps the graph of those."""
+    kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"metrics": {}, "graph": []}
+    before = kept["metrics"]
     files = {one.file.name: hashlib.sha256(one.file.read_bytes()).hexdigest() for one in sets}
     rows = {name: rounded(found[name]) if name in found else before[name] for name in KINDS if name in found or name in before}
     head = {"command": "python benchmarks/agreement.py GRAPH DATA_DIR --write", "resamples": resamples, "seed": seed}
-    text = json.dumps({**head, "files": files, "graph": graph, "metrics": rows}, indent=1)
+    text = json.dumps({**head, "files": files, "graph": graph or kept["graph"], "metrics": rows}, indent=1)
     FILE.write_text(text + "\n", encoding="utf-8")
 
 

@@ -42,6 +42,7 @@ AT_LEAST_1: Range = (1, None)
 #: Judgement sets, as ``tacit evaluate`` names them, on which parts or recipes of shipped models were chosen.
 _COHERENCE_SETS = ("dailydialog_EVAL", "empatheticdialogues", "dailydialog-zhao", "fed-turn")
 _TOPICAL = ("topical-chat",)
+_COHERENCE_CORPORA = (*_TOPICAL, "en_ewt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +307,7 @@ METRIC_REGISTRY = Registry(
             home="metrics.coherence.metric:make",
             range="any number, log-odds; most between -8 and 8", better="higher", **_OF_ENCODER,
             summary="How likely the response is what people said next, and neither a random response nor a repetition.",
-            chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+            chosen_on=(*_COHERENCE_SETS, "dailydialog-gupta", "persona-zhao", "deco-train"), learnt_from=_COHERENCE_CORPORA,
             ranges={"cache_size": AT_LEAST_0},
         ),
         "judgement": MetricKind(
@@ -325,12 +326,12 @@ METRIC_REGISTRY = Registry(
         "association": MetricKind(
             home="metrics.coherence.learned:make_association", range="0 and more, in nats", better="higher",
             summary="How strongly the words of the last turn call for the words of the response.",
-            chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+            chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
         ),
         "selection": MetricKind(
             home="metrics.coherence.learned:make_selection", range="-1 to 1", better="higher", **_OF_ENCODER,
             summary="Whether the response would be picked among others as what follows the last two turns.",
-            chosen_on=_COHERENCE_SETS, learnt_from=(*_TOPICAL, "commonsense-dialogues"),
+            chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
             ranges={"cache_size": AT_LEAST_0},
         ),
         "expectation": MetricKind(

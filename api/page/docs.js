@@ -127,8 +127,11 @@ function shown(text, type) {
 
 function form(name, schema) {
   const needed = new Set(schema.required ?? []);
+  const members = schema.enum
+    ? schema.enum.map((value) => row(value, false, { type: schema.type }))
+    : Object.entries(schema.properties ?? {}).map(([member, one]) => row(member, needed.has(member), one, one.description));
   return h("article", { class: "card form", id: anchor(name) }, h("h3", {}, name), h("p", {}, marked(schema.description ?? "")),
-    rows(`Members of ${name}`, Object.entries(schema.properties ?? {}).map(([member, one]) => row(member, needed.has(member), one, one.description))));
+    rows(schema.enum ? `Values of ${name}` : `Members of ${name}`, members));
 }
 
 async function start() {

@@ -1,2 +1,3 @@
 // The table of links between events of the same meaning.
-CREATE REL TABLE SameEvent(FROM Event TO Event, relation STRING, id INT64)
+// The weight stays null: cheapest paths over all relationships need the property in every table.
+CREATE REL TABLE SameEvent(FROM Event TO Event, relation STRING, id INT64, weight DOUBLE)

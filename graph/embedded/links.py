@@ -46,9 +46,11 @@ _TABLES: dict[LinkRelation, tuple[str, pa.Schema]] = {
     MENTIONS: ("Concept", pa.schema([
         ("from", pa.string()), ("to", pa.string()), ("relation", pa.dictionary(pa.int32(), pa.string())),
         ("role", pa.dictionary(pa.int32(), pa.string())), ("position", pa.int64()), ("id", pa.int64()),
+        ("weight", pa.float64()),
     ])),
     SAME_EVENT: ("Event", pa.schema([
         ("from", pa.string()), ("to", pa.string()), ("relation", pa.dictionary(pa.int32(), pa.string())), ("id", pa.int64()),
+        ("weight", pa.float64()),
     ])),
 }  # fmt: skip
 """Label of the nodes at the ends of the links of each relation, and the columns of its table."""

@@ -228,8 +228,9 @@ def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[st
     """Fit the regression over the parts; all groups have the same parts.
 
     Parts that were trained on dialogues fit those of other kinds less well than the regression finds, while similarity has learnt
-    from none of them. So its weight may be multiplied by ``similarity_factor``; then a second regression, of one variable, fits
-    the bias and the scale of all weights to the same contrasts, and the score remains the log-odds.
+    from none of them. So its weight may be multiplied by ``similarity_factor``; then a second regression fits the bias, the scale
+    of the weighted sum and the weight of repetition to the same contrasts. The score remains the log-odds, and copies, which are
+    as similar as can be, stay below true responses.
 
     Returns:
         The log-odds' ``bias`` and weight of each part, by the names of the parts joined with ``+``.
@@ -247,9 +248,12 @@ def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[st
     bias, slopes = model.intercept_[0], model.coef_[0] / scale
     if similarity_factor != 1:
         slopes[parts.index("similarity")] *= similarity_factor
-        sums = (features @ slopes)[:, None]
+        repetition = parts.index("repetition")
+        slopes[repetition] = 0.0
+        sums = np.column_stack([features @ slopes, features[:, repetition]])
         again = LogisticRegression(C=np.inf).fit(sums, labels, sample_weight=weights)
         bias, slopes = again.intercept_[0], again.coef_[0, 0] * slopes
+        slopes[repetition] = again.coef_[0, 1]
     return {"+".join(parts): {"bias": float(bias), **dict(zip(parts, slopes.tolist(), strict=True))}}
 
 

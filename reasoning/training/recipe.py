@@ -324,7 +324,7 @@ class CoherenceRecipe(Recipe):
 FOR_SAME = CoherenceRecipe(
     average=True, elsewhere=False, head=HeadRecipe(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024)
 )
-FOR_OTHER = CoherenceRecipe()
+FOR_OTHER = CoherenceRecipe(similarity_factor=2.0)
 
 
 @dataclass(frozen=True)

@@ -252,8 +252,8 @@ def test_metrics_count_with_the_index(tmp_path: Path) -> None:
 def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> None:
     offers: dict[type, tuple[type, ...]] = {
         Graph: (KnowledgeGraph, WritableGraph, LimitsQueries, CountsInBulk),
-        EmbeddedGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords),
-        Neo4jGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, Pingable, StreamsRecords),
+        EmbeddedGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk),
+        Neo4jGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, Pingable, StreamsRecords, CountsInBulk),
         IndexGraph: (KnowledgeGraph, CountsInBulk, ConceptIndex),
     }
     protocols = (KnowledgeGraph, WritableGraph, LimitsQueries, Pingable, StreamsRecords, CountsInBulk, ConceptIndex)

@@ -101,26 +101,39 @@ def test_weights_are_those_of_a_logistic_regression() -> None:
     assert areas([Measured(features, labels, 1.0)])["selection"] < 0.3
 
 
-def test_more_weight_for_similarity_and_the_log_odds_are_fitted_again() -> None:
+def test_with_more_weight_for_similarity_the_log_odds_and_repetition_are_fitted_again() -> None:
     random = np.random.default_rng(0)
     features = random.normal(size=(4_000, 4)) * [1, 2, 0.5, 1]
-    labels = (random.random(4_000) < 1 / (1 + np.exp(-(features @ [2.0, 0.5, -3.0, 0.0] - 1)))).astype(np.int64)
+    labels = (random.random(4_000) < 1 / (1 + np.exp(-(features @ [2.0, 0.5, -3.0, -1.0] - 1)))).astype(np.int64)
     groups = [Measured(features[:3_000], labels[:3_000], 2.0), Measured(features[3_000:], labels[3_000:], 1.0)]
     [fitted], [heavier] = (list(weigh(groups, factor).values()) for factor in (1.0, 3.0))
     ratios = {part: heavier[part] / fitted[part] for part in PARTS}
     assert ratios["similarity"] / ratios["selection"] == pytest.approx(3)
-    assert ratios["association"] == ratios["repetition"] == pytest.approx(ratios["selection"])
-    # the weighted likelihood has its maximum at this bias and this scale of all weights
+    assert ratios["association"] == pytest.approx(ratios["selection"])
+    # the weighted likelihood has its maximum at this bias, this scale of the other weights and this weight of repetition
     each = np.repeat([2 / 3_000, 1 / 1_000], [3_000, 1_000])
-    sums = features @ [heavier[part] for part in PARTS]
+    repetition = features[:, PARTS.index("repetition")]
+    sums = features @ [heavier[part] for part in PARTS] - heavier["repetition"] * repetition
 
-    def loss(bias: float, scale: float) -> float:
-        odds = bias + scale * sums
+    def loss(bias: float, scale: float, copied: float) -> float:
+        odds = bias + scale * sums + copied * repetition
         return float((each * (np.logaddexp(0, odds) - labels * odds)).sum())
 
-    best = loss(heavier["bias"], 1.0)
-    assert all(loss(heavier["bias"] + step, 1.0 + turn) > best for step, turn in ((0.05, 0), (-0.05, 0), (0, 0.05), (0, -0.05)))
-    assert loss(fitted["bias"], 1.0) > best
+    found = np.array([heavier["bias"], 1.0, heavier["repetition"]])
+    assert all(loss(*(found + sign * 0.05 * step)) > loss(*found) for step in np.eye(3) for sign in (1, -1))
+
+
+def test_copies_stay_below_true_responses_when_similarity_weighs_more() -> None:
+    random = np.random.default_rng(0)
+    similar = np.concatenate([random.normal(0.5, 0.1, 300), random.normal(0.3, 0.1, 300), np.ones(60)])
+    copied = np.repeat([0.0, 1.0], [600, 60])
+    noise = random.normal(size=(660, 2))
+    features = np.column_stack([similar, noise, copied])
+    labels = np.repeat([1, 0], [300, 360])
+    assert PARTS == ("similarity", "association", "selection", "repetition")
+    [heavier] = weigh([Measured(features, labels, 1.0)], 4.0).values()
+    odds = features @ [heavier[part] for part in PARTS]
+    assert np.median(odds[copied == 1]) < np.quantile(odds[labels == 1], 0.05)
 
 
 def test_what_is_said_already_is_not_asked_again() -> None:

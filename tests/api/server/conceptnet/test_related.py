@@ -98,13 +98,13 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
 ) -> None:
     index = with_vectors.index
     assert index is not None
-    few = Vectors(np.zeros((2, 3), np.float16), np.ones(2, np.bool_), "", "", "")
+    few = Vectors(np.zeros((2, 3), np.float16), np.ones(2, np.bool_), "", "", "", tmp_path / "names.txt")
     with pytest.raises(InputError, match=r"2 vectors .* build them again with tacit index GRAPH --vectors"):
         Relatedness(index, few)
     (tmp_path / "vectors").mkdir()
     (tmp_path / "vectors" / "vectors.json").write_text("{}")
     monkeypatch.setattr(index, "directory", tmp_path)
-    with pytest.raises(InputError, match="are damaged; build them again"):
+    with pytest.raises(InputError, match="are damaged or of an earlier version; build them again"):
         serving_app(with_vectors)
 
 
