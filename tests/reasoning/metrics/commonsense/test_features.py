@@ -96,6 +96,7 @@ rows = st.lists(
         relation=st.sampled_from(["IsA", "UsedFor"]),
         tail=st.sampled_from(NAMES).map(concept_uri),
         source=st.sampled_from(["a", "b"]),
+        weight=st.sampled_from([0.0, 0.5, 1.0, 2.0]),
     ),
     max_size=25,
 )
