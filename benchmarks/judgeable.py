@@ -28,7 +28,7 @@ from tacit.reasoning.filtering import wilson
 from tacit.reasoning.text.judgeable import unreadable
 from tacit.reasoning.text.language import load_pipeline
 
-CASES = Path(__file__).parents[1] / "tests" / "reasoning" / "unjudgeable.json"
+CASES = Path(__file__).parents[1] / "tests" / "reasoning" / "text" / "unjudgeable.json"
 CONTENT = ("NOUN", "VERB", "ADJ", "PROPN")
 LEAST_CONTENT = 5
 MADE = 1_000

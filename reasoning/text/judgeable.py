@@ -8,11 +8,11 @@ meaningless. The check needs no graph and no model. It rejects a text that is
 - *random keystrokes* (``asdf qwer``): no word is known, and the letter sequences are improbable in English;
 - *keywords* (``dog cat bone park walk leash``): five or more words with fewer than one function word in eight.
 
-Known words are the 6,909 of the associations shipped with the metric ``coherence``, which come from conversations, and the
-function words and interjections below. Numbers are not counted as words, and names (an unknown word with a capital within a
-sentence) are neither known nor unknown. Short turns ("Ok.", "Hahaha!", a name, an emoji) are accepted, because they are too
-short to decide. Shuffled words are accepted too: the check ignores word order. ``benchmarks/judgeable.py`` measures its false
-and true rejections.
+Known words are those of ``words.txt``, frequent in conversations and in everyday events (``benchmarks/known_words.py`` writes
+it), and the function words and interjections below. Numbers are not counted as words, and names (an unknown word with a
+capital within a sentence) are neither known nor unknown. Short turns ("Ok.", "Hahaha!", a name, an emoji) are accepted, because
+they are too short to decide. Shuffled words are accepted too: the check ignores word order. ``benchmarks/judgeable.py`` measures
+its false and true rejections.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LEAST_LIKELY = -5.4
 LEAST_LETTERS = 6
 """Fewest letters of unknown words for which that mean is computed."""
 
-_VOCABULARY = Path(__file__).parents[1] / "metrics" / "coherence" / "model" / "associations" / "terms.marisa"
+_VOCABULARY = Path(__file__).with_name("words.txt")
 _WORD = re.compile(r"[^\W_]+(?:['’´`][^\W_]+)*")
 _LETTER = re.compile(r"[^\W\d_]")
 _is_latin = re.compile(r"[A-Za-zªºÀ-ÖØ-öø-ɏḀ-ỿ]").match
@@ -185,10 +185,7 @@ def _are_keys(words: _Words) -> bool:
 @cache
 def _vocabulary() -> frozenset[str]:
     """Return the known words, in lower case."""
-    import marisa_trie
-
-    terms = marisa_trie.Trie().mmap(str(_VOCABULARY))
-    return frozenset(term for term in terms if " " not in term) | _FUNCTION_WORDS
+    return frozenset(_VOCABULARY.read_text(encoding="utf-8").split()) | _FUNCTION_WORDS
 
 
 @cache
