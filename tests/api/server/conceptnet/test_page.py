@@ -24,8 +24,10 @@ CURLS = [
 
 @pytest.fixture(scope="module")
 def server(sample_graph: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """``tacit serve --conceptnet-api`` over the sample graph, with an index of its own, which has no vectors."""
-    with serving(sample_graph, "--conceptnet-api", TACIT_CACHE=str(tmp_path_factory.mktemp("cache"))) as running:
+    """``tacit serve --conceptnet-api`` over a copy of the sample graph, since other tests add vectors to its index."""
+    folder = tmp_path_factory.mktemp("conceptnet")
+    graph = shutil.copytree(sample_graph, folder / "graph", ignore=shutil.ignore_patterns("index"))
+    with serving(str(graph), "--conceptnet-api", TACIT_CACHE=str(folder / "cache")) as running:
         yield running
 
 
