@@ -13,7 +13,7 @@ from typing import Any
 
 from ..graph.item import ItemError
 from ..graph.questions import Instance
-from .dialogues import BrokenRecord, parsed_rows
+from .dialogues import BrokenRecord, json_object, parsed_rows
 from .io import ByteSource
 from .records import Columns
 
@@ -42,15 +42,14 @@ def read_cicero(path: str | os.PathLike[str], *, strict: bool = False) -> Iterat
     return parsed_rows(ByteSource(path), columns, _instance, strict=strict, id_field="ID")
 
 
-def _instance(data: Any) -> Instance:
+def _instance(value: Any, _: int) -> Instance:
     """Return the instance in a record.
 
     Raises:
         BrokenRecord: it lacks a field.
         InputError: a field is invalid.
     """
-    if not isinstance(data, dict):
-        raise BrokenRecord(f"not a JSON object; expected {_WANTED}")
+    data = json_object(value, _WANTED)
     missing = [name for name in _NAMES if data.get(name) is None]
     if missing:
         raise BrokenRecord(f"{missing[0]} is missing; expected {_WANTED}")

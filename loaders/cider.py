@@ -17,7 +17,7 @@ from typing import Any
 from ..graph.errors import InputError
 from ..graph.item import ItemError
 from ..graph.names import check_relation
-from .dialogues import BrokenRecord, parsed_rows
+from .dialogues import BrokenRecord, json_object, parsed_rows
 from .io import ByteSource
 from .records import Columns
 
@@ -82,17 +82,16 @@ def read_cider(path: str | os.PathLike[str], *, strict: bool = False) -> Iterato
         DamagedInput: under ``strict``, the file ends early.
     """
     columns = Columns(lambda _: False, _WANTED + " as JSON", "CIDER dialogues")
-    return parsed_rows(ByteSource(path), columns, _dialogue, strict=strict, id_field="id")
+    return parsed_rows(ByteSource(path), columns, _dialogue, strict=strict)
 
 
-def _dialogue(data: Any) -> MarkedDialogue:
+def _dialogue(value: Any, _: int) -> MarkedDialogue:
     """Return the dialogue in a record.
 
     Raises:
         BrokenRecord: a field is missing or invalid.
     """
-    if not isinstance(data, dict):
-        raise BrokenRecord(f"not a JSON object; expected {_WANTED}")
+    data = json_object(value, _WANTED)
     missing = [name for name in _NAMES if data.get(name) is None]
     if missing:
         raise BrokenRecord(f"{missing[0]} is missing; expected {_WANTED}")

@@ -68,7 +68,8 @@ def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterato
 
 def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Dialogue | ItemError]:
     """Yield the dialogues of a file of records with ``turns`` or ``messages``, as :func:`read_items` yields items."""
-    return _dialogues(ByteSource(path), strict)
+    columns = Columns(lambda names: bool(names & {"turns", "messages"}), _WHOLE_FORMS, "dialogues")
+    return parsed_rows(ByteSource(path), columns, _dialogue_in, strict=strict)
 
 
 def item_records(source: ByteSource) -> Iterator[Line]:
@@ -77,7 +78,7 @@ def item_records(source: ByteSource) -> Iterator[Line]:
     Raises:
         InputError: as for :func:`read_items`.
     """
-    return read_records(source, Columns(_has_items, _FORMS, "dialogues"))
+    return read_records(source, Columns(has_items, _FORMS, "dialogues"))
 
 
 def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
@@ -87,7 +88,8 @@ def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterat
         InputError: under ``strict``, for the first record without an item.
         DamagedInput: under ``strict``, the file ends early.
     """
-    for _, items in _parsed(rows, path, strict, items_in):
+    records = parsed_records(rows, path, lambda value, line: items_in(json_object(value, _FORMS), line), strict=strict)
+    for items in records:
         for item in [items] if isinstance(items, ItemError) else items:
             if strict and isinstance(item, ItemError):
                 raise InputError(f"{path}:{item.line}: {item.reason}")
@@ -101,57 +103,19 @@ def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
         source.close()
 
 
-def _dialogues(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemError]:
-    rows = read_records(source, Columns(lambda names: bool(names & {"turns", "messages"}), _WHOLE_FORMS, "dialogues"))
-    try:
-        for number, dialogue in _parsed(rows, source.path, strict, _dialogue_in):
-            yield dialogue if isinstance(dialogue, ItemError) else Dialogue(number, tuple(dialogue["turns"]), dialogue)
-    finally:
-        source.close()
-
-
-def _has_items(names: set[str]) -> bool:
+def has_items(names: set[str]) -> bool:
+    """Return whether a table with these columns has dialogues with responses."""
     return bool(names & {"turns", "messages"}) or ("response" in names and bool(names & {"history", "context"}))
 
 
-def _parsed(
-    rows: Iterable[Line], path: str, strict: bool, parse: Callable[[dict[str, Any], int], T]
-) -> Iterator[tuple[int, T | ItemError]]:
-    """Yield each record's number with the result of ``parse``, or an error when it cannot be used; skip blank lines."""
-    for line in rows:
-        text, reason = decode(line)
-        if reason is None and not text.strip():
-            continue
-        found: T | ItemError
-        data: Any = {}
-        try:
-            if reason is not None:
-                raise BrokenRecord(reason)
-            data = parsed_json(text)
-            if not isinstance(data, dict):
-                raise BrokenRecord(f"not a JSON object; expected {_FORMS}")
-            found = parse(data, line.number)
-        except BrokenRecord as broken:
-            own = own_id(data) if isinstance(data, dict) else None
-            found = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
-            if strict and found.damage:
-                raise DamagedInput(f"{path} ends early, at record {line.number:,}: {broken}; get the whole file") from None
-            if strict:
-                raise InputError(f"{path}:{line.number}: {broken}") from None
-        yield line.number, found
-
-
 def parsed_rows(
-    source: ByteSource, columns: Columns, parse: Callable[[Any], T], *, strict: bool, id_field: str
+    source: ByteSource, columns: Columns, parse: Callable[[Any, int], T], *, strict: bool, id_field: str = "id"
 ) -> Iterator[T | ItemError]:
-    """Yield what ``parse`` makes of the JSON value of each record; a record that it refuses gives an :class:`ItemError`.
+    """Yield what ``parse`` makes of each record of a file, as :func:`parsed_records`; close the file at the end.
 
     Args:
-        source: the file; it is closed at the end.
-        columns: what a table must have; for the error message where it has not.
-        parse: raises BrokenRecord or InputError for a value that cannot be used.
-        strict: end at the first record that cannot be used.
-        id_field: the field with the record's ID, for the errors.
+        source: the file; columns: what a table must have, and for the error message where it has not.
+        parse, strict, id_field: as for :func:`parsed_records`.
 
     Raises:
         InputError: while iterating: the file has none of the forms; under ``strict`` also for the first record that cannot be
@@ -159,30 +123,57 @@ def parsed_rows(
         DamagedInput: under ``strict``, the file ends early.
     """
     try:
-        for line in read_records(source, columns):
-            text, reason = decode(line)
-            if reason is None and not text.strip():
-                continue
-            row: T | ItemError
-            data: Any = None
-            try:
-                if reason is not None:
-                    raise BrokenRecord(reason)
-                data = parsed_json(text)
-                row = parse(data)
-            except (BrokenRecord, InputError) as broken:
-                name = data.get(id_field) if isinstance(data, dict) else None
-                damage = isinstance(line.flaw, Damage)
-                row = ItemError(line.number, str(broken), id=name if isinstance(name, str) else None, damage=damage)
-                if strict and damage:
-                    raise DamagedInput(
-                        f"{source.path} ends early, at record {row.line:,}: {broken}; get the whole file"
-                    ) from None
-                if strict:
-                    raise InputError(f"{source.path}:{row.line}: {broken}") from None
-            yield row
+        yield from parsed_records(read_records(source, columns), source.path, parse, strict=strict, id_field=id_field)
     finally:
         source.close()
+
+
+def parsed_records(
+    rows: Iterable[Line], path: str, parse: Callable[[Any, int], T], *, strict: bool, id_field: str = "id"
+) -> Iterator[T | ItemError]:
+    """Yield what ``parse`` makes of the JSON value and the number of each record; skip blank lines.
+
+    A record that ``parse`` refuses by BrokenRecord or InputError gives an :class:`ItemError`.
+
+    Args:
+        rows: records of the file at ``path``.
+        strict: end at the first record that cannot be used.
+        id_field: the field with the record's ID, for the errors.
+
+    Raises:
+        InputError: under ``strict``, for the first record that cannot be used.
+        DamagedInput: under ``strict``, the file ends early.
+    """
+    for line in rows:
+        text, reason = decode(line)
+        if reason is None and not text.strip():
+            continue
+        found: T | ItemError
+        data: Any = None
+        try:
+            if reason is not None:
+                raise BrokenRecord(reason)
+            data = parsed_json(text)
+            found = parse(data, line.number)
+        except (BrokenRecord, InputError) as broken:
+            own = own_id(data, id_field) if isinstance(data, dict) else None
+            found = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
+            if strict and found.damage:
+                raise DamagedInput(f"{path} ends early, at record {line.number:,}: {broken}; get the whole file") from None
+            if strict:
+                raise InputError(f"{path}:{line.number}: {broken}") from None
+        yield found
+
+
+def json_object(value: Any, expected: str) -> dict[str, Any]:
+    """Return a record's JSON object.
+
+    Raises:
+        BrokenRecord: it is another value; ``expected`` says what it should hold.
+    """
+    if not isinstance(value, dict):
+        raise BrokenRecord(f"not a JSON object; expected {expected}")
+    return value
 
 
 def parsed_json(text: str) -> Any:
@@ -227,15 +218,17 @@ def _item(line: int, name: str, history: Sequence[str], response: str, reference
         return ItemError(line, str(error), id=name)
 
 
-def _dialogue_in(data: Mapping[str, Any], _: int) -> dict[str, Any]:
-    """Return a record with its turns as a list.
+def _dialogue_in(value: Any, line: int) -> Dialogue:
+    """Return the dialogue in a record.
 
     Raises:
         BrokenRecord: it is not a dialogue.
     """
+    data = json_object(value, _FORMS)
     if "turns" not in data and "messages" not in data:
         raise BrokenRecord(f"not a JSON object with {_WHOLE_FORMS}")
-    return {**data, "turns": texts_of(data["turns"], "turns") if "turns" in data else _messages(data["messages"])[0]}
+    turns = texts_of(data["turns"], "turns") if "turns" in data else _messages(data["messages"])[0]
+    return Dialogue(line, tuple(turns), {**data, "turns": turns})
 
 
 def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
@@ -357,9 +350,9 @@ def texts_of(value: Any, key: str) -> list[str]:
     return value
 
 
-def own_id(data: Mapping[str, Any]) -> str | None:
-    """Return the record's ``id``, None when it has none."""
-    value = data.get("id")
+def own_id(data: Mapping[str, Any], field: str = "id") -> str | None:
+    """Return the record's ID, None when it has none."""
+    value = data.get(field)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip() else None
 
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..graph.errors import DamagedInput, InputError
 from ..graph.item import Item, ItemError
 from ..graph.questions import Question, question_of, target_place
-from .dialogues import BrokenRecord, history_of, own_id, parsed_json, response_of, turns_of
-from .io import ByteSource, decode
-from .records import Columns, Damage, read_records
+from .dialogues import BrokenRecord, has_items, history_of, json_object, own_id, parsed_rows, response_of, turns_of
+from .io import ByteSource
+from .records import Columns
 
 _FORMS = "turns, messages, history and response, or CICERO's Dialogue, Target and Question"
 
@@ -46,52 +45,19 @@ def read_targets(path: str | os.PathLike[str], *, strict: bool = False) -> Itera
             record without a dialogue.
         DamagedInput: under ``strict``, the file ends early.
     """
-    return _targets(ByteSource(path), strict)
+    return parsed_rows(ByteSource(path), Columns(has_items, _FORMS, "dialogues"), _targets_in, strict=strict)
 
 
-def _targets(source: ByteSource, strict: bool) -> Iterator[Targets | ItemError]:
-    try:
-        for line in read_records(source, Columns(_is_dialogue, _FORMS, "dialogues")):
-            text, reason = decode(line)
-            if reason is None and not text.strip():
-                continue
-            row: Targets | ItemError
-            data: Any = None
-            try:
-                if reason is not None:
-                    raise BrokenRecord(reason)
-                data = parsed_json(text)
-                if not isinstance(data, dict):
-                    raise BrokenRecord(f"not a JSON object; expected {_FORMS}")
-                row = _targets_in(data, line.number)
-            except (BrokenRecord, InputError) as broken:
-                damage = isinstance(line.flaw, Damage)
-                row = ItemError(line.number, str(broken), id=own_id(data) if isinstance(data, dict) else None, damage=damage)
-                if strict and damage:
-                    raise DamagedInput(
-                        f"{source.path} ends early, at record {row.line:,}: {broken}; get the whole file"
-                    ) from None
-                if strict:
-                    raise InputError(f"{source.path}:{row.line}: {broken}") from None
-            yield row
-    finally:
-        source.close()
-
-
-def _is_dialogue(names: set[str]) -> bool:
-    return bool(names & {"turns", "messages"}) or ("response" in names and bool(names & {"history", "context"}))
-
-
-def _targets_in(data: dict[str, Any], line: int) -> Targets:
+def _targets_in(value: Any, line: int) -> Targets:
     """Return the dialogue in a record.
 
     Raises:
         BrokenRecord: it has none. InputError: a text is invalid, or the question unknown.
     """
+    data = json_object(value, _FORMS)
     if "Dialogue" in data:
         turns, target, question = data["Dialogue"], data.get("Target"), data.get("Question")
-        given = data.get("ID")
-        name = given if isinstance(given, str) and given.strip() else str(line)
+        name = own_id(data, "ID") or str(line)
         checked = _checked(turns)
         if target is not None and not isinstance(target, str):
             raise BrokenRecord("Target is not a text")

@@ -79,7 +79,7 @@ def conceptnet(
             strict=strict,
         )
 
-    _load(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, address_at(into), link, quiet, json)
 
 
 @load.command()
@@ -99,7 +99,7 @@ def atomic2020(
 
         return read_atomic(path, keep_none=keep_none, strict=strict)
 
-    _load(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, address_at(into), link, quiet, json)
 
 
 @load.command()
@@ -136,7 +136,7 @@ def rdf(
 
     if mapping is not None:
         readable(mapping)
-    _load(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, address_at(into), link, quiet, json)
 
 
 @load.command()
@@ -164,10 +164,10 @@ def triples(
     def reader(path: str) -> Reader[Assertion]:
         return read_triples(path, chosen, strict=strict)
 
-    _load(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, address_at(into), link, quiet, json)
 
 
-def _load(
+def load_files(
     files: list[str], open_reader: Callable[[str], Reader[Assertion]], into: Address, link: bool, quiet: bool, json: bool
 ) -> None:
     """Load every file into one graph and print a report.

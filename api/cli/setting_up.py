@@ -122,6 +122,6 @@ def _load(graph: Path, paths: dict[str, tuple[Path, ...]], quiet: bool) -> None:
                 loaded = {entry.sha256 for entry in store.manifest().loads if entry.loader == name}
         missing = [str(table) for table in tables if sha256_of(table) not in loaded]
         if missing:
-            loading._load(missing, readers[name], Address(str(graph)), False, quiet, False)
+            loading.load_files(missing, readers[name], Address(str(graph)), False, quiet, False)
         elif not quiet:
             note(f"{name} is loaded already")

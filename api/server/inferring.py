@@ -12,7 +12,7 @@ from ...graph.protocol import KnowledgeGraph
 from ...graph.questions import QUESTIONS, Instance, question_of
 from ...graph.schema import dump
 from ...reasoning.inference.choosing import Chosen
-from .messages import ChooseRequest, InferAnswer, InferRequest, Problem, answer, failures, read, request_body
+from .messages import ChooseRequest, InferAnswer, InferRequest, answer, check_size, failures, read, request_body
 from .service import Service
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def inferring_routes(service: Service) -> APIRouter:
         """Cause, subsequent event, prerequisite, motivation and reaction: each answer with its edge, and Cypher that finds it."""
         body = await read(request, InferRequest, service.parsing)
         service.require_graph()
-        check_size(sum(max(1, len(turn)) for turn in body.dialogue), longest)
+        check_size(body.dialogue, longest)
         await service.health.check()
 
         def found() -> Response:
@@ -86,7 +86,7 @@ def inferring_routes(service: Service) -> APIRouter:
     async def choose(request: Request) -> Response:
         """A score for each choice, with the share of each judge and the edges for and against it, or `no edge`."""
         body = await read(request, ChooseRequest, service.parsing)
-        check_size(sum(max(1, len(text)) for text in (*body.dialogue, body.target, *body.choices)), longest)
+        check_size((*body.dialogue, body.target, *body.choices), longest)
         await service.health.check()
 
         def found() -> Response:
@@ -98,13 +98,3 @@ def inferring_routes(service: Service) -> APIRouter:
             return await service.lookups.run(found)
 
     return router
-
-
-def check_size(size: int, longest: int) -> None:
-    """Check the number of characters of a request's texts.
-
-    Raises:
-        Problem: 422: there are more than ``longest``.
-    """
-    if size > longest:
-        raise Problem(422, "too-long", f"the texts have {size:,} characters; send at most {longest:,}")

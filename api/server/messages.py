@@ -7,7 +7,7 @@ too many members, so that there are few errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -536,6 +536,22 @@ def count_values(body: bytes) -> int:
         found += int(np.count_nonzero(((block == ord(",")) | (block == ord("[")) | (block == ord("{"))) & ~quotes))
         inside = bool(quotes[-1])
     return found
+
+
+def size_of(texts: Iterable[str]) -> int:
+    """Return the number of characters; an empty text counts as one, so that their number is limited too."""
+    return sum(max(1, len(text)) for text in texts)
+
+
+def check_size(texts: Iterable[str], longest: int) -> None:
+    """Check the number of characters of a request's texts.
+
+    Raises:
+        Problem: 422: there are more than ``longest``.
+    """
+    size = size_of(texts)
+    if size > longest:
+        raise Problem(422, "too-long", f"the texts have {size:,} characters; send at most {longest:,}")
 
 
 def answer(content: Any) -> Response:

@@ -41,16 +41,17 @@ from .messages import (
     PathsAnswer,
     Problem,
     ScoreAnswer,
-    ScoreItem,
     ScoreRequest,
     StateAnswer,
     TailsAnswer,
     answer,
+    check_size,
     failures,
     problem_of,
     read,
     refuse_unknown_parameters,
     request_body,
+    size_of,
 )
 from .service import Service
 
@@ -104,7 +105,7 @@ def scoring_routes(service: Service) -> APIRouter:
         for place, item in enumerate(body.items):
             identity = place + 1 if item.id is None else item.id
             try:
-                size = _size(item)
+                size = size_of((*item.history, item.response, *item.references))
                 if size > longest:
                     raise InputError(f"its texts have {size:,} characters; send at most {longest:,} per item")
                 items.append(Item(item.history, item.response, item.references, identity))
@@ -132,9 +133,7 @@ def scoring_routes(service: Service) -> APIRouter:
         """For each metric: value, signature, pieces of evidence with their shares, the assertions behind them, text and SVG."""
         body = await read(request, ExplainRequest, service.parsing)
         names = service.names(body.metrics)
-        size = _size(body)
-        if size > longest:
-            raise Problem(422, "too-long", f"the texts have {size:,} characters; send at most {longest:,}")
+        check_size((*body.history, body.response, *body.references), longest)
         request.scope["tacit.items"] = 1
         try:
             item = Item(body.history, body.response, body.references, 1)
@@ -156,11 +155,6 @@ def scoring_routes(service: Service) -> APIRouter:
             return await service.drawings.run(drawn)
 
     return router
-
-
-def _size(item: ScoreItem | ExplainRequest) -> int:
-    """Return the number of characters of an item; an empty text counts as one, so that their number is limited too."""
-    return sum(max(1, len(text)) for text in (*item.history, item.response, *item.references))
 
 
 # Graph lookups.
