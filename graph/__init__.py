@@ -5,8 +5,9 @@ Names are imported on first use, so importing this package is fast.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .lazy import lazy_names
 
 if TYPE_CHECKING:
     from .errors import (
@@ -46,14 +47,13 @@ if TYPE_CHECKING:
     from .protocol import MAX_HOPS, KnowledgeGraph, WritableGraph
 
 _MODULES = {
-    "errors": "FetchError GraphBusy GraphError GraphNotFound GraphUnavailable InputError LoadError MissingExtra ModelError "
+    ".errors": "FetchError GraphBusy GraphError GraphNotFound GraphUnavailable InputError LoadError MissingExtra ModelError "
     "PluginError QueryInvalid QueryRefused QueryTimeout ServiceError ServiceUnavailable TacitError UnknownName",
-    "index": "open_index",
-    "model": "Assertion GraphCounts LoadCounts LoadEntry Manifest Neighbour Path Pattern QueryResult TripleCounts checksum",
-    "open": "Graph open_graph",
-    "protocol": "KnowledgeGraph MAX_HOPS WritableGraph",
+    ".index": "open_index",
+    ".model": "Assertion GraphCounts LoadCounts LoadEntry Manifest Neighbour Path Pattern QueryResult TripleCounts checksum",
+    ".open": "Graph open_graph",
+    ".protocol": "KnowledgeGraph MAX_HOPS WritableGraph",
 }  # fmt: skip
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "MAX_HOPS", "Assertion", "FetchError", "Graph", "GraphBusy", "GraphCounts", "GraphError", "GraphNotFound",
@@ -62,13 +62,4 @@ __all__ = [
     "ServiceError", "ServiceUnavailable", "TacitError", "TripleCounts", "UnknownName", "WritableGraph", "checksum",
     "open_graph", "open_index",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

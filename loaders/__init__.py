@@ -5,8 +5,9 @@ Names are imported on first use, so that ``import tacit.loaders`` is fast.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..graph.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ..graph.item import Item, ItemError
@@ -48,7 +49,6 @@ _MODULES = {
     ".tuples": "HumanTuple JudgedTuple JudgedTupleError TupleRow read_event_tuples read_judged_tuples",
     ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
 }  # fmt: skip
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
@@ -58,13 +58,4 @@ __all__ = [
     "read_judgements", "read_numberbatch", "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings",
     "write_rdf", "write_result_rdf",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(__all__))
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

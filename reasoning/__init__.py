@@ -5,8 +5,9 @@ Names are imported on first use, so that ``import tacit.reasoning`` is fast and 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..graph.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ..graph.item import Item as Item
@@ -44,35 +45,18 @@ if TYPE_CHECKING:
     from .text.linking import Linker as Linker
     from .text.linking import Mention as Mention
 
-_HOMES = {
-    "..graph.item": ("Item",),
-    ".describing": (
-        "DefaultMetrics",
-        "MetricDescription",
-        "MetricOption",
-        "default_metrics",
-        "describe_metrics",
-        "describe_options",
-    ),
-    ".explanation": ("Explanation", "explain"),
-    ".inference": ("Chooser", "Inference", "load_chooser", "load_inference"),
-    ".metrics.grounding": ("Grounding",),
-    ".text.language": ("Analyser", "Token", "load_pipeline"),
-    ".text.linking": ("Linker", "Mention"),
-    ".registry": ("METRICS", "MetricKind", "ScorerKind", "load_metric", "metric_kind", "metric_options"),
-    ".base": ("BatchScoring", "Evidence", "Metric", "Piece", "Score", "Signature"),
-    ".scorer": ("ItemScores", "Reasoner", "score_items"),
+_MODULES = {
+    "..graph.item": "Item",
+    ".describing": "DefaultMetrics MetricDescription MetricOption default_metrics describe_metrics describe_options",
+    ".explanation": "Explanation explain",
+    ".inference": "Chooser Inference load_chooser load_inference",
+    ".metrics.grounding": "Grounding",
+    ".text.language": "Analyser Token load_pipeline",
+    ".text.linking": "Linker Mention",
+    ".registry": "METRICS MetricKind ScorerKind load_metric metric_kind metric_options",
+    ".base": "BatchScoring Evidence Metric Piece Score Signature",
+    ".scorer": "ItemScores Reasoner score_items",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__ = sorted(name for names in _MODULES.values() for name in names.split())
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

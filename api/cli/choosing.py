@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...graph.errors import DamagedInput, InputError
+from ...graph.errors import InputError
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Engine, EngineOption, GraphOption, Output, Pipeline, Quiet, Strict, address_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ...graph.item import ItemError
     from ...graph.protocol import KnowledgeGraph
-    from ...graph.questions import Instance
     from ...reasoning.inference import Chosen
 
 
@@ -78,7 +74,9 @@ def choose(
         raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judge answers")
     from contextlib import nullcontext
 
+    from ...loaders import read_cicero
     from ...reasoning.inference import load_chooser
+    from ..terminal.records import report_faults, sound
 
     errors: list[ItemError] = []
     address = address_of(graph)
@@ -90,31 +88,11 @@ def choose(
         chooser = load_chooser(found, names, encoder=encoder, model=model, pipeline=pipeline)
         meter = Meter("choosing", None, unit="instances", noun="instances", quiet=quiet or output is None)
         with lines_to(output, apart_from=file) as write, meter:
-            for row in chooser.stream(_instances(file, strict, errors), answers):
+            for row in chooser.stream(sound(read_cicero(file, strict=strict), file, errors), answers):
                 count += 1
                 meter.add(1)
                 write(_json(row) if json or output is not None else _text(row))
-    _tell(file, errors, count)
-
-
-def _instances(file: str, strict: bool, errors: list[ItemError]) -> Iterable[Instance]:
-    """Yield the instances of a file, and collect the records that are none.
-
-    Raises:
-        DamagedInput: the file ends early.
-    """
-    from ...loaders import ItemError, read_cicero
-
-    def rows() -> Iterator[Instance]:
-        for row in read_cicero(file, strict=strict):
-            if not isinstance(row, ItemError):
-                yield row
-            elif row.damage:
-                raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file")
-            else:
-                errors.append(row)
-
-    return rows()
+    report_faults(file, errors, count, "an instance of CICERO")
 
 
 def _json(row: Chosen) -> str:
@@ -131,17 +109,3 @@ def _text(row: Chosen) -> str:
         lines.append(f"{mark} {choice.score:+.2f} {choice.text} ({shares}{'; ' if choice.note else ''}{choice.note})")
         lines += [f"        {one.speaks}: {one.text}" for one in choice.evidence]
     return "\n".join(lines) + "\n"
-
-
-def _tell(file: str, errors: list[ItemError], count: int) -> None:
-    """Report records that are no instance on stderr.
-
-    Raises:
-        InputError: no record is one.
-    """
-    if not count:
-        first = f"; the first error: line {errors[0].line}: {errors[0].reason}" if errors else ""
-        raise InputError(f"{file} has no instance of CICERO{first}")
-    from ..terminal.screen import note_faults
-
-    note_faults("records that are no instance", [f"line {one.line}: {one.reason}" for one in errors[:10]], len(errors))

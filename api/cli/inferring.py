@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...graph.errors import DamagedInput, InputError
+from ...graph.errors import InputError
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
@@ -80,14 +80,16 @@ def infer(
     if output is not None:
         check_output(output, file)
     asked = [question_of(name) for name in question] if question else None
+    from ...loaders import read_targets
     from ...reasoning.inference import load_inference
+    from ..terminal.records import report_faults, sound
 
     errors: list[ItemError] = []
     count = shown = 0
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:
-            for row in _rows(file, strict, errors):
+            for row in sound(read_targets(file, strict=strict), file, errors):
                 count += 1
                 if item is not None and row.id != item:
                     continue
@@ -98,11 +100,9 @@ def infer(
                 write(_json(row, found) if json or output is not None else _text(row, found))
         if cypher and count and not json:
             _show_query()
-    _tell_errors(file, errors, count)
+    report_faults(file, errors, count, "a dialogue")
     if not shown:
-        raise InputError(
-            f"{file} has no dialogue {item!r}; its first column or field id names them" if item else f"{file} is empty"
-        )
+        raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
 
 
 def _opened(
@@ -114,23 +114,6 @@ def _opened(
             graph, nearest=nearest, encoder=encoder, comet=comet, pipeline=pipeline, progress=lambda _, number: meter.add(number)
         )
     return found
-
-
-def _rows(file: str, strict: bool, errors: list[ItemError]) -> Iterator[Targets]:
-    """Yield the dialogues of a file, and collect the records without one.
-
-    Raises:
-        DamagedInput: the file ends early.
-    """
-    from ...loaders import ItemError, read_targets
-
-    for row in read_targets(file, strict=strict):
-        if not isinstance(row, ItemError):
-            yield row
-        elif row.damage:
-            raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file")
-        else:
-            errors.append(row)
 
 
 def _place(row: Targets, target: int | None, file: str) -> int | None:
@@ -179,16 +162,3 @@ def _show_query() -> None:
 
     print("the query that finds an edge, with $head, $relation and $tail from --json, is")
     print(claim_query().text.rstrip())
-
-
-def _tell_errors(file: str, errors: list[ItemError], count: int) -> None:
-    """Report records without a dialogue on stderr.
-
-    Raises:
-        InputError: no record has one.
-    """
-    if errors and not count:
-        raise InputError(f"{file} has no dialogue; the first error: line {errors[0].line}: {errors[0].reason}")
-    from ..terminal.screen import note_faults
-
-    note_faults("lines without a dialogue", [f"line {one.line}: {one.reason}" for one in errors[:10]], len(errors))

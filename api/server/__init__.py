@@ -6,8 +6,9 @@ extra ``tacit-kg[serve]``, so names are imported on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...graph.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .app import create_app
@@ -16,10 +17,5 @@ if TYPE_CHECKING:
 
 __all__ = ["Keys", "Settings", "create_app"]
 
-_MODULES = {"create_app": "app", "Keys": "keys", "Settings": "service"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+_MODULES = {".app": "create_app", ".keys": "Keys", ".service": "Settings"}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

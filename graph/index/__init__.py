@@ -5,8 +5,9 @@ Names are imported on first use, since building needs pyarrow and numba and open
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import lazy_names
 
 if TYPE_CHECKING:
     from .build import build_from_rows, build_index
@@ -14,19 +15,13 @@ if TYPE_CHECKING:
     from .reader import IndexGraph
 
 _MODULES = {
-    "build": "build_from_rows build_index",
-    "open": "NoPlaceForIndex index_home index_homes open_index open_index_directory",
-    "reader": "IndexGraph",
+    ".build": "build_from_rows build_index",
+    ".open": "NoPlaceForIndex index_home index_homes open_index open_index_directory",
+    ".reader": "IndexGraph",
 }  # fmt: skip
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "IndexGraph", "NoPlaceForIndex", "build_from_rows", "build_index", "index_home", "index_homes", "open_index",
     "open_index_directory",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -6,8 +6,9 @@ Ghosal et al., "CICERO: A Dataset for Contextualized Commonsense Inference in Di
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...graph.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .answers import Answer as Answer
@@ -18,20 +19,10 @@ if TYPE_CHECKING:
     from .choosing import Chosen as Chosen
     from .choosing import load_chooser as load_chooser
 
-_HOMES = {
-    ".answers": ("Answer", "Inference", "TurnAnswers", "load_inference"),
-    ".choosing": ("Chooser", "Chosen", "load_chooser"),
+_MODULES = {
+    ".answers": "Answer Inference TurnAnswers load_inference",
+    ".choosing": "Chooser Chosen load_chooser",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__ = sorted(name for names in _MODULES.values() for name in names.split())
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)
