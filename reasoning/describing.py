@@ -267,6 +267,9 @@ def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
     for package in kind.packages:
         if find_spec(package) is None:
             return f"the package {package}", _install(package, kind.extra) if kind.extra else f"pip install {package}"
+    for part in kind.combines:
+        if (lacking := _missing(METRIC_REGISTRY.kind(part), graph))[0]:
+            return lacking
     if not kind.has_model():
         return kind.model, kind.get_model or _install(kind.model, kind.extra)
     return ("a graph", "name one with --graph GRAPH") if kind.graph and not graph else ("", "")

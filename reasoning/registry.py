@@ -84,6 +84,7 @@ class MetricKind(Kind):
         extra: the optional dependencies of tacit that it needs, empty for none; packages: the modules of them that it imports.
         model: the model that it needs and that is not part of the package, as a hub id or a description.
         get_model: the command that fetches or trains that model; empty where installing ``extra`` is enough.
+        combines: metrics whose scores it combines, so that it needs what they need.
         find_model: a function, or ``module:function``, that returns whether the model is on this machine without opening it; by
             default a hub id is looked up in the local cache.
         chosen_on: judgement sets on which the shipped model or recipe was chosen or tuned, so that agreement on them is
@@ -99,6 +100,7 @@ class MetricKind(Kind):
     packages: tuple[str, ...] = ()
     model: str = ""
     get_model: str = ""
+    combines: tuple[str, ...] = ()
     find_model: str | Callable[[], bool] = ""
     chosen_on: tuple[str, ...] = ()
     learnt_from: tuple[str, ...] = ()
@@ -317,6 +319,16 @@ METRIC_REGISTRY = Registry(
             model="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", get_model="tacit fetch judge",
             find_model="metrics.judgement:has_default",
             chosen_on=(*_COHERENCE_SETS, "dailydialog-gupta", "persona-zhao"), learnt_from=_TOPICAL,
+        ),
+        "overall": MetricKind(
+            home="metrics.overall:make", combines=("judgement", "coherence"),
+            range="any number, in standard deviations; most between -3 and 3", better="higher",
+            extra="gguf", packages=(*_NEURAL, "gguf", "accelerate"),
+            summary="Whether the response makes sense and keeps to the subject: the mean of `coherence` and, twice, `judgement`.",
+            model="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", get_model="tacit fetch judge",
+            find_model="metrics.judgement:has_default",
+            chosen_on=(*_COHERENCE_SETS, "dailydialog-gupta", "persona-zhao", "deco-train"), learnt_from=_COHERENCE_CORPORA,
+            ranges={"cache_size": AT_LEAST_0},
         ),
         "similarity": MetricKind(
             home="metrics.coherence.parts:make_similarity", range="-1 to 1", better="higher", **_OF_ENCODER,

@@ -306,6 +306,10 @@ def evaluate_tuples(
         str | None,
         typer.Option(metavar="ID|FOLDER|none", show_default="all-MiniLM-L6-v2", help="Sentence encoder for the similarity."),
     ] = None,
+    bertscore: Annotated[
+        str | None,
+        typer.Option(metavar="ID|FOLDER", show_default="none", help="Encoder for BERTScore, such as roberta-large."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -327,6 +331,7 @@ def evaluate_tuples(
     A dialogue has a relation if it has a tuple with it; precision, recall and F1 are over dialogues, by relation.
     """
     from ...loaders import read_event_tuples
+    from ...reasoning.metrics.baselines.bertscore import make as make_bertscore
 
     if output is not None:
         for file in files:
@@ -334,6 +339,7 @@ def evaluate_tuples(
     rows = [row for file in files for row in read_event_tuples(readable(file))]
     options = _options(option, extractor.value, pipeline)
     encode = _encode(encoder)
+    contextual = None if bertscore is None else make_bertscore(encoder=bertscore)
     with _opened(extractor.value, graph, options) as chosen:
         found = _extracted(rows, chosen, quiet)
         signature = chosen.signature
@@ -343,7 +349,7 @@ def evaluate_tuples(
     compared = compare_tuples(
         [[one[:3] for one in tuples if wanted in (None, str(one.kind))] for tuples in found],
         [[one[:3] for one in row.tuples if wanted in (None, one.kind)] for row in rows],
-        encode=encode, resamples=resamples, seed=seed,
+        encode=encode, bertscore=contextual, resamples=resamples, seed=seed,
     )  # fmt: skip
     if output is not None:
         _write(output, rows, found)
@@ -449,11 +455,23 @@ def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed:
     from ..terminal.screen import show, table
     from ..terminal.text import count
 
-    headings = ("relation", ">human", ">extracted", ">both", ">precision", ">recall", "F1", ">chance", ">BLEU-2", ">similarity")
+    headings = (
+        "relation",
+        ">human",
+        ">extracted",
+        ">both",
+        ">precision",
+        ">recall",
+        "F1",
+        ">chance",
+        ">BLEU-2",
+        ">similarity",
+        ">BERTScore",
+    )
     lines = [
         (
             row.relation, row.human, row.extracted, row.both, _number(row.precision), _number(row.recall), _interval(row.f1),
-            f"{row.chance:.3f}", _number(row.bleu), _number(row.similarity),
+            f"{row.chance:.3f}", _number(row.bleu), _number(row.similarity), _number(row.bertscore),
         )
         for row in rows
     ]  # fmt: skip

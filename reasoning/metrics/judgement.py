@@ -295,7 +295,7 @@ class Judgement(BatchScoring):
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses; NaN without a history."""
         signature = self.signature
-        pairs = [_pair(item) for item in items]
+        pairs = [pair_of(item) for item in items]
         judged = [pair for pair in pairs if pair[0]]
         odds = iter(self.log_odds(judged))
         claims = iter(self.claims.of(judged) if explain and self.claims is not None else [()] * len(judged))
@@ -352,7 +352,7 @@ _LOG_ODDS = "log-odds of a sensible reply"
 _LEFT_OUT = "..."
 
 
-def _pair(item: Item) -> Pair:
+def pair_of(item: Item) -> Pair:
     """Return the turns of an item that are read, and its response."""
     return tuple(turn for turn in item.history if turn.strip())[-TURNS:], item.response
 

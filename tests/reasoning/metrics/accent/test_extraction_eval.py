@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tacit.graph.errors import InputError
+from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.extractors.extraction_eval import Estimate, Presence, compare_tuples
+
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
 pytest.importorskip("sacrebleu")
 
@@ -64,6 +68,17 @@ def test_bleu_is_sacrebleus() -> None:
     wanted = BLEU(max_ngram_order=2, smooth_method="none").corpus_score(outputs, references).score / 100
     assert rows["xReact"].bleu.value == pytest.approx(wanted)
     assert rows["micro"].bleu.value == pytest.approx((1 + wanted) / 2)
+
+
+def test_bertscore_is_the_mean_of_the_best_over_the_human_tuples(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    metric = load_metric("bertscore", encoder=str(save_tiny_encoder(tmp_path)))
+    human: Dialogues = [[], [*HUMAN[1], ("PersonX cheats", "xReact", "PersonX feels bad")], [], []]
+    rows = by_name(compare_tuples(EXTRACTED, human, bertscore=metric, resamples=10))
+    own, other = ["PersonX wins | PersonX feels happy", "PersonX loses | PersonX feels bad"], "PersonX cheats | PersonX feels bad"
+    wanted = max(metric.score((), own[1], [text]).value for text in (own[0], other))
+    assert rows["xReact"].bertscore.value == pytest.approx((1 + wanted) / 2)
+    assert rows["xWant"].bertscore.value is None
 
 
 def test_similarity_is_with_the_nearest_human_tuple_and_encodes_each_text_once() -> None:

@@ -1,0 +1,133 @@
+"""The metric ``overall``: ``judgement`` and ``coherence`` in one number, which agrees with people better than either alone.
+
+Both are log-odds that a response is the true one: a language model sees whether it makes sense, the parts of ``coherence``
+whether it keeps to the subject and repeats nothing. Each is standardised by its mean and standard deviation over true and random
+responses of Topical-Chat, and the value is their mean, in which ``judgement`` counts twice. The unit is therefore a standard
+deviation of such responses; 0 is their average. No rating was fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from ...graph.item import Item
+from ...graph.protocol import KnowledgeGraph
+from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
+from ..models.encoder import CACHE_SIZE
+from .coherence.checkpoint import Checkpoint
+from .coherence.metric import Coherence
+from .coherence.metric import make as make_coherence
+from .judgement import NO_HISTORY, Judgement, pair_of
+from .judgement import make as make_judgement
+
+VERSION = 1
+
+
+class Scale(NamedTuple):
+    """Mean and standard deviation of a metric's log-odds over true and random responses, and its weight in the mean."""
+
+    mean: float
+    deviation: float
+    weight: float
+
+    @property
+    def slope(self) -> float:
+        """What one unit of log-odds adds to the value."""
+        return self.weight / self.deviation
+
+
+# Of the metrics that ship, over their references (reasoning/references); other models and checkpoints take the same scales.
+COHERENCE = Scale(0.628, 2.681, 1 / 3)
+JUDGEMENT = Scale(-0.195, 0.729, 2 / 3)
+
+_BIAS = -(COHERENCE.mean * COHERENCE.slope + JUDGEMENT.mean * JUDGEMENT.slope)
+
+
+class Overall(BatchScoring):
+    """The metric over the two others; see :func:`make`."""
+
+    name = "overall"
+    reads_english = True
+
+    def __init__(self, judgement: Judgement, coherence: Coherence) -> None:
+        """Combine two open metrics."""
+        self.judgement, self.coherence = judgement, coherence
+        self.together = judgement.together
+
+    def own_signature(self) -> Signature:
+        """Return what either metric depends on, without their references."""
+        parts = [part for metric in (self.judgement, self.coherence) for part in metric.own_signature().parts]
+        return Signature(self.name, tuple(parts), VERSION)
+
+    def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
+        """Score responses; NaN without a history."""
+        signature = self.signature
+        pairs = [pair_of(item) for item in items]
+        odds = iter(self.judgement.log_odds([pair for pair in pairs if pair[0]]))
+        judged = self.judgement.score_checked(items, True) if explain else [None] * len(items)  # its log-odds are cached by now
+        coherent = self.coherence.score_checked(items, explain)
+        return [
+            _combined(next(odds), other, one, signature) if pair[0] else no_score(NO_HISTORY, signature)
+            for pair, other, one in zip(pairs, coherent, judged, strict=True)
+        ]
+
+
+def _combined(odds: float, coherent: Score, judged: Score | None, signature: Signature) -> Score:
+    """Return the score of one response by the log-odds of judgement and the score of coherence.
+
+    Args:
+        judged: the score of judgement with its evidence; None for no evidence.
+    """
+    value = _BIAS + odds * JUDGEMENT.slope + coherent.value * COHERENCE.slope
+    if judged is None:
+        return Score(value, Evidence(), signature)
+    effects = tuple(piece for whole in judged.evidence.pieces for piece in whole.rests_on)
+    parts = tuple(replace(piece, share=piece.share * COHERENCE.slope) for piece in _weighed(coherent.evidence.pieces))
+    return Score(value, Evidence((
+        Piece("base", _BIAS, _BIAS, name="bias"),
+        Piece("feature", odds, odds * JUDGEMENT.slope, name="judgement, log-odds", rests_on=effects),
+        Piece("feature", coherent.value, coherent.value * COHERENCE.slope, name="coherence, log-odds", rests_on=parts),
+    )), signature)  # fmt: skip
+
+
+def _weighed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Return the parts of coherence with the shares of what they rest on in units of the value, too."""
+    return tuple(
+        replace(piece, rests_on=tuple(replace(below, share=below.share * COHERENCE.slope) for below in piece.rests_on))
+        for piece in pieces
+    )
+
+
+def make(
+    graph: KnowledgeGraph | None = None,
+    *,
+    model: str | Path | None = None,
+    probe: str | Path | None = None,
+    dtype: str = "bfloat16",
+    checkpoint: Checkpoint | str | Path | None = None,
+    encoder: str | Path | None = None,
+    device: str | None = None,
+    cache_size: int = CACHE_SIZE,
+) -> Overall:
+    """Return the metric; with a graph, the evidence has its assertions between turns and response, which change no score.
+
+    Args:
+        model: the language model of ``judgement``; by default the one that ``tacit fetch judge`` downloads.
+        probe: the probe of ``judgement``; by default the one that ships, for the default model.
+        dtype: number format of the language model: ``float32``, ``bfloat16`` or ``float16``.
+        checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships.
+        encoder: the encoder of the checkpoint, when it is not where the checkpoint says.
+        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
+        cache_size: texts in the cache of the encoder.
+
+    Raises:
+        InputError: an option is out of range.
+        ModelError: a model, probe or checkpoint is not found, or they do not belong together.
+        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
+    """
+    judgement = make_judgement(graph, model=model, probe=probe, dtype=dtype, device=device)
+    coherence = make_coherence(graph, checkpoint=checkpoint, encoder=encoder, device=device, cache_size=cache_size)
+    return Overall(judgement, coherence)

