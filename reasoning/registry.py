@@ -389,6 +389,12 @@ METRIC_REGISTRY = Registry(
             model="roberta-large", get_model="hf download roberta-large",
             ranges={"layer": AT_LEAST_0, "batch_tokens": AT_LEAST_1},
         ),
+        "cross-encoder": MetricKind(
+            home="metrics.baselines.cross_encoder:make", range="that of the ratings that it was trained on", better="higher",
+            extra="neural", packages=_NEURAL, model="an encoder trained on ratings", get_model="tacit train cross-encoder",
+            find_model="metrics.baselines.cross_encoder:has_default",
+            summary="Which rating people would give, by an encoder that you trained on theirs.",
+        ),
         "fed": MetricKind(
             home="metrics.baselines.fed:make", range="any number, difference of log-likelihoods", better="higher",
             extra="neural", packages=_NEURAL,
@@ -427,6 +433,10 @@ SCORER_REGISTRY = Registry(
         "kg-bert": ScorerKind(
             home="metrics.accent.scorers.kgbert:make_kgbert",
             summary="The probability that a classifier of your own gives the tuple (table 4 of the paper).",
+        ),
+        "cross-encoder": ScorerKind(
+            home="metrics.accent.scorers.kgbert:make_cross_encoder",
+            summary="The plausibility that an encoder predicts which you trained on labels of people (table 4 of the paper).",
         ),
         "llm-judge": ScorerKind(
             home="metrics.accent.scorers.language_models:make_llm_judge", together=16,

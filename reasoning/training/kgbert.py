@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..metrics.accent.scorers.kgbert import MAX_LENGTH, classifier_input
-from ..models.hub import find_model, need, open_config, open_model
+from ..models.cross_encoder import with_new_head
+from ..models.hub import find_model, need
 from .card import render
 from .loop import Losses, Progress, checkpoints_of, digest_of, fit, prepare, write_model
 from .recipe import TripleRecipe
@@ -43,7 +44,7 @@ def train_kgbert(
     files = find_model(model)
     with torch.random.fork_rng():
         torch.manual_seed(plan.seed)  # for the random weights of the new head
-        opened, tokenizer = _opened(files, device)
+        opened, tokenizer = with_new_head(files, 2, device)
     watch = Losses(plan, progress)
     digest = digest_of(rows)
     state = fit(
@@ -65,16 +66,6 @@ def train_kgbert(
     return {
         "triples": len(rows), "began_at": state.began, "steps": plan.steps, "first_loss": watch.first, "last_loss": watch.last,
     }  # fmt: skip
-
-
-def _opened(files: Any, device: str | None) -> tuple[Any, Any]:
-    """An encoder with a new head for two classes, on its device; its tokenizer."""
-    transformers = need("transformers", "neural")
-    body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
-    config = open_config(files, num_labels=2)
-    model = transformers.AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
-    getattr(model, model.base_model_prefix).load_state_dict(body.state_dict(), strict=False)
-    return model.to(body.device), tokenizer
 
 
 def _loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:

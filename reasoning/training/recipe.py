@@ -274,6 +274,24 @@ class CometRecipe(TripleRecipe):
 
 
 @dataclass(frozen=True)
+class RatingRecipe(Recipe):
+    """Settings of ``train cross-encoder``."""
+
+    epochs: float = setting(3.0, "passes over the ratings, without steps", above=0)
+    steps: int | None = setting(None, "number of batches, in place of epochs", low=1)
+    batch_size: int = setting(16, "ratings in a batch", low=1)
+    rate: float = setting(2e-5, "the highest learning rate", above=0)
+    rating: str = setting("event_cs", "the rating of DECO to learn", choices=("event_cs", "general_cs"))
+    held_out: float = setting(0.1, "share of the conversations that is left out, for the reported agreement", low=0, high=0.9)
+    checkpoint_every: int = setting(500, "steps between checkpoints; 0 keeps none", low=0)
+    seed: int = setting(0, "of the conversations left out, order and dropout", **_SEED)
+
+    def steps_for(self, ratings: int) -> int:
+        """Return the number of batches for so many ratings."""
+        return self.steps or max(1, round(self.epochs * ratings / self.batch_size))
+
+
+@dataclass(frozen=True)
 class LanguageModelRecipe(Recipe):
     """Settings of ``train language-model``."""
 
@@ -455,6 +473,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "coherence": {"same": FOR_SAME, "other": FOR_OTHER},
     "comet": {"default": CometRecipe()},
     "commonsense": {"default": CommonsenseRecipe()},
+    "cross-encoder": {"default": RatingRecipe()},
     "grade": {
         "frozen": GradeRecipe(),
         "tuned": GradeRecipe(tuned="bert-base-uncased", negatives="hard", rate=2e-5),

@@ -250,7 +250,7 @@ def test_the_list_of_metrics_is_readable_in_eighty_columns(
 @pytest.mark.parametrize("extra", ["neural", "gguf", "baselines"])
 def test_the_page_on_installing_names_the_metrics_of_an_extra(extra: str) -> None:
     [line] = [line for line in (ROOT / "docs/quickstart.md").read_text(encoding="utf-8").splitlines() if f"| `{extra}` |" in line]
-    assert set(re.findall(r"`(\w+)`", line)) - {extra} == {name for name, kind in KINDS.items() if kind.extra == extra}
+    assert set(re.findall(r"`([\w-]+)`", line)) - {extra} == {name for name, kind in KINDS.items() if kind.extra == extra}
 
 
 def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -249,7 +249,7 @@ def llm_probe(
     from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, FILE, "a probe")
-    rows, files = _read(judged, strict)
+    rows, files = read_judged_files(judged, strict)
     from ....reasoning.models.causal_lm import open_causal
     from ....reasoning.training.card import probe_card as card
     from ....reasoning.training.probe import train_probe
@@ -267,8 +267,8 @@ def llm_probe(
     say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))
 
 
-def _read(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any]]]:
-    """The judged tuples of the files, and for each file its name, digest and number of tuples.
+def read_judged_files(paths: list[str], strict: bool) -> tuple[list[Any], list[dict[str, Any]]]:
+    """Return the judged tuples of the files, and for each file its name, digest and number of tuples.
 
     Raises:
         InputError: a file is missing, given twice, or has no judged tuple; with ``strict``, a line is not one.

@@ -14,6 +14,7 @@ from ..options import Group, Json, Quiet
 from .accent import accent, comet, kg_bert, llm_probe, retriever
 from .coherence import coherence, language_model
 from .commonsense import commonsense
+from .cross_encoder import cross_encoder
 from .data import Output, Seed
 from .grade import grade
 from .judgement import judgement
@@ -69,6 +70,7 @@ train.command()(retriever)
 train.command()(comet)
 train.command("kg-bert")(kg_bert)
 train.command("llm-probe")(llm_probe)
+train.command("cross-encoder")(cross_encoder)
 train.command()(reference)
 
 

@@ -25,7 +25,7 @@ COMMANDS = [
     ["merge-cache"], ["check"], ["metrics"], ["train", "reference"], ["train", "pipeline"],
     ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
     ["train", "language-model"],
-    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"],
+    ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
     ["explain"], ["infer"], ["choose"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
@@ -179,6 +179,9 @@ WRONG = [
     ["train", "llm-probe", "FILE", "--output", "out"],
     ["train", "llm-probe", "missing.csv", "--model", "x", "--output", "out"],
     ["train", "llm-probe", "FILE", "--model", "x", "--output", "FOLDER/none/out"],
+    ["train", "cross-encoder"],
+    ["train", "cross-encoder", "missing.jsonl", "--model", "x", "--output", "out"],
+    ["train", "cross-encoder", "FILE", "--model", "x", "--output", "FOLDER/none/out"],
     ["train", "judgement"],
     ["train", "judgement", "missing.jsonl", "--model", "x", "--output", "out"],
     ["demo", "--directory", "FILE"],

@@ -53,10 +53,10 @@ def openers() -> dict[str, Callable[[Path], Any]]:
     from tacit.reasoning.metrics.accent.scorers.kgbert import open_kgbert
     from tacit.reasoning.metrics.accent.tails.comet import open_comet
     from tacit.reasoning.models.causal_lm import open_causal
+    from tacit.reasoning.models.cross_encoder import open_cross_encoder, with_new_head
     from tacit.reasoning.models.encoder import open_encoder
     from tacit.reasoning.models.hub import find_model, is_seq2seq, open_tokenizer
     from tacit.reasoning.registry import load_metric
-    from tacit.reasoning.training.kgbert import _opened
 
     return {
         "causal": open_causal,
@@ -64,7 +64,8 @@ def openers() -> dict[str, Callable[[Path], Any]]:
         "t5": lambda folder: open_extractor("t5", model=str(folder)),
         "comet": open_comet,
         "kg-bert": open_kgbert,
-        "kg-bert-training": lambda folder: _opened(find_model(folder), "cpu"),
+        "cross-encoder": open_cross_encoder,
+        "new-head": lambda folder: with_new_head(find_model(folder), 2, "cpu"),
         "bertscore": lambda folder: load_metric("bertscore", encoder=str(folder)),
         "kind": lambda folder: is_seq2seq(find_model(folder)),
         "tokenizer": lambda folder: open_tokenizer(find_model(folder)),
@@ -97,7 +98,7 @@ def folder_with_code(plain: Path, folder: Path, marker: Path, kind: str | None) 
 
 
 @pytest.mark.parametrize(
-    "name", ["causal", "encoder", "t5", "comet", "kg-bert", "kg-bert-training", "bertscore", "kind", "tokenizer"]
+    "name", ["causal", "encoder", "t5", "comet", "kg-bert", "cross-encoder", "new-head", "bertscore", "kind", "tokenizer"]
 )
 @pytest.mark.parametrize("kind", [None, "own_kind"], ids=["known-kind", "own-kind"])
 def test_code_in_a_model_folder_is_not_run(

@@ -1,7 +1,11 @@
-"""The tuple scorer ``kg-bert`` (KG-BERT, Yao et al., 2019): the probability that a triple is true, by a sequence classifier.
+"""Tuple scorers by an encoder that reads the whole triple: ``kg-bert`` and ``cross-encoder``.
+
+``kg-bert`` (KG-BERT, Yao et al., 2019) is the probability that a triple is true, by a sequence classifier.
 
 The classifier reads ``head [SEP] relation [SEP] tail``. Any sequence classifier of transformers with two labels can be used,
 the second of which means true; ``tacit train kg-bert`` trains one on a graph, with corrupted triples as negatives.
+``cross-encoder`` is the plausibility that an encoder predicts which ``tacit train cross-encoder --tuples`` trained on labels of
+people (ACCENT's table 4).
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .....graph.errors import InputError, ModelError
+from ....models.cross_encoder import RatingEncoder, open_cross_encoder
 from ....models.hub import ModelFiles, find_model, need, open_model
 from ..events import head_form, tail_form
 from .base import Triple, TupleScore
@@ -93,3 +98,41 @@ def make_kgbert(resources: ScorerResources, *, model: str | Path | None = None) 
     if model is None:
         raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
     return open_kgbert(model, device=resources.device)
+
+
+class TuplePlausibility:
+    """The scorer ``cross-encoder`` over one model."""
+
+    relations = None
+
+    def __init__(self, encoder: RatingEncoder) -> None:
+        """Predict by ``encoder``."""
+        self.encoder = encoder
+
+    @property
+    def signature(self) -> str:
+        """The model's name and digest."""
+        return f"cross-encoder({self.encoder.files.signature})"
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the predicted plausibility of each tuple, cut to 0..1."""
+        found = self.encoder.predict([pair_of(one) for one in tuples])
+        return [TupleScore(value) for value in np.clip(found, 0, 1).tolist()]
+
+
+def pair_of(one: Triple) -> tuple[str, str]:
+    """Return the two texts of a tuple that a cross-encoder reads."""
+    head, relation, tail = one
+    return f"{head_form(head)} {relation}", tail_form(tail, relation)
+
+
+def make_cross_encoder(resources: ScorerResources, *, model: str | Path | None = None) -> TuplePlausibility:
+    """Return the scorer over the cross-encoder ``model``.
+
+    Raises:
+        InputError: no model is given.
+        ModelError: it cannot be opened.
+    """
+    if model is None:
+        raise InputError("the scorer cross-encoder needs a model; name the folder that tacit train cross-encoder --tuples wrote")
+    return TuplePlausibility(open_cross_encoder(model, device=resources.device))

@@ -1,0 +1,142 @@
+"""Training a cross-encoder: an encoder with one output is fine-tuned on ratings of responses, or on labels of event tuples.
+
+The loss is the squared error of ratings that are standardised within each data set, since scales differ. A tenth of the groups
+(conversations; heads of tuples) is left out of the training, and the agreement with their ratings is measured in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ..evaluation.correlation import correlate
+from ..models.cross_encoder import SCALE, RatingEncoder, tokens_of, with_new_head
+from ..models.hub import find_model, need
+from .card import render
+from .loop import Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
+from .recipe import RatingRecipe
+
+LEAST = 20
+"""Fewest examples."""
+
+
+class Example(NamedTuple):
+    """Two texts that are read together, their rating, and the data set and group that they are of."""
+
+    first: str
+    second: str
+    rating: float
+    dataset: str
+    group: str
+
+
+def train_cross_encoder(
+    examples: Sequence[Example],
+    model: str | Path,
+    output: Path,
+    recipe: RatingRecipe | None = None,
+    *,
+    device: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Train a cross-encoder and write it to the folder ``output`` with its card; an interrupted run is continued.
+
+    Args:
+        model: the initial encoder: a folder that transformers saved, or an id of the hub.
+        facts: ``command``, ``use`` and ``files`` for the card.
+        progress: called with the step, the number of steps and the loss.
+
+    Returns:
+        Numbers of examples, steps and losses, and Pearson's and Spearman's correlation on the groups left out.
+
+    Raises:
+        InputError: there are too few examples, their ratings are all equal, or ``output`` holds something else.
+        ModelError: the encoder cannot be opened.
+        MissingExtra: torch or transformers is not installed.
+    """
+    recipe = recipe or RatingRecipe()
+    recipe.check()
+    check_output(output, model)
+    if len(examples) < LEAST:
+        raise InputError(f"{len(examples)} ratings are too few to train on; give {LEAST} or more")
+    ratings, scale = _standardised(examples)
+    held = _held_out([one.group for one in examples], recipe.held_out, recipe.seed)
+    train = np.flatnonzero(~held).tolist()
+    torch = need("torch", "neural")
+    files = find_model(model)
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe.seed)  # for the random weights of the new head
+        opened, tokenizer = with_new_head(files, 1, device)
+    setattr(opened.config, SCALE, list(scale))
+    plan = Plan(recipe.steps_for(len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
+    watch = Losses(plan, progress)
+    digest = digest_of([(one.first, one.second, repr(one.rating), one.dataset, one.group) for one in examples])
+    state = fit(
+        opened, _loss(opened, tokenizer, [examples[place] for place in train], ratings[train]), len(train), plan,
+        checkpoints_of(output), data=f"{digest} {files.digest}", progress=watch,
+    )  # fmt: skip
+    measured = _agreement(
+        RatingEncoder(files, opened.eval(), tokenizer), [examples[place] for place in np.flatnonzero(held).tolist()]
+    )
+    found = {
+        "ratings": len(train), "held_out": int(held.sum()), **measured, "began_at": state.began, "steps": plan.steps,
+        "first_loss": watch.first, "last_loss": watch.last,
+    }  # fmt: skip
+    base = Path(model).name if Path(model).is_dir() else str(model)
+    card = render("cross_encoder", name=output.name, base=base, recipe=recipe.to_toml(), digest=digest, **found, **(facts or {}))
+    write_model(opened, tokenizer, card, output)
+    return found
+
+
+def _standardised(examples: Sequence[Example]) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """Return ratings with mean 0 and deviation 1 in each data set, and the scale to which predictions go back.
+
+    That is the scale of the ratings of a single data set, and (0, 1) for several.
+
+    Raises:
+        InputError: the ratings of a data set are all equal.
+    """
+    datasets = np.array([one.dataset for one in examples])
+    ratings = np.array([one.rating for one in examples], np.float64)
+    scale = (0.0, 1.0)
+    for name in dict.fromkeys(datasets.tolist()):
+        own = ratings[datasets == name]
+        scale = (float(own.mean()), float(own.std()))
+        if not scale[1] > 0:
+            raise InputError(f"all ratings of {name} are {own[0]:g}; give ratings that differ")
+        ratings[datasets == name] = (own - scale[0]) / scale[1]
+    return ratings, scale if len(set(datasets.tolist())) == 1 else (0.0, 1.0)
+
+
+def _held_out(groups: Sequence[str], share: float, seed: int) -> NDArray[np.bool_]:
+    """Return which examples are left out: those of a random share of the groups."""
+    names = sorted(set(groups))
+    drawn = np.random.default_rng(seed).permutation(len(names))[: round(share * len(names))]
+    left = {names[place] for place in drawn.tolist()}
+    return np.array([group in left for group in groups])
+
+
+def _loss(
+    model: Any, tokenizer: Any, examples: Sequence[Example], ratings: NDArray[np.float64]
+) -> Callable[[Sequence[int], np.random.Generator], Any]:
+    torch = need("torch", "neural")
+
+    def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
+        given = tokens_of(tokenizer, model, [(examples[place].first, examples[place].second) for place in batch])
+        wanted = torch.tensor(ratings[list(batch)], dtype=torch.float32, device=model.device)
+        return torch.nn.functional.mse_loss(model(**given).logits[:, 0], wanted)
+
+    return loss
+
+
+def _agreement(encoder: RatingEncoder, examples: Sequence[Example]) -> dict[str, float | None]:
+    """Return Pearson's and Spearman's correlation with the ratings, None where they are not defined."""
+    ratings = np.array([one.rating for one in examples], np.float64)
+    pearson, spearman, _ = correlate(encoder.predict([(one.first, one.second) for one in examples]), ratings)
+    return {"pearson": pearson.value, "spearman": spearman.value}
