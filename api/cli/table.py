@@ -25,6 +25,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
     "Score dialogues": {
         "metrics": "metrics.metrics", "score": "scoring.score", "explain": "explaining.explain",
         "filter": "filtering.filter_dialogues", "evaluate": "evaluating.evaluate",
+        "compare": "comparing.compare",
         "evaluate-tuples": "tuples.evaluate_tuples",
         "score-tuples": "tuples.score_tuples", "merge-cache": "tuples.merge_cache", "train": "training.table.train",
     },

@@ -30,11 +30,11 @@ def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation],
     """
     body = ["<h1>Explained scores</h1>"]
     for item, explanations, fault in items:
-        body.append(f"<h2>{_text(item.id if item else 'no item')}</h2>")
+        body.append(f"<h2>{safe(item.id if item else 'no item')}</h2>")
         if fault is not None:
-            body.append(f'<p class="fault">{_text(fault)}</p>')
+            body.append(f'<p class="fault">{safe(fault)}</p>')
         for one in explanations.values():
-            body.append(_explained(one, width))
+            body.append(explained(one, width))
     return page("Explained scores", body)
 
 
@@ -54,18 +54,18 @@ def report_page(
         signatures, summaries: by metric.
         explanations: of the worst and the best items, by metric and place in the input.
     """
-    body = [f"<h1>{_text(title)}</h1>", _table(("", ""), facts, numbers=0, head=False)]
+    body = [f"<h1>{safe(title)}</h1>", as_table(("", ""), facts, numbers=0, head=False)]
     tally = collected.tally
     if tally.errors:
         shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)}"
         body.append(f"<h3>Not scored: {tally.errors:,}{shown}</h3>")
-        body += [f'<p class="fault">{_text(fault)}</p>' for fault in tally.faults]
+        body += [f'<p class="fault">{safe(fault)}</p>' for fault in tally.faults]
     body.append("<h2>Scores</h2>")
     body.append(_summary(collected))
     for name, column in collected.columns.items():
-        body.append(f'<h2 id="{_text(name)}">{_text(name)}</h2>')
-        body.append(f"<p>{_text(summaries.get(name, ''))}</p>")
-        body.append(f'<p class="signature">{_text(signatures.get(name, ""))}</p>')
+        body.append(f'<h2 id="{safe(name)}">{safe(name)}</h2>')
+        body.append(f"<p>{safe(summaries.get(name, ''))}</p>")
+        body.append(f'<p class="signature">{safe(signatures.get(name, ""))}</p>')
         body += _not_judged(tally.unjudged.get(name, {}))
         body += _metric(name, column, explanations)
     body += _list(collected)
@@ -80,27 +80,27 @@ def page(title: str, body: Sequence[str]) -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_text(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{safe(title)}</title>\n'
         f"<style>\n{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(body) + f"\n</main>\n<script>\n{script}</script>\n"
         "</body>\n</html>\n"
     )
 
 
-def _text(text: object) -> str:
+def safe(text: object) -> str:
     """Escape a text, and remove characters that HTML does not allow."""
     from ...reasoning.explanation.svg import plain
 
     return escape(plain(str(text)))
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:
+def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:
     """Return a table whose columns from index ``numbers`` on are right-aligned numbers (0: none)."""
 
     def kind(place: int) -> str:
         return ' class="number"' if numbers and place >= numbers else ""
 
-    first = "".join(f'<th scope="col"{kind(place)}>{_text(name)}</th>' for place, name in enumerate(columns))
-    lines = ["<tr>" + "".join(f"<td{kind(place)}>{_text(cell)}</td>" for place, cell in enumerate(row)) + "</tr>" for row in rows]
+    first = "".join(f'<th scope="col"{kind(place)}>{safe(name)}</th>' for place, name in enumerate(columns))
+    lines = ["<tr>" + "".join(f"<td{kind(place)}>{safe(cell)}</td>" for place, cell in enumerate(row)) + "</tr>" for row in rows]
     top = f"<thead><tr>{first}</tr></thead>" if head else ""
     return f'<div class="scroll"><table>{top}<tbody>{"".join(lines)}</tbody></table></div>'
 
@@ -126,14 +126,14 @@ def _summary(collected: Collected) -> str:
     note = ""
     if any(column.number > MOST_VALUES for column in collected.columns.values()):
         note = f'<p class="quiet">Quantiles and histograms are of a random sample of {MOST_VALUES:,} values.</p>'
-    return _table(columns, rows, 1) + note
+    return as_table(columns, rows, 1) + note
 
 
 def _not_judged(reasons: Mapping[str, int]) -> Iterator[str]:
     """The number of items that a metric could not judge, with the reasons."""
     if reasons:
         said = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.items())
-        yield f"<p>Not judged: {plural(sum(reasons.values()), 'item')}. {_text(said)}</p>"
+        yield f"<p>Not judged: {plural(sum(reasons.values()), 'item')}. {safe(said)}</p>"
 
 
 def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Explanation]) -> Iterator[str]:
@@ -154,16 +154,16 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
             shown = f"{value:.3f}"
             if one is not None and one.score.percentile is not None:
                 shown += f", percentile {one.score.percentile:g}"
-            yield f'<p><b>{_text(item.id)}</b> <span class="quiet">{shown}</span></p>'
+            yield f'<p><b>{safe(item.id)}</b> <span class="quiet">{shown}</span></p>'
             if one is not None:
-                yield _explained(one)
+                yield explained(one)
 
 
-def _explained(one: Explanation, width: int = 960) -> str:
-    """One explanation: the picture, and collapsible the text and the claims."""
+def explained(one: Explanation, width: int = 960) -> str:
+    """Return one explanation: the picture, and collapsible the text and the claims."""
     claims = one.claims
     words = "\n".join([*one.history, f"> {one.response}", "", one.text()])
-    details = f"<details><summary>In words</summary><pre>{_text(words)}</pre></details>"
+    details = f"<details><summary>In words</summary><pre>{safe(words)}</pre></details>"
     if claims:
         query = one.to_dict()["query"]
         edges = "\n".join(
@@ -171,8 +171,8 @@ def _explained(one: Explanation, width: int = 960) -> str:
             for claim in claims
         )
         details += (
-            f"<details><summary>Claims: {plural(len(claims), 'edge')} of the graph</summary><pre>{_text(edges)}</pre>"
-            f"<p>This query returns a claim, given its ends and its relation:</p><pre>{_text(query)}</pre></details>"
+            f"<details><summary>Claims: {plural(len(claims), 'edge')} of the graph</summary><pre>{safe(edges)}</pre>"
+            f"<p>This query returns a claim, given its ends and its relation:</p><pre>{safe(query)}</pre></details>"
         )
     return f'<div class="item"><figure class="scroll">{one.svg(width)}</figure>{details}</div>'
 
@@ -185,10 +185,10 @@ def _list(collected: Collected) -> Iterator[str]:
     yield f'<section class="list"><h2>Items{drawn}</h2>'
     yield '<p><label>Search <input type="search" autocomplete="off"></label> <span class="quiet" role="status"></span></p>'
     heads = [("id", ""), ("last turn", ""), ("response", ""), *((name, ' class="number"') for name in names)]
-    first = "".join(f'<th scope="col"{kind}><button>{_text(name)}</button></th>' for name, kind in heads)
+    first = "".join(f'<th scope="col"{kind}><button>{safe(name)}</button></th>' for name, kind in heads)
     yield f'<div class="scroll"><table><thead><tr>{first}</tr></thead><tbody>'
     for row in rows:
-        cells = "".join(f"<td>{_text(cell)}</td>" for cell in (row.id, row.last, row.response))
+        cells = "".join(f"<td>{safe(cell)}</td>" for cell in (row.id, row.last, row.response))
         for name in names:
             value = row.values.get(name, float("nan"))
             known = "" if isnan(value) else f"{value!r}"

@@ -27,7 +27,7 @@ COMMANDS = [
     ["train", "language-model"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
-    ["explain"], ["infer"], ["choose"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
+    ["explain"], ["compare"], ["infer"], ["choose"], ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
 WRONG = [
@@ -185,6 +185,9 @@ WRONG = [
     ["train", "judgement"],
     ["train", "judgement", "missing.jsonl", "--model", "x", "--output", "out"],
     ["demo", "--directory", "FILE"],
+    ["compare"],
+    ["compare", "FILE"],
+    ["compare", "missing.jsonl", "FILE", "--metrics", "length"],
     ["explain"],
     ["explain", "GRAPH"],
     ["serve"],
@@ -303,7 +306,7 @@ def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
                if one.name in ("metrics", "option")}
         for name, found in commands(command()) if any(one.name == "metrics" for one in found.params)
     }  # fmt: skip
-    assert set(given) == {"score", "explain", "evaluate", "serve", "reference"}
+    assert set(given) == {"score", "explain", "evaluate", "compare", "serve", "reference"}
     assert len({str(one) for one in given.values()}) == 1
     assert given["score"]["metrics"][:2] == (["--metrics", "-m"], "NAME,...")
     assert given["score"]["option"][:2] == (["--option", "-O"], "METRIC.NAME=VALUE")

@@ -1,0 +1,173 @@
+"""The command ``compare``: two systems by what they answered to the same histories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..opening import readable
+from ..terminal.output import check_output, write_file
+from ..terminal.progress import Meter
+from .options import (
+    Engine,
+    EngineOption,
+    GraphOption,
+    Json,
+    Metrics,
+    OptionOption,
+    Pipeline,
+    Quiet,
+    Resamples,
+    ResampleSeed,
+    Strict,
+    address_of,
+    chosen_metrics,
+    metric_options,
+    open_reasoner,
+    tell_default,
+)
+
+if TYPE_CHECKING:
+    from ...graph.item import Item, ItemError
+    from ...reasoning.evaluation.comparing import ContrastedItem, PairedDifference, SystemComparison
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", show_default=False, help="What one system answered, as for tacit score.")],
+    second: Annotated[
+        str, typer.Argument(metavar="B", show_default=False, help="What the other answered, to the same histories.")
+    ],
+    graph: GraphOption = None,
+    metrics: Metrics = None,
+    show_items: Annotated[
+        int, typer.Option("--show", metavar="N", min=0, help="Show the N items that differ most in favour of each system.")
+    ] = 3,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", show_default=False, help="Write a page with the explanations side by side."),
+    ] = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", show_default=False, help="Exit with 1 if B's mean of the first metric is better than A's by less than X."
+        ),
+    ] = None,
+    resamples: Resamples = 10_000,
+    seed: ResampleSeed = 0,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    engine: EngineOption = Engine.AUTO,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare two systems by what they answered to the same histories: the difference by metric, with its paired interval.
+
+    Intervals are over conversations. For CI: --fail-under -0.1 fails when B is worse than A by more than 0.1; a metric of which
+    lower is better counts reversed.
+    """
+    if html is not None:
+        for file in (first, second):
+            check_output(html, file)
+    names, default = chosen_metrics(metrics, graph)
+    options = metric_options(option, names, pipeline)
+    one, other = (_items(file, strict) for file in (first, second))
+    tell_default(default, quiet)
+    from ...reasoning.evaluation.comparing import compare_systems
+
+    with (
+        open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner,
+        Meter("scoring", None, unit="responses", noun="responses", quiet=quiet) as meter,
+    ):
+        found = compare_systems(
+            one, other, reasoner, largest=show_items, resamples=resamples, seed=seed, progress=lambda number: meter.add(number)
+        )
+    if html is not None:
+        from ..report.comparison import comparison_page
+
+        write_file(html, comparison_page(found, first, second).encode())
+    if json:
+        from ..terminal.screen import print_json
+
+        bootstrap = {"level": 0.95, "over": "conversations", "resamples": resamples, "seed": seed}
+        print_json({"a": first, "b": second, "bootstrap": bootstrap, **found.to_dict()})
+    else:
+        _show(found, resamples, seed)
+    if not quiet:
+        _tell(found, html)
+    gain = found.metrics[0].gain
+    if fail_under is not None and (gain is None or gain < fail_under):
+        raise typer.Exit(1)
+
+
+def _items(file: str, strict: bool) -> list[Item]:
+    """Return the items of a file, all in memory; those that cannot be read are reported.
+
+    Raises:
+        InputError: it has none. DamagedInput: it ends early.
+    """
+    from ...loaders import read_items
+    from ..terminal.records import report_faults, sound
+
+    errors: list[ItemError] = []
+    found = list(sound(read_items(readable(file), strict=strict), file, errors))
+    report_faults(file, errors, len(found), "an item")
+    return found
+
+
+def _show(found: SystemComparison, resamples: int, seed: int) -> None:
+    """Print the table of differences, and the items that differ most."""
+    from ...reasoning.evaluation.comparing import LEAST_CONVERSATIONS
+    from ..terminal.screen import show, table
+    from ..terminal.text import count, visible
+
+    heads = ("metric", ">n", ">A", ">B", "B - A", ">p", ">B better", ">equal", ">A better")
+    show(table(heads, [_line(row) for row in found.metrics]))
+    if any(row.low is not None for row in found.metrics):
+        print(f"\nIn brackets: 95% intervals from {count(resamples)} resamples of conversations (seed {seed}); *: it excludes 0")
+    if any(row.difference is not None and row.low is None for row in found.metrics):
+        print(f"\nFewer than {LEAST_CONVERSATIONS} conversations are too few for an interval")
+    for one in found.largest:
+        print()
+        for line in _contrast(one):
+            print(visible(line))
+
+
+def _line(row: PairedDifference) -> tuple[object, ...]:
+    if row.difference is None:
+        return row.metric, row.n, "", "", "not judged", "", "", "", ""
+    between = "" if row.low is None or row.high is None else f" [{row.low:+.3f}, {row.high:+.3f}]"
+    sure = "*" if row.low is not None and row.high is not None and (row.low > 0 or row.high < 0) else ""
+    p = "" if row.p is None else f"{row.p:.4f}"
+    difference = f"{row.difference:+.3f}{between}{sure}"
+    return row.metric, row.n, f"{row.first:.3f}", f"{row.second:.3f}", difference, p, row.wins, row.ties, row.losses
+
+
+def _contrast(one: ContrastedItem) -> list[str]:
+    """Return the lines of a pair: the history, and each response with its score and evidence."""
+    from ...reasoning.explanation import explain_pieces, explain_value
+
+    lines = [f"    {turn}" for turn in one.history]
+    for name, response, score in (("A", one.first, one.first_score), ("B", one.second, one.second_score)):
+        lines += [f"  {name} > {response}", f"      {explain_value(score)}"]
+        lines += [f"        {line}" for line in explain_pieces(score.evidence.pieces)]
+    return lines
+
+
+def _tell(found: SystemComparison, html: Path | None) -> None:
+    """Print to stderr what was left out, the signatures, and where the page is."""
+    from ..terminal.screen import note
+    from ..terminal.text import plural
+
+    for name, number in zip("AB", found.unmatched, strict=True):
+        if number:
+            note(f"left out: {plural(number, 'response')} of {name} to a history that the other has not")
+    for row in found.metrics:
+        if row.left_out:
+            note(f"left out: {plural(row.left_out, 'pair')} that {row.metric} cannot judge on both sides")
+    for signature in found.signatures.values():
+        note(f"signature {signature}")
+    if html is not None:
+        note(f"page written to {html}")

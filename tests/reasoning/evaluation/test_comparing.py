@@ -1,0 +1,73 @@
+"""Two systems compared: pairs by history, differences over conversations, checked by hand and by scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from tacit.graph.errors import InputError
+from tacit.graph.item import Item
+from tacit.reasoning import Reasoner
+from tacit.reasoning.evaluation.comparing import LEAST_CONVERSATIONS, compare_systems, match, paired_difference
+
+
+def items(*rows: tuple[str, str]) -> list[Item]:
+    return [Item([history], response, id=number) for number, (history, response) in enumerate(rows)]
+
+
+def test_items_are_paired_by_history_and_in_order_where_one_has_several() -> None:
+    first = items(("a", "one"), ("b", "two"), ("a", "three"), ("c", "four"))
+    second = items(("a", "five"), ("a", "six"), ("d", "seven"), ("b", "eight"))
+    pairs, unmatched = match(first, second)
+    assert [(one.response, other.response) for one, other in pairs] == [("one", "five"), ("two", "eight"), ("three", "six")]
+    assert unmatched == (1, 1)
+
+
+def test_the_difference_by_hand() -> None:
+    groups = np.arange(12)
+    first = np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10, np.nan, 1])
+    second = np.array([2.0, 2, 2, 6, 5, 6, 7, 8, 9, 10, 1, np.nan])
+    found = paired_difference("m", first, second, groups)
+    assert (found.n, found.left_out, found.conversations) == (10, 2, 10)
+    assert (found.first, found.second, found.difference) == (5.5, pytest.approx(5.7), pytest.approx(0.2))
+    assert (found.wins, found.ties, found.losses) == (2, 7, 1)
+    assert found.gain == found.difference
+    lower = paired_difference("m", first, second, groups, better="lower")
+    assert (lower.wins, lower.losses, lower.gain) == (1, 2, pytest.approx(-0.2))
+
+
+def test_the_interval_is_that_of_a_bootstrap_over_conversations() -> None:
+    random = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 5)
+    shared = random.normal(0.3, 1.0, 60)[groups]  # a conversation shifts all of its pairs
+    first = random.normal(size=300)
+    second = first + shared + random.normal(0, 0.1, 300)
+    found = paired_difference("m", first, second, groups)
+    means = np.array([(second - first)[groups == group].mean() for group in range(60)])
+    by_scipy = stats.bootstrap((means,), np.mean, n_resamples=10_000, method="percentile", random_state=0).confidence_interval
+    assert found.low == pytest.approx(by_scipy.low, abs=0.02)
+    assert found.high == pytest.approx(by_scipy.high, abs=0.02)
+    assert found == paired_difference("m", first, second, groups)
+    few = paired_difference("m", first[:20], second[:20], groups[:20])
+    assert (few.conversations, few.low, few.p) == (4, None, None)
+    assert few.conversations < LEAST_CONVERSATIONS
+
+
+def test_systems_are_compared_with_their_largest_differences() -> None:
+    first = items(("a", "one two three"), ("b", "one"), ("c", "one two"))
+    second = items(("a", "one"), ("b", "one two three four"), ("c", "one two"), ("d", "one"))
+    counted: list[int] = []
+    found = compare_systems(first, second, Reasoner(metrics=["length"]), largest=1, progress=counted.append)
+    (row,) = found.metrics
+    assert (row.metric, row.n, row.difference, row.ties) == ("length", 3, pytest.approx(1 / 3), 1)
+    assert [(one.history, one.first_score.value, one.second_score.value) for one in found.largest] == [
+        (("b",), 1, 4),
+        (("a",), 3, 1),
+    ]
+    assert (found.unmatched, sum(counted)) == ((0, 1), 6)
+    assert found == type(found).from_dict(found.to_dict())
+
+
+def test_without_a_shared_history_the_error_says_what_to_give() -> None:
+    with pytest.raises(InputError, match="no history is in both inputs"):
+        compare_systems(items(("a", "one")), items(("b", "one")), Reasoner(metrics=["length"]))
