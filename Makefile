@@ -11,7 +11,7 @@ PACKAGES := graph loaders reasoning api cypher
 DATA := $(or $(TACIT_TEST_DATA),../shared/data)
 REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
 # Programs that measure by themselves. The others write input for them, are given theirs below, need a training (grade_table), or a graph with ATOMIC (agreement).
-ON_DATA := scoring features commonsense_table coherence_table cider
+ON_DATA := scoring frames features commonsense_table coherence_table cider
 ALONE := $(filter-out $(ON_DATA) synthetic_graph conceptnet_file grade_table agreement cicero_table links linked_grounding known_words,$(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)))
 TEST_TURNS := $(DATA)/dialogues/dailydialog-test.jsonl.gz
 RATINGS := $(DATA)/judgements/*.jsonl.gz
@@ -56,6 +56,7 @@ endif
 	  "$(BIN)/python" "benchmarks/$$program.py" "$$@" || failed="$$failed $$program"; }; \
 	if [ -n "$(REAL)" ]; then \
 	  measure scoring build/bench-graph $(TEST_TURNS); \
+	  measure frames build/bench-graph $(TEST_TURNS); \
 	  measure features build/bench-graph $(TEST_TURNS); \
 	  measure commonsense_table build/bench-graph $(RATINGS) $(DATA)/judgements/deco-*.json.gz; \
 	  measure coherence_table $(RATINGS); \

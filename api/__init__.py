@@ -12,9 +12,15 @@ from ..graph.lazy import lazy_names
 if TYPE_CHECKING:
     from .client import AsyncClient, Client
     from .opening import Address
+    from .scoring.frames import score_frame
     from .scoring.running import Cluster, score_file
 
-_MODULES = {".opening": "Address", ".client": "AsyncClient Client", ".scoring.running": "Cluster score_file"}
+_MODULES = {
+    ".opening": "Address",
+    ".client": "AsyncClient Client",
+    ".scoring.frames": "score_frame",
+    ".scoring.running": "Cluster score_file",
+}
 
-__all__ = ["Address", "AsyncClient", "Client", "Cluster", "score_file"]
+__all__ = ["Address", "AsyncClient", "Client", "Cluster", "score_file", "score_frame"]
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -67,7 +67,7 @@ def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> b
     import pyarrow as pa
 
     schema = schema_of(names, explain)
-    table = pa.Table.from_pylist([_columns(row, explain) for row in rows], schema)
+    table = pa.Table.from_pylist([columns_of(row, explain) for row in rows], schema)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(table)
@@ -108,7 +108,7 @@ def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
     yield pa.concat_tables(held).unify_dictionaries() if held else schema.empty_table()
 
 
-def _columns(row: ItemScores, explain: bool) -> dict[str, Any]:
+def columns_of(row: ItemScores, explain: bool) -> dict[str, Any]:
     """Return one row by column; missing columns are null."""
     if row.error is not None:
         return {"id": row.id, "line": row.line, "error": row.error}
