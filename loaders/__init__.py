@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .conceptnet import read_conceptnet
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
+    from .histories import History, read_histories
     from .judgements import Judgement, JudgementError, read_judgements
     from .mapping import Mapping, open_mapping, shipped_mappings
     from .rdf import read_rdf
@@ -38,6 +39,7 @@ _MODULES = {
     ".conceptnet": "read_conceptnet",
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
+    ".histories": "History read_histories",
     ".judgements": "Judgement JudgementError read_judgements",
     ".mapping": "Mapping open_mapping shipped_mappings",
     ".rdf": "read_rdf",
@@ -51,11 +53,11 @@ _MODULES = {
 }  # fmt: skip
 
 __all__ = [
-    "Dialogue", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement", "JudgementError",
-    "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject", "Report", "Source", "Span", "Targets", "TupleRow",
-    "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors", "read_atomic",
-    "read_cicero", "read_cider", "read_conceptnet", "read_dialogues", "read_event_tuples", "read_items", "read_judged_tuples",
-    "read_judgements", "read_numberbatch", "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings",
-    "write_rdf", "write_result_rdf",
+    "Dialogue", "History", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement",
+    "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject", "Report", "Source", "Span", "Targets",
+    "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors",
+    "read_atomic", "read_cicero", "read_cider", "read_conceptnet", "read_dialogues", "read_event_tuples", "read_histories",
+    "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch", "read_paragraphs", "read_rdf", "read_targets",
+    "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

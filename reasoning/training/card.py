@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from importlib.metadata import version
@@ -121,6 +121,11 @@ def again(command: str) -> str:
     return shlex.join([*kept, "--recipe", "FILE"])
 
 
+def licences_of(corpora: Iterable[str]) -> dict[str, str]:
+    """Return the licences of the corpora whose publishers' are known."""
+    return {name: _PUBLISHED[name] for name in corpora if name in _PUBLISHED}
+
+
 def licence_text(name: str) -> str:
     """Return the licence file for a model."""
     return (_TEMPLATES / f"{name}.LICENSE").read_text(encoding="utf-8")
@@ -214,7 +219,7 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
     parts = parts_of(header)
     weights = header["weights"]["+".join(parts)]
     recipe = CoherenceRecipe.from_dict({**facts["settings"], "seed": facts["seed"]})
-    stated = {name: _PUBLISHED[name] for name in facts["corpora"] if name in _PUBLISHED}
+    stated = licences_of(facts["corpora"])
     licences = [f"{name}: {licence}" for name, licence in stated.items()]
     if len(stated) < len(facts["corpora"]):
         licences.append(facts.get("licence") or "not stated")

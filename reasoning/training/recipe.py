@@ -306,6 +306,25 @@ class LanguageModelRecipe(Recipe):
 
 
 @dataclass(frozen=True)
+class ResponderRecipe(Recipe):
+    """Settings of ``train responder``; the weights of the losses and one distractor are those of Wolf et al. (2019)."""
+
+    steps: int = setting(1_000, "number of batches", low=1)
+    batch_size: int = setting(8, "responses in a batch, each with its distractors", low=1)
+    distractors: int = setting(1, "false responses to each history, turns of other dialogues; 0: language modelling alone", low=0)
+    language_weight: float = setting(2.0, "of the language modelling loss", low=0)
+    choice_weight: float = setting(1.0, "of the multiple-choice loss", low=0)
+    asked: int = setting(200, "held-out turns whose perplexity is measured before and after", low=1)
+    longest: int = setting(256, "most tokens of a history with a response; the history loses its beginning", low=16)
+    layers: int | None = setting(None, "number of trained layers, counted from the output; else two in five", low=1)
+    rate: float = setting(6.25e-5, "the highest learning rate", above=0)
+    dtype: str | None = setting(None, "precision of the computation; else bfloat16 on a GPU, float32 on a CPU", choices=_DTYPES)
+    checkpoint_every: int = setting(100, "steps between checkpoints; 0 keeps none", low=0)
+    licence: str | None = setting(None, "licence of the model, for the card")
+    seed: int = setting(0, "of the held-out dialogues, the distractors and the order", **_SEED)
+
+
+@dataclass(frozen=True)
 class HeadRecipe(Recipe):
     """Settings of the response selection head of ``coherence``."""
 
@@ -483,6 +502,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "kg-bert": {"default": TripleRecipe()},
     "language-model": {"default": LanguageModelRecipe()},
     "reference": {"default": ReferenceRecipe()},
+    "responder": {"default": ResponderRecipe()},
     "retriever": {"default": RetrieverRecipe()},
 }
 """The recipes that ship, by command and name; the first of a command is its default."""

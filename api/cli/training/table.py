@@ -19,6 +19,7 @@ from .data import Output, Seed
 from .grade import grade
 from .judgement import judgement
 from .reference import reference
+from .responder import responder
 
 train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
 
@@ -65,6 +66,7 @@ train.command()(grade)
 train.command()(accent)
 train.command()(coherence)
 train.command("language-model")(language_model)
+train.command()(responder)
 train.command()(judgement)
 train.command()(retriever)
 train.command()(comet)

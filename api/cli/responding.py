@@ -1,0 +1,219 @@
+"""The commands ``respond`` and ``perplexity``: responses of a language model, ranked by metrics; how well it predicts turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import InputError
+from ..opening import readable
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter
+from .options import (
+    Engine,
+    EngineOption,
+    GraphOption,
+    Json,
+    OptionOption,
+    Output,
+    Quiet,
+    Strict,
+    address_of,
+    metric_names,
+    metric_options,
+    open_reasoner,
+)
+
+if TYPE_CHECKING:
+    from ...graph.item import Item, ItemError
+    from ...graph.model import Assertion
+    from ...loaders import History
+    from ...reasoning import Reasoner
+    from ...reasoning.response import Reranked, Responder
+
+_TOGETHER = 64  # histories
+_SHOWN = 8  # edges in the text form
+
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A model of tacit train responder, or a causal one."
+    ),
+]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where the model runs, as torch names it.")
+]
+
+
+def respond(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
+    ],
+    model: Model,
+    samples: Annotated[
+        int | None, typer.Option("--samples", "-k", metavar="N", min=1, show_default="1, with --rerank 8", help="Responses each.")
+    ] = None,
+    p: Annotated[float, typer.Option("--top-p", metavar="P", help="Probability of the nucleus, > 0 and <= 1.")] = 0.9,
+    tokens: Annotated[int, typer.Option("--tokens", metavar="N", min=1, help="Most tokens of a response.")] = 40,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="One seed, one response to a history.")] = 0,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", metavar="N", min=1, help="Responses sampled together; changes the speed alone.")
+    ] = 16,
+    rerank: Annotated[
+        str | None,
+        typer.Option(
+            "--rerank",
+            metavar="METRIC,...",
+            show_default=False,
+            help="Choose among the samples by these metrics, with its edges.",
+        ),
+    ] = None,
+    graph: GraphOption = None,
+    option: OptionOption = None,
+    output: Output = None,
+    engine: EngineOption = Engine.AUTO,
+    device: Device = None,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each history.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Respond to each history of FILE with samples of a language model; --rerank chooses the best by tacit's metrics.
+
+    A record has "history", or "turns" or "messages", after the last of which comes the response. The output has "history" and
+    "response", so that tacit score reads it, and all "responses". One seed, model and history give the same samples, whatever
+    else is in FILE.
+    """
+    readable(file)
+    if output is not None:
+        check_output(output, file)
+    names = None if rerank is None else metric_names([rerank])
+    options = metric_options(option, names or (), None)
+    if names is not None:
+        _check_graph(names, graph)
+    from ...loaders import read_histories
+    from ...reasoning.response import open_responder
+    from ..terminal.records import report_faults, sound
+    from ..terminal.screen import note
+
+    responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
+    number = samples if samples is not None else 1 if names is None else 8
+    errors: list[ItemError] = []
+    count = 0
+    opened = nullcontext(None) if names is None else open_reasoner(names, options, address_of(graph), engine, quiet=quiet)
+    meter = Meter("responding", None, unit="responses", noun="responses", quiet=quiet or output is None)
+    with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
+        for row, texts, ranked in _responses(
+            sound(read_histories(file, strict=strict), file, errors), responder, number, reasoner
+        ):
+            count += 1
+            meter.add(number)
+            write(_json(row, texts, ranked, responder, reasoner) if json or output is not None else _text(row, texts, ranked))
+    report_faults(file, errors, count, "a history")
+    if not quiet and not json:
+        note(f"signature {responder.signature}")
+
+
+def _check_graph(names: list[str], graph: str | None) -> None:
+    """Raise :class:`InputError` when a metric needs a graph and none is given."""
+    from ...reasoning.registry import metric_kind
+
+    needing = [name for name in names if metric_kind(name).graph]
+    if needing and graph is None:
+        raise InputError(f"--rerank {needing[0]} needs a graph; give one with --graph or TACIT_GRAPH")
+
+
+def _responses(
+    rows: Iterator[History], responder: Responder, samples: int, reasoner: Reasoner | None
+) -> Iterator[tuple[History, tuple[str, ...], Reranked | None]]:
+    from ...reasoning.response import rerank as chosen
+
+    while several := list(islice(rows, _TOGETHER)):
+        for row, texts in zip(several, responder.respond([row.turns for row in several], samples), strict=True):
+            ranked = None if reasoner is None else next(chosen(reasoner, [(row.turns, texts)]))
+            yield row, texts, ranked
+
+
+def _json(row: History, texts: tuple[str, ...], ranked: Reranked | None, responder: Responder, reasoner: Reasoner | None) -> str:
+    from ...graph.schema import dump
+    from ..terminal.screen import json_text
+
+    best = texts[0] if ranked is None else ranked.best.text
+    found: dict[str, Any] = {"id": row.id, "history": row.turns, "response": best}
+    if row.references:
+        found["references"] = row.references
+    found |= {"responses": texts, "signature": str(responder.signature)}
+    if ranked is not None and reasoner is not None:
+        found["ranking"] = [{"number": one.number, "rank": one.rank, "scores": one.values} for one in ranked.candidates]
+        found["edges"] = [dump(edge) for edge in ranked.edges]
+        found["metrics"] = reasoner.signatures
+    return json_text(found) + "\n"
+
+
+def _text(row: History, texts: tuple[str, ...], ranked: Reranked | None) -> str:
+    lines = [f"{row.id}: {row.turns[-1]}"]
+    if ranked is None:
+        return "\n".join([*lines, *(f"  {text}" for text in texts)]) + "\n"
+    for place, one in enumerate(ranked.candidates):
+        values = ", ".join(f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in one.values.items())
+        lines.append(f"{'*' if place == 0 else ' '} {one.text} ({values})")
+        if place == 0:
+            lines += [f"      {_edge(edge)}" for edge in ranked.edges[:_SHOWN]] or ["      no edge"]
+    return "\n".join(lines) + "\n"
+
+
+def _edge(edge: Assertion) -> str:
+    return f"{edge.head_text} -{edge.relation}-> {edge.tail_text}"
+
+
+def perplexity(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
+    ],
+    model: Model,
+    output: Output = None,
+    device: Device = None,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure how well a language model predicts the responses of FILE after their histories.
+
+    The perplexity is over all tokens of the responses, the end of each included; its interval is by a bootstrap over dialogues.
+    With --output, each response is written with its perplexity.
+    """
+    readable(file)
+    if output is not None:
+        check_output(output, file)
+    from ...loaders import read_items
+    from ...reasoning.models.causal_lm import open_causal
+    from ...reasoning.response.responder import Turn, measure
+    from ..terminal.records import report_faults, sound
+    from ..terminal.screen import facts, json_text, print_json, show
+
+    opened = open_causal(model, device=device)
+    errors: list[ItemError] = []
+    items: list[Item] = list(sound(read_items(file, strict=strict), file, errors))
+    report_faults(file, errors, len(items), "a response")
+    with Meter("reading", len(items), unit="responses", noun="responses", quiet=quiet) as meter:
+        found = measure(opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items)))
+    low, high = found.interval([str(item.id).rpartition("/")[0] or item.id for item in items])
+    if output is not None:
+        with lines_to(output, apart_from=file) as write:
+            for item, nats, number in zip(items, found.nats.tolist(), found.tokens.tolist(), strict=True):
+                each = nats / number if number else None
+                write(json_text({"id": item.id, "nats_per_token": each, "tokens": number}) + "\n")
+    row = {
+        "perplexity": found.value, "low": low, "high": high, "responses": len(items), "tokens": int(found.tokens.sum()),
+        "model": opened.signature,
+    }  # fmt: skip
+    if json:
+        print_json(row)
+        return
+    show(facts([
+        ("perplexity", f"{found.value:.2f}"), ("95% interval", f"{low:.2f} to {high:.2f}"), ("responses", f"{len(items):,}"),
+        ("tokens", f"{row['tokens']:,}"), ("model", opened.signature),
+    ]))  # fmt: skip

@@ -1,0 +1,120 @@
+"""Choosing one of several responses to a history by metrics, with the assertions of the graph that the choice follows from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ...graph.item import Item
+from ...graph.model import Assertion
+from ..base import Piece, Score
+from ..scorer import Reasoner
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A response with its scores.
+
+    Attributes:
+        number: index among the responses, from 0; text: the response.
+        rank: mean over the metrics of its rank among the responses, 1 is best; equal scores share the mean of their ranks, and
+            a response that a metric cannot judge comes after all that it can.
+        scores: by metric.
+    """
+
+    number: int
+    text: str
+    rank: float
+    scores: dict[str, Score]
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        """The scores' numbers by metric; None where the metric cannot judge."""
+        return {name: None if isnan(score.value) else score.value for name, score in self.scores.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The responses to one history, best first; those of equal rank in the given order.
+
+    Attributes:
+        edges: assertions of the graph in the evidence for the best response, each once, in order of their pieces.
+    """
+
+    candidates: tuple[Candidate, ...]
+    edges: tuple[Assertion, ...]
+
+    @property
+    def best(self) -> Candidate:
+        """The chosen response."""
+        return self.candidates[0]
+
+
+def rerank(
+    reasoner: Reasoner, rows: Iterable[tuple[Sequence[str], Sequence[str]]], *, batch_size: int | None = None
+) -> Iterator[Reranked]:
+    """Yield the responses of each ``(history, responses)``, ranked by the open metrics, in input order.
+
+    Args:
+        reasoner: the metrics; each counts the same.
+        rows: a history with its responses, at least one.
+        batch_size: see :meth:`tacit.reasoning.Reasoner.stream`.
+
+    Raises:
+        InputError: there is no response, or a metric fails on one.
+        GraphUnavailable: the graph became unavailable.
+    """
+    for history, responses in rows:
+        if not responses:
+            raise InputError("there is no response to rank; give one or more")
+        texts = list(dict.fromkeys(responses))
+        scored = list(reasoner.stream([Item(history, text) for text in texts], batch_size=batch_size))
+        failed = next((row.error for row in scored if row.error is not None), None)
+        if failed is not None:
+            raise InputError(f"the responses cannot be ranked: {failed}")
+        of = {text: row.scores for text, row in zip(texts, scored, strict=True)}
+        columns = [[of[text][metric.name].value for text in responses] for metric in reasoner.metrics]
+        ranks = np.mean([ranked(column) for column in columns], axis=0).tolist()
+        found = [
+            Candidate(number, text, rank, of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))
+        ]
+        found.sort(key=lambda one: (one.rank, one.number))
+        explained = reasoner.score(history, found[0].text, explain=True)
+        found[0] = Candidate(found[0].number, found[0].text, found[0].rank, explained)
+        yield Reranked(tuple(found), edges_of(explained.values()))
+
+
+def ranked(values: Sequence[float]) -> NDArray[np.float64]:
+    """Return the rank of each value, 1 for the highest; equal ones share their mean rank, and NaN comes last."""
+    found = np.array([-np.inf if isnan(value) else value for value in values])
+    above = (found[None, :] > found[:, None]).sum(1)
+    equal = (found[None, :] == found[:, None]).sum(1)
+    ranks: NDArray[np.float64] = above + (equal + 1) / 2
+    return ranks
+
+
+def edges_of(scores: Iterable[Score]) -> tuple[Assertion, ...]:
+    """Return the assertions of the graph in the evidence of scores, each once, in order."""
+    found = (edge for score in scores for piece in score.evidence.pieces for edge in _asserted(piece))
+    return tuple(dict.fromkeys(found))
+
+
+def _asserted(piece: Piece) -> Iterator[Assertion]:
+    if piece.path is not None and piece.asserted:
+        yield from piece.path.assertions
+    for below in piece.rests_on:
+        yield from _asserted(below)
+
+
+def preference(scores: Sequence[float], others: Sequence[float]) -> float:
+    """Return the share of places at which ``scores`` is above ``others``, equal ones counted half; NaN without places.
+
+    A place where either is NaN is left out.
+    """
+    pairs = [(one, other) for one, other in zip(scores, others, strict=True) if not isnan(one) and not isnan(other)]
+    return sum((one > other) + 0.5 * (one == other) for one, other in pairs) / len(pairs) if pairs else nan

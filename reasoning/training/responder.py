@@ -1,0 +1,228 @@
+"""Training a causal language model to respond: language modelling of true responses, and choosing them among distractors.
+
+The two losses are those of Wolf et al., "TransferTransfo" (2019): the mean negative log-likelihood of the response's tokens, and
+the cross-entropy of the true response among distractors, turns of other dialogues, by a linear layer over the last token's
+hidden state. The layer is trained with the model and not saved, since responding does not need it. An example is a turn with up
+to four turns of history, in the transcript form of the metric ``expectation``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...graph.errors import InputError
+from ..metrics.coherence.parts import RECENT
+from ..models.causal_lm import CausalModel, open_causal
+from ..models.encoder import counted, padded
+from ..models.hub import need
+from ..models.layers import count_layers, learn_on_top
+from ..response.responder import Turn, coded, measure
+from .card import again, licences_of, render
+from .corpora import Dialogue, hold_out
+from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model
+from .recipe import ResponderRecipe
+
+_POOL = 64  # batches among which examples of similar length are put together
+
+#: Called with the name of the stage, the amount done, and the total.
+Progress = Callable[[str, int, int], object]
+
+
+class Example(NamedTuple):
+    """Token ids of the true response after its history, first, and of the distractors after it; where each response begins."""
+
+    rows: tuple[tuple[int, ...], ...]
+    starts: tuple[int, ...]
+
+
+def train_responder(
+    corpora: Mapping[str, Sequence[Dialogue]],
+    model: str | Path,
+    output: Path,
+    recipe: ResponderRecipe | None = None,
+    *,
+    device: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress = lambda *_: None,
+) -> dict[str, Any]:
+    """Train a causal language model to respond, and write it with its card to ``output``; an interrupted run is continued.
+
+    Args:
+        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. A tenth
+            of each, at most 1,000 in all, is held out.
+        model: the initial model: a folder that transformers saved, a GGUF file, or an id of the hub.
+        recipe: settings of the training.
+        facts: ``command`` for the card.
+        progress: called with the name of the stage, the amount done, and the total.
+
+    Returns:
+        Facts about the run: dialogues and turns to learn from, steps, its first step, mean losses of the first and last tenth of
+        the steps, perplexity on held-out turns before and after, and the share of held-out turns that are chosen among
+        distractors after training.
+
+    Raises:
+        InputError: a corpus has too few dialogues, ``output`` holds something else, or the recipe or the layers are out of range.
+        ModelError: the model cannot be opened, or its loss is not finite.
+        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
+    """
+    recipe = recipe or ResponderRecipe()
+    recipe.check()
+    plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every)
+    check_output(output, model)
+    random = np.random.default_rng(recipe.seed)
+    splits = hold_out(corpora, random)
+    learnt = [turns for split in splits.values() for turns in split.learnt]
+    held = [turns for split in splits.values() for turns in split.held]
+    opened = open_causal(model, device=device)
+    layers = math.ceil(0.4 * count_layers(opened.model)) if recipe.layers is None else recipe.layers
+    learning = learn_on_top(opened.model, layers)
+    choosing = _choosing(opened, recipe.seed)
+    number = recipe.steps * recipe.batch_size
+    batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
+    asked = _places(held, np.random.default_rng(recipe.seed), recipe.asked)
+    tested = examples(opened, asked, held, recipe, np.random.default_rng(recipe.seed))
+    half = opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
+    turns = [Turn(one[:place], one[place]) for one, place in asked]
+    before = measure(opened, turns, lambda done: progress("asking before", done, len(turns)))
+    digest = digest_of(learnt)
+    data = f"{digest} {recipe} {half} {opened.files.digest}"
+    watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
+    loss = _loss(opened, choosing, batches, recipe, half)
+    state = fit(choosing, loss, len(batches), plan, checkpoints_of(output), data=data, progress=watch)
+    for weight in opened.model.parameters():  # rounded as they are saved
+        weight.data = weight.data.half().float()
+    after = measure(opened, turns, lambda done: progress("asking after", done, len(turns)))
+    chosen = _chosen(opened, choosing, tested) if recipe.distractors else None
+    stated = licences_of(splits)
+    card = render(
+        "responder", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
+        dialogues=len(learnt), corpora=", ".join(splits), steps=recipe.steps, batch=recipe.batch_size,
+        distractors=recipe.distractors, digest=digest, before=before.value, after=after.value, asked=len(turns), chosen=chosen,
+        recent=RECENT, command=again((facts or {}).get("command", "tacit train responder")), recipe=recipe.portable().to_toml(),
+        licence=recipe.licence or "that of the model it began as, and of the dialogues", stated=stated,
+    )  # fmt: skip
+    write_model(opened.model.half(), opened.tokenizer, card, output)
+    return {
+        "dialogues": len(learnt), "turns": sum(len(one) - 1 for one in learnt), "steps": recipe.steps, "began_at": state.began,
+        "first_loss": watch.first, "last_loss": watch.last, "perplexity_before": before.value, "perplexity_after": after.value,
+        "chosen": chosen,
+    }  # fmt: skip
+
+
+def examples(
+    model: CausalModel,
+    places: Sequence[tuple[Dialogue, int]],
+    dialogues: Sequence[Dialogue],
+    recipe: ResponderRecipe,
+    random: np.random.Generator,
+) -> list[Example]:
+    """Return the turns at ``places`` as examples, each with distractors drawn from the turns of other ``dialogues``.
+
+    Args:
+        places: dialogues and the index of a turn of each, from 1.
+        recipe: number of distractors, and most tokens of a history with a response.
+
+    Raises:
+        InputError: there is only one dialogue to draw distractors from.
+    """
+    if recipe.distractors and len(dialogues) < 2:
+        raise InputError("distractors are turns of other dialogues; give two dialogues or more, or distractors = 0")
+    turns = []
+    for dialogue, place in places:
+        history = dialogue[:place]
+        turns.append(Turn(history, dialogue[place]))
+        for _ in range(recipe.distractors):
+            other = dialogue
+            while other is dialogue:
+                other = dialogues[int(random.integers(len(dialogues)))]
+            turns.append(Turn(history, other[int(random.integers(1, len(other)))]))
+    found = coded(model, turns, recipe.longest)
+    each = recipe.distractors + 1
+    several = (found[start : start + each] for start in range(0, len(found), each))
+    return [Example(tuple(ids for ids, _ in some), tuple(start for _, start in some)) for some in several]
+
+
+def _places(dialogues: Sequence[Dialogue], random: np.random.Generator, number: int) -> list[tuple[Dialogue, int]]:
+    """At most ``number`` turns with a history, in random order."""
+    places = [(turns, place) for turns in dialogues for place in range(1, len(turns))]
+    return [places[chosen] for chosen in random.permutation(len(places))[:number].tolist()]
+
+
+def _batches(found: Sequence[Example], size: int) -> list[list[Example]]:
+    """Batches of ``size`` examples of similar length, within pools of some dozens of batches."""
+    batches = []
+    for start in range(0, len(found), size * _POOL):
+        pool = sorted(found[start : start + size * _POOL], key=lambda one: max(map(len, one.rows)))
+        batches += [pool[place : place + size] for place in range(0, len(pool), size)]
+    return batches
+
+
+def _choosing(model: CausalModel, seed: int) -> Any:
+    """Return a module that holds the model and a linear layer ``choice`` over its hidden states, with seeded weights."""
+    torch = need("torch", "neural")
+    width = int(model.model.config.get_text_config().hidden_size)
+    module = torch.nn.Module()
+    module.responder = model.model
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        module.choice = torch.nn.Linear(width, 1).to(model.model.device)
+        torch.nn.init.normal_(module.choice.weight, std=0.02)
+    return module
+
+
+def _loss(
+    model: CausalModel, choosing: Any, batches: Sequence[Sequence[Example]], recipe: ResponderRecipe, half: bool
+) -> Callable[[Sequence[int], np.random.Generator], Any]:
+    """Return a function from the number of a batch to the weighted sum of its two losses."""
+    torch = need("torch", "neural")
+    device = model.model.device
+
+    def loss(numbers: Sequence[int], _: np.random.Generator) -> Any:
+        batch = batches[numbers[0]]
+        with torch.autocast(device.type, torch.bfloat16, enabled=half):
+            states, ids, inside, ends = _states(model, batch)
+            true = np.arange(0, len(ends), recipe.distractors + 1)
+            targets = torch.from_numpy(counted(inside[true], [one.starts[0] for one in batch])).to(device)
+            logits = model.head(states[true][:, :-1][targets])
+        found = recipe.language_weight * torch.nn.functional.cross_entropy(logits.float(), ids[true][:, 1:][targets])
+        if recipe.distractors:
+            right = torch.zeros(len(batch), dtype=torch.long, device=device)
+            scores = choosing.choice(ends.float()).view(len(batch), -1)
+            found = found + recipe.choice_weight * torch.nn.functional.cross_entropy(scores, right)
+        return found
+
+    return loss
+
+
+def _states(model: CausalModel, batch: Sequence[Example]) -> tuple[Any, Any, Any, Any]:
+    """Read all rows of a batch.
+
+    No mask is needed: padding follows each row.
+
+    Returns:
+        What the model's head reads, the token ids, which of these are not padding, and the hidden states of each last token.
+    """
+    torch, device = need("torch", "neural"), model.model.device
+    array, inside = padded([row for one in batch for row in one.rows], model.end)
+    ids = torch.from_numpy(array).to(device)
+    whole = model.body is model.model  # a model that processes logits further after its head
+    out = model.body(input_ids=ids, use_cache=False, output_hidden_states=whole)
+    hidden = out.hidden_states[-1] if whole else out[0]
+    last = torch.from_numpy(inside.sum(1) - 1).to(device)
+    return out[0], ids, inside, hidden[torch.arange(len(last), device=device), last]
+
+
+def _chosen(model: CausalModel, choosing: Any, tested: Sequence[Example]) -> float:
+    """Share of examples whose true response has the highest score."""
+    torch = need("torch", "neural")
+    right = 0
+    for batch in _batches(tested, 8):
+        with torch.inference_mode():
+            ends = _states(model, batch)[3].float()
+            right += int((choosing.choice(ends).view(len(batch), -1).argmax(1) == 0).sum())
+    return right / len(tested)

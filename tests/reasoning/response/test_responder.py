@@ -1,0 +1,109 @@
+"""Responses do not depend on what is sampled with them; perplexity by hand; ranks and edges; wrong input."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+
+pytest.importorskip("transformers")
+
+from tacit.reasoning import Reasoner
+from tacit.reasoning.response import open_responder, rerank
+from tacit.reasoning.response.reranking import preference, ranked
+from tacit.reasoning.response.responder import Turn, coded
+
+from tests.reasoning.models.tiny_causal import save_tiny_causal
+from tests.reasoning.training.tiny_dialogues import tiny_dialogues
+
+HISTORIES = [dialogue[:length] for dialogue in tiny_dialogues(4) for length in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_causal(tmp_path_factory.mktemp("responder") / "tiny", kind="llama", positions=96, initializer_range=0.1)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "gemma2"])
+def test_a_sample_is_the_same_in_every_batch(kind: str, tmp_path: Path) -> None:
+    folder = save_tiny_causal(tmp_path / "tiny", kind=kind, initializer_range=0.1)
+    together = list(open_responder(folder, batch_size=7, most=8).respond(HISTORIES, 2))
+    alone = open_responder(folder, batch_size=1, most=8)
+    assert [next(alone.respond([history], 1))[0] for history in HISTORIES] == [texts[0] for texts in together]
+    assert list(open_responder(folder, batch_size=5, most=8).respond(HISTORIES[::-1], 2))[::-1] == together
+    assert len({text for texts in together for text in texts}) > len(HISTORIES)
+    assert list(open_responder(folder, most=8, seed=1).respond(HISTORIES[:2], 2)) != together[:2]
+
+
+def test_tokens_are_drawn_from_the_nucleus_in_proportion(model: Path) -> None:
+    responder = open_responder(model, p=0.75)
+    logits = np.log(np.array([0.2, 0.5, 0.3, 1e-9]))
+    random = np.random.default_rng(0)
+    drawn = [responder._draw(logits, -np.log(random.standard_exponential(4)), 0.0) for _ in range(4_000)]
+    shares = np.bincount([one for one in drawn if one is not None], minlength=4) / 4_000
+    assert shares.tolist() == pytest.approx([0.0, 0.625, 0.375, 0.0], abs=0.03)
+    noise = np.array([0.0, 0.0, math.log(0.5 / 0.3), 0.0])
+    assert responder._draw(logits, noise, 1e-3) is None  # a tie, which rounding could decide
+    assert responder._draw(logits, noise + np.array([0.0, 0.1, 0.0, 0.0]), 1e-3) == 1
+
+
+def test_perplexity_is_that_of_each_turn_alone(model: Path) -> None:
+    import torch
+
+    responder = open_responder(model)
+    turns = [Turn(dialogue[:2], dialogue[2]) for dialogue in tiny_dialogues(6)]
+    found = responder.perplexity(turns)
+    for turn, nats, number in zip(turns, found.nats.tolist(), found.tokens.tolist(), strict=True):
+        ((ids, start),) = coded(responder.model, [turn])
+        with torch.inference_mode():
+            logits = responder.model.model(input_ids=torch.tensor([ids])).logits[0, :-1]
+        losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="sum" if start == 1 else "none")
+        assert number == len(ids) - start
+        assert nats == pytest.approx(float(losses[start - 1 :].sum()), rel=1e-4)
+    assert found.value == pytest.approx(math.exp(found.nats.sum() / found.tokens.sum()))
+    low, high = found.interval(range(len(turns)))
+    assert low <= found.value <= high
+
+
+def test_a_long_history_loses_its_beginning_and_a_long_turn_its_end(model: Path) -> None:
+    responder = open_responder(model)
+    ((ids, start),) = coded(responder.model, [Turn(["dog " * 200, "sea " * 200], "beach " * 200)])
+    assert len(ids) == responder.model.max_length == 96
+    assert 96 - start == 47
+    assert len(next(open_responder(model, most=30).respond([["sea " * 200]], 1))) == 1
+
+
+def test_ranks_share_ties_and_put_what_cannot_be_judged_last() -> None:
+    assert ranked([0.5, math.nan, 0.9, 0.5]).tolist() == [2.5, 4.0, 1.0, 2.5]
+    assert preference([1.0, 0.0, 2.0, math.nan], [0.0, 0.0, 3.0, 1.0]) == pytest.approx(0.5)
+    assert math.isnan(preference([], []))
+
+
+def test_the_best_sample_comes_with_its_edges(sample_graph: Any) -> None:
+    with Reasoner(sample_graph, ["grounding", "length"]) as reasoner:
+        (found,) = rerank(reasoner, [(["My dog was alone all day."], ["Hello.", "Take him for a walk in the park!", "Hello."])])
+        assert found.best.number == 1
+        assert [one.number for one in found.candidates] == [1, 0, 2]
+        assert {(edge.head_text, edge.relation, edge.tail_text) for edge in found.edges} >= {("dog", "Desires", "walk")}
+        with pytest.raises(InputError, match="there is no response to rank"):
+            list(rerank(reasoner, [(["Hello."], [])]))
+
+
+def test_what_cannot_be_answered_is_refused(model: Path, tmp_path: Path) -> None:
+    responder = open_responder(model)
+    for history in ([], ["  "]):
+        with pytest.raises(InputError, match="the history is empty, so there is nothing to respond to"):
+            list(responder.respond([history]))
+    with pytest.raises(InputError, match="the history is one text"):
+        list(responder.respond(["hello"]))
+    with pytest.raises(InputError, match="number of samples must be >= 1"):
+        list(responder.respond([["hello"]], 0))
+    for options, sentence in (({"p": 0.0}, "p must be > 0"), ({"most": 60}, "from 1 to 48"), ({"batch_size": 0}, "batch size")):
+        with pytest.raises(InputError, match=sentence):
+            open_responder(model, **options)
+    with pytest.raises(ModelError, match="no model folder"):
+        open_responder(tmp_path / "none")
