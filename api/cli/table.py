@@ -30,7 +30,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
         "score-tuples": "tuples.score_tuples", "merge-cache": "tuples.merge_cache", "train": "training.table.train",
     },
     "Infer what lies behind a turn": {"infer": "inferring.infer", "choose": "choosing.choose"},
-    "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity"},
+    "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity", "prompts": "prompting.prompts"},
     "Serve over HTTP": {"serve": "serving.serve", "keys": "serving.keys"},
     "Try it": {"demo": "demo.demo"},
 }  # fmt: skip

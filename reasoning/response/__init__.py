@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ...graph.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from .prompts import Prompt as Prompt
+    from .prompts import PromptFilter as PromptFilter
     from .reranking import Candidate as Candidate
     from .reranking import Reranked as Reranked
     from .reranking import rerank as rerank
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from .responder import open_responder as open_responder
 
 _MODULES = {
+    ".prompts": "Prompt PromptFilter",
     ".reranking": "Candidate Reranked rerank",
     ".responder": "Perplexity Responder open_responder",
 }

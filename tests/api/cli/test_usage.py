@@ -27,7 +27,7 @@ COMMANDS = [
     ["train", "language-model"], ["train", "responder"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
-    ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"],
+    ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
     ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
@@ -201,6 +201,9 @@ WRONG = [
     ["respond", "FILE", "--model", "x", "--rerank", "nothing", "--graph", "GRAPH"],
     ["perplexity"],
     ["perplexity", "missing.jsonl", "--model", "x"],
+    ["prompts"],
+    ["prompts", "missing.jsonl"],
+    ["prompts", "FILE", "--json"],
     ["serve"],
     ["serve", "missing", "--port", "0"],
     ["serve", "GRAPH", "--port", "70000"],

@@ -1,0 +1,83 @@
+"""The command ``prompts``: chooses the contexts about which dialogues can be written."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...graph.errors import InputError
+from ..opening import readable
+from ..terminal.output import check_output, lines_to
+from .options import Output, Quiet, Strict
+
+if TYPE_CHECKING:
+    from ...graph.item import ItemError
+
+
+def prompts(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="Records with a context: JSON, CSV, Parquet, gzip; - reads stdin."
+        ),
+    ],
+    names: Annotated[
+        Path | None,
+        typer.Option("--names", metavar="FILE", show_default="those of SocialIQA", help="First names to look for, one a line."),
+    ] = None,
+    output: Output = None,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Choose contexts to write dialogues about, as Zhou et al. (SIGDIAL 2021) chose SocialIQA's.
+
+    A context is kept once, when it has more than 15 words or an inner comma or full stop, and a person's name. The report says
+    how many are left out for each reason.
+    """
+    if json and output is None:
+        raise InputError("--json prints the report to stdout; give a file for the prompts with --output")
+    readable(file)
+    if output is not None:
+        check_output(output, file)
+    from ...loaders import read_contexts
+    from ...reasoning.response.prompts import NAMES, Left, PromptFilter
+    from ..terminal.records import report_faults, sound
+    from ..terminal.screen import facts, json_text, print_json, show
+
+    chosen = PromptFilter(NAMES if names is None else _names(names))
+    errors: list[ItemError] = []
+    counts: Counter[Left | None] = Counter()
+    with lines_to(output, apart_from=file) as write:
+        for row in sound(read_contexts(file, strict=strict), file, errors):
+            prompt = chosen.judge(row.text)
+            counts[prompt.left] += 1
+            if prompt.left is None:
+                write(json_text({"id": row.id, "prompt": prompt.text, "names": prompt.names}) + "\n")
+    report_faults(file, errors, counts.total(), "a context")
+    if json:
+        left = {reason.value: counts[reason] for reason in Left}
+        print_json({"read": counts.total(), "kept": counts[None], "left_out": left, "errors": len(errors)})
+    elif not quiet:
+        sys.stdout.flush()
+        rows = [("read", f"{counts.total():,}"), ("kept", f"{counts[None]:,}")]
+        show(facts([*rows, *((f"left out: {reason.value}", f"{counts[reason]:,}") for reason in Left)]), sys.stderr)
+
+
+def _names(path: Path) -> frozenset[str]:
+    """Return the names in a file.
+
+    Raises:
+        InputError: it cannot be read, or holds none.
+    """
+    try:
+        found = frozenset(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the names in {path} cannot be read; give a UTF-8 text file with one name a line") from error
+    if not found:
+        raise InputError(f"{path} holds no name; give a file with one name a line")
+    return found

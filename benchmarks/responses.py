@@ -1,0 +1,216 @@
+"""Whether commonsense in training data makes better responses: the experiment of Zhou et al. (SIGDIAL 2021), with controls.
+
+    python benchmarks/responses.py GRAPH DATA_DIR --model ID|FOLDER|GGUF [--encoder ID] [--seeds N] [--steps N] [--test N]
+
+One responder is trained for each set of dialogues and seed, all with the same number of steps, and responds to the test dialogues
+of Commonsense-Dialogues, one turn each. The sets: DailyDialog, EmpatheticDialogues, Topical-Chat; ``filtered``, the dialogues of
+the three that ``tacit filter`` keeps; with Commonsense-Dialogues (``+cd``), or what the filter keeps of it (``+filtered cd``).
+The controls have random dialogues of the same corpora in place of the filtered ones: as many (``size``), or as many words
+(``tokens``). ``none`` is the model before training, ``human`` and ``shuffled`` are the human responses, and those of other
+histories. No training set shares turns with the test. ``coherence`` does not read the graph that the filter reads; metrics that
+do would favour it. "preferred" is the share of histories at which coherence puts the response above the human one. Figures
+are means over the seeds with their range. Trained models are deleted, since the corpora's licences forbid to pass them on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tacit.graph import open_graph
+from tacit.loaders import Dialogue, read_dialogues
+from tacit.reasoning import load_metric
+from tacit.reasoning.evaluation.generation import distinct_n, meteor, rouge_l
+from tacit.reasoning.filtering import TripleFilter
+from tacit.reasoning.response import Responder, open_responder
+from tacit.reasoning.response.reranking import preference
+from tacit.reasoning.response.responder import Turn
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.training.corpora import distinct_dialogues
+from tacit.reasoning.training.recipe import ResponderRecipe
+from tacit.reasoning.training.responder import train_responder
+
+Turns = tuple[str, ...]
+CORPORA = {
+    "dailydialog": ("dailydialog-train",),
+    "empatheticdialogues": ("empatheticdialogues-train",),
+    "topical-chat": ("topical-chat-valid-freq", "topical-chat-valid-rare"),
+    "commonsense-dialogues": ("commonsense-dialogues-valid",),
+}
+THREE = ("dailydialog", "empatheticdialogues", "topical-chat")
+CD = "commonsense-dialogues"
+COLUMNS = ("perplexity", "METEOR", "ROUGE-L", "BERTScore", "distinct-1", "distinct-2", "words", "coherence", "preferred")
+
+
+@dataclass(frozen=True)
+class Judges:
+    """The metrics, opened once; ``bertscore`` is None without an encoder."""
+
+    coherence: Any
+    bertscore: Any
+
+
+def read(folder: Path, names: Sequence[str], most: int | None, random: np.random.Generator) -> list[Turns]:
+    """Return the dialogues of files, or a random ``most`` of them."""
+    found = [
+        row.turns for name in names for row in read_dialogues(folder / f"{name}.jsonl.gz")
+        if isinstance(row, Dialogue) and len(row.turns) > 1
+    ]  # fmt: skip
+    if most is None or len(found) <= most:
+        return found
+    return [found[place] for place in sorted(random.permutation(len(found))[:most].tolist())]
+
+
+def words_in(dialogues: Sequence[Turns]) -> int:
+    """Return the number of words."""
+    return sum(len(turn.split()) for turns in dialogues for turn in turns)
+
+
+def drawn(
+    pool: Sequence[Turns], random: np.random.Generator, *, size: int | None = None, words: int | None = None
+) -> list[Turns]:
+    """Return random dialogues of ``pool``: ``size`` of them, or with about ``words`` words."""
+    shuffled = [pool[place] for place in random.permutation(len(pool)).tolist()]
+    if size is not None:
+        return shuffled[:size]
+    lengths = np.cumsum([words_in([turns]) for turns in shuffled])
+    return shuffled[: int(np.searchsorted(lengths, words or 0)) + 1]
+
+
+def training_sets(kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], seed: int) -> dict[str, list[Turns]]:
+    """Return the training sets by name.
+
+    Args:
+        kept: the dialogues of each corpus; chosen: those that the filter keeps.
+    """
+    pool = [turns for name in THREE for turns in kept[name]]
+    filtered = [turns for name in THREE for turns in chosen[name]]
+    sets = {name: kept[name] for name in THREE} | {"filtered": filtered}
+    sets |= {"filtered +cd": [*filtered, *kept[CD]], "filtered +filtered cd": [*filtered, *chosen[CD]]}
+    for kind in ("size", "tokens"):
+        random = np.random.default_rng([seed, 2])
+
+        def control(of: list[Turns], by: list[Turns]) -> list[Turns]:
+            return drawn(of, random, size=len(by)) if kind == "size" else drawn(of, random, words=words_in(by))  # noqa: B023
+
+        three, cd = control(pool, filtered), control(kept[CD], chosen[CD])
+        sets |= {f"random, {kind}": three, f"random, {kind} +cd": [*three, *kept[CD]]}
+        sets[f"random, {kind} +random cd"] = [*three, *cd]
+    return sets
+
+
+def compared(
+    texts: Sequence[str], turns: Sequence[Turn], human: Sequence[float], judges: Judges, perplexity: float
+) -> list[float]:
+    """Return the figures of responses to the histories of ``turns``, in the order of the columns."""
+    pairs = [(text, [turn.text]) for text, turn in zip(texts, turns, strict=True)]
+    scores = coherent(texts, turns, judges)
+    bert = float("nan")
+    if judges.bertscore is not None:
+        items = [(turn.history, text, [turn.text]) for text, turn in zip(texts, turns, strict=True)]
+        bert = float(np.nanmean([score.value for score in judges.bertscore.score_batch(items)]))
+    return [
+        perplexity, meteor(pairs), rouge_l(pairs), bert, distinct_n(pairs, 1), distinct_n(pairs, 2),
+        float(np.mean([len(text.split()) for text in texts])), float(np.nanmean(scores)), preference(scores, human),
+    ]  # fmt: skip
+
+
+def coherent(texts: Sequence[str], turns: Sequence[Turn], judges: Judges) -> list[float]:
+    """Return the coherence of each response; NaN for a blank one."""
+    return [
+        score.value
+        for score in judges.coherence.score_batch([(turn.history, text) for text, turn in zip(texts, turns, strict=True)])
+    ]
+
+
+def responded(responder: Responder, turns: Sequence[Turn], human: Sequence[float], judges: Judges) -> list[float]:
+    """Return the figures of a model."""
+    texts = [one for (one,) in responder.respond([turn.history for turn in turns])]
+    return compared(texts, turns, human, judges, responder.perplexity(turns).value)
+
+
+def line(name: str, dialogues: str, found: Sequence[Sequence[float]]) -> str:
+    """Return one line of the table: means over the seeds, and ranges where there are several."""
+    cells = []
+    for column, (mean, low, high) in enumerate(zip(np.mean(found, 0), np.min(found, 0), np.max(found, 0), strict=True)):
+        digits = 2 if column == 0 else 1 if COLUMNS[column] == "words" else 3
+        cells.append(
+            "–"
+            if np.isnan(mean)
+            else f"{mean:.{digits}f}" + (f" ({low:.{digits}f} to {high:.{digits}f})" if len(found) > 1 else "")
+        )
+    return f"| {name} | {dialogues} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Train, respond and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--encoder", help="encoder of BERTScore: an ID or folder")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=1_000)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--layers", type=int, help="trained layers; by default two in five")
+    parser.add_argument("--rate", type=float, default=6.25e-5)
+    parser.add_argument("--longest", type=int, default=256, help="most tokens of a history with its response")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"))
+    parser.add_argument("--pool", type=int, help="dialogues of each corpus, at random; else all")
+    parser.add_argument("--test", type=int, default=500, help="test dialogues")
+    parser.add_argument("--sets", nargs="*", help="only these training sets")
+    given = parser.parse_args()
+    folder = given.data / "dialogues"
+    tests = read(folder, ["commonsense-dialogues-test"], given.test, np.random.default_rng(0))
+    random = np.random.default_rng(1)
+    turns = []
+    for one in tests:
+        place = int(random.integers(1, len(one)))
+        turns.append(Turn(one[:place], one[place]))
+    kept, left = distinct_dialogues(
+        {name: read(folder, files, given.pool, random) for name, files in CORPORA.items()},
+        [turn for one in tests for turn in one],
+    )
+    with open_graph(given.graph) as graph:
+        chosen_by = TripleFilter(graph, load_pipeline())
+        chosen = {
+            name: [turns for turns, matches in zip(some, chosen_by.matches(some), strict=True) if matches]
+            for name, some in kept.items()
+        }
+        print(f"{chosen_by.signature}; left out: {left}")
+    judges = Judges(load_metric("coherence"), load_metric("bertscore", encoder=given.encoder) if given.encoder else None)
+    told = [str(judges.coherence.signature)] + ([str(judges.bertscore.signature)] if judges.bertscore else [])
+    print("; ".join(told))
+    print(f"{len(turns)} test turns, {given.steps} steps of {given.batch}, {given.seeds} seeds; {given.model.rpartition('/')[2]}")
+    print(f"\n| trained on | dialogues, words | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 2)}", flush=True)
+    references = [turn.text for turn in turns]
+    human = coherent(references, turns, judges)
+    nan = float("nan")
+    print(line("human", "", [compared(references, turns, human, judges, nan)]))
+    print(line("shuffled", "", [compared([*references[1:], references[0]], turns, human, judges, nan)]), flush=True)
+    print(line("none", "0", [responded(open_responder(given.model), turns, human, judges)]), flush=True)
+    names = given.sets or list(training_sets(kept, chosen, 0))
+    for name in names:
+        started, found, sizes = time.perf_counter(), [], ""
+        for seed in range(given.seeds):
+            dialogues = training_sets(kept, chosen, seed)[name]
+            sizes = f"{len(dialogues):,}, {words_in(dialogues):,}"
+            recipe = ResponderRecipe(
+                steps=given.steps, batch_size=given.batch, seed=seed, checkpoint_every=0, asked=1, layers=given.layers,
+                rate=given.rate, longest=given.longest, dtype=given.dtype,
+            )  # fmt: skip
+            with tempfile.TemporaryDirectory() as place:
+                train_responder({"set": dialogues}, given.model, Path(place) / "responder", recipe)
+                responder = open_responder(Path(place) / "responder", seed=seed)
+                found.append(responded(responder, turns, human, judges))
+        print(f"{line(name, sizes, found)} <!-- {time.perf_counter() - started:,.0f} s -->", flush=True)
+
+
+if __name__ == "__main__":
+    main()
