@@ -4,7 +4,8 @@
 
 Heads are fitted by ten folds over dialogues; each instance is judged by a head that has not seen its dialogue. Intervals are 95%
 of a bootstrap over dialogues; differences to the answer-only judge are paired. ``shipped`` has the weights that ship.
-With --dialogues N, a random N of the dialogues are judged, for slow models.
+With --dialogues N, a random N of the dialogues are judged, for slow models. The weights of
+the heads are printed as mean and range over the folds.
 """
 
 from __future__ import annotations
@@ -31,15 +32,21 @@ CONTROL = "answers"
 AUC, EXACT = MEASURES.index("auc"), MEASURES.index("exact")
 
 
-def fitted(instances: Sequence[Instance], values: Sequence[Floats], features: Sequence[str], seed: int) -> Floats:
-    """Return the figures of heads fitted by folds over dialogues, shape (instances, measures)."""
+def fitted(
+    instances: Sequence[Instance], values: Sequence[Floats], features: Sequence[str], seed: int, told: bool = False
+) -> Floats:
+    """Return the figures of heads fitted by folds over dialogues, shape (instances, measures); with ``told`` print weights."""
     scores: list[list[float]] = [[]] * len(instances)
+    weights = []
     for part in folds([one.id for one in instances], seed=seed):
         held = set(part.tolist())
         rest = [place for place in range(len(instances)) if place not in held]
         head = fit(features, [values[place] for place in rest], [instances[place].correct for place in rest])
+        weights.append(head.weights)
         for place in held:
             scores[place] = head.scores(values[place]).tolist()
+    for name, each in zip(features, np.transpose(weights) if told else (), strict=False):
+        print(f"weight of {name}: {each.mean():+.2f} [{each.min():+.2f}, {each.max():+.2f}]")
     return figures(instances, scores)
 
 
@@ -104,8 +111,11 @@ def main() -> None:
     chosen = [group for size in range(1, len(judges) + 1) for group in combinations(judges, size)]
     tables: dict[str, Floats] = {}
     for group in chosen:
-        tables[" + ".join(group)] = control if group == (CONTROL,) else fitted(instances, *joined(group), arguments.seed)
-    for group in [(CONTROL,), (CONTROL, "graph"), tuple(judges)]:
+        print(f"\n{' + '.join(group)}")
+        tables[" + ".join(group)] = (
+            control if group == (CONTROL,) else fitted(instances, *joined(group), arguments.seed, told=True)
+        )
+    for group in [(CONTROL,), (CONTROL, "graph"), (CONTROL, judges[-1]), tuple(judges)]:
         values, names = joined(group)
         head = fixed_head(names)
         tables[f"{' + '.join(group)}, shipped"] = figures(instances, [head.scores(each).tolist() for each in values])

@@ -26,6 +26,7 @@ class JudgeName(Enum):
     GRAPH = "graph"
     SIMILARITY = "similarity"
     LIKELIHOOD = "likelihood"
+    TRAINED = "trained"
 
 
 def choose(
@@ -39,7 +40,7 @@ def choose(
             "--judge",
             metavar="NAME",
             show_default="answers, graph",
-            help="answers, graph, similarity or likelihood; repeatable. An --encoder or --model adds its judge.",
+            help="answers, graph, similarity, likelihood or trained; repeatable. An --encoder or --model adds its judge.",
         ),
     ] = None,
     answers: Annotated[
@@ -52,7 +53,7 @@ def choose(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="ID", show_default="none", help="A language model: a folder, a GGUF file or an ID."),
+        typer.Option("--model", metavar="ID", show_default="none", help="A language model, or one of tacit train cicero."),
     ] = None,
     output: Output = None,
     pipeline: Pipeline = None,

@@ -61,6 +61,10 @@ def infer(
         str | None,
         typer.Option("--comet", metavar="ID", show_default="none", help="A COMET, asked where the graph has no answer."),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="FOLDER", show_default="none", help="A model of tacit train cicero; it adds an answer."),
+    ] = None,
     output: Output = None,
     cypher: Annotated[bool, typer.Option("--cypher", help="Show the query that finds each edge, and its parameters.")] = False,
     pipeline: Pipeline = None,
@@ -87,7 +91,7 @@ def infer(
     errors: list[ItemError] = []
     count = shown = 0
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
-        inference = _opened(load_inference, source, nearest, encoder, comet, pipeline, quiet)
+        inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:
             for row in sound(read_targets(file, strict=strict), file, errors):
                 count += 1
@@ -106,13 +110,15 @@ def infer(
 
 
 def _opened(
-    load: Any, graph: Any, nearest: int, encoder: str | None, comet: str | None, pipeline: str | None, quiet: bool
-) -> Inference:
+    load: Any, graph: Any, nearest: int, encoder: str | None, comet: str | None, model: str | None, pipeline: str | None,
+    quiet: bool,
+) -> Inference:  # fmt: skip
     """Open the inference with progress for what is computed once per graph."""
     with Meter("reading the events", None, unit="assertions", noun="assertions", quiet=quiet) as meter:
         found: Inference = load(
-            graph, nearest=nearest, encoder=encoder, comet=comet, pipeline=pipeline, progress=lambda _, number: meter.add(number)
-        )
+            graph, nearest=nearest, encoder=encoder, comet=comet, model=model, pipeline=pipeline,
+            progress=lambda _, number: meter.add(number),
+        )  # fmt: skip
     return found
 
 
@@ -153,7 +159,7 @@ def _answered(question: Question, answers: tuple[Answer, ...]) -> Iterator[str]:
     for answer in answers:
         felt = f" ({answer.emotion})" if answer.emotion and answer.emotion not in answer.text else ""
         like = f"; {answer.likeness:.2f} like {answer.event}" if answer.origin == "nearest" else ""
-        edge = answer.edge.text() if answer.edge is not None else f"{answer.relation}, {answer.origin}"
+        edge = answer.edge.text() if answer.edge is not None else f"{answer.relation}, {answer.origin}".removeprefix(", ")
         yield f"    {answer.text}{felt}: {edge}{like}"
 
 

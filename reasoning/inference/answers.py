@@ -30,6 +30,7 @@ from ..metrics.accent.verbalise import statement
 from .emotions import emotion_of
 from .lookup import Hit, Lookup
 from .readings import READINGS, Reading
+from .trained import TrainedModel, open_trained
 
 if TYPE_CHECKING:
     from ..metrics.accent.extractors.rules import RuleExtractor, StatedEvent
@@ -56,7 +57,8 @@ class Answer(Json):
         event: the event of the turn that was looked up, e.g. ``PersonX buys a ticket``.
         relation: that answers, under the name of the edge; backwards: read from tail to head; negated: the answer is that the
             tail is not so.
-        origin: ``graph`` (the event itself), ``nearest`` (an event like it), or ``comet`` (generated).
+        origin: ``graph`` (the event itself), ``nearest`` (an event like it), ``comet`` (generated), or ``model`` (written by
+            one of ``tacit train cicero``; it has no event and no relation).
         likeness: of the event that the edge is about to the turn's, in 0..1; 1 when they are the same.
         emotion: one of :data:`.emotions.EMOTIONS`, for reactions that name one; else empty.
         edge: the graph's own assertion; None for a generated answer.
@@ -114,12 +116,14 @@ class Inference:
         nearest: int = DEFAULT_NEAREST,
         near: TailSource | None = None,
         comet: TailSource | None = None,
+        writer: TrainedModel | None = None,
     ) -> None:
         """Answer from ``graph``.
 
         Args:
             nearest: number of near events to ask by their words where the graph has nothing on the event itself; 0 asks none.
             near: tails of near heads by an encoder, asked before those by words; comet: generated tails, asked last.
+            writer: writes one more answer to each question, whatever the graph has.
 
         Raises:
             InputError: ``nearest`` is negative.
@@ -131,6 +135,7 @@ class Inference:
         self.lookup = lookup
         self.provenance = Provenance(graph)
         self.nearest = nearest
+        self.writer = writer
         self._sources = tuple(source for source in (near, comet) if source is not None)
         self.signature = Signature(
             "infer",
@@ -139,6 +144,7 @@ class Inference:
                 ("extractor", extractor.signature),
                 ("nearest", str(nearest)),
                 *((("sources", ",".join(source.signature for source in self._sources)),) if self._sources else ()),
+                *((("model", writer.signature),) if writer is not None else ()),
             ),
             VERSION,
         )
@@ -172,10 +178,21 @@ class Inference:
         texts = [without_speaker(turns[place]) for place in places]
         query, signature = claim_query().text, str(self.signature)
         found = []
+        written = self._written(turns, texts, asked)
         for place, text, events in zip(places, texts, self.extractor.events_batch(texts), strict=True):
-            answers = {question: tuple(self.answers_to(events, question, limit)) for question in asked}
+            answers = {question: (*self.answers_to(events, question, limit), *next(written)) for question in asked}
             found.append(TurnAnswers(place, text, tuple(event.text for event in events), answers, query, signature))
         return found
+
+    def _written(self, turns: Sequence[str], texts: Sequence[str], asked: Sequence[Question]) -> Iterator[tuple[Answer, ...]]:
+        """Yield what the writer answers to each question about each turn, nothing without a writer."""
+        if self.writer is None:
+            yield from [()] * (len(texts) * len(asked))
+            return
+        questions = [(question, text, turns) for text in texts for question in asked]
+        for (question, *_), text in zip(questions, self.writer.answer(questions), strict=True):
+            felt = emotion_of(text) if question is Question.REACTION else None
+            yield (Answer(text, "", "", "model", 1.0, emotion=felt or ""),) if text else ()
 
     def answers_to(self, events: Sequence[StatedEvent], question: Question, limit: int = DEFAULT_LIMIT) -> Iterator[Answer]:
         """Yield the best answers about some events: of the events themselves, then of like ones.
@@ -288,6 +305,7 @@ def load_inference(
     encoder: Any = None,
     threshold: float = 0.7,
     comet: str | FilePath | Any | None = None,
+    model: str | FilePath | TrainedModel | None = None,
     pipeline: Any = None,
     device: str | None = None,
     progress: Any = None,
@@ -301,6 +319,7 @@ def load_inference(
         encoder: folder or id of a sentence encoder, or ``default``, that finds near events by meaning; None: by words alone.
             threshold: lowest cosine, in -1..1, of such an event.
         comet: a COMET's folder or id, asked where the graph and near events have nothing; None asks none.
+        model: a folder of ``tacit train cicero --task generate``, which adds an answer to each question; None adds none.
         pipeline: a spaCy pipeline with a parser; device: where models run, as torch names it.
         progress: called with the name of what is computed once per graph, and the amount done since the last call.
 
@@ -321,14 +340,17 @@ def load_inference(
         opened = open_graph(graph)
         try:
             found = load_inference(
-                opened, nearest=nearest, encoder=encoder, threshold=threshold, comet=comet, pipeline=pipeline, device=device,
-                progress=progress,
+                opened, nearest=nearest, encoder=encoder, threshold=threshold, comet=comet, model=model, pipeline=pipeline,
+                device=device, progress=progress,
             )  # fmt: skip
         except BaseException:
             opened.close()
             raise
         finalize(found, opened.close)
         return found
+    writer = model if model is None or isinstance(model, TrainedModel) else open_trained(model, device=device)
+    if writer is not None:
+        writer.check_task("generate")
     named = None if encoder == "default" else encoder
     resources = ScorerResources(graph, encoder=named, device=device, progress=progress)
     lookup = Lookup(graph, resources.table)
@@ -336,4 +358,4 @@ def load_inference(
     if encoder is not None and nearest:
         near = NearestTails(lookup.tails, resources.vectors, limit=nearest, threshold=threshold)
     tails = None if comet is None else CometTails(resources.comet(comet), resources.memory)
-    return Inference(graph, make(pipeline=pipeline), lookup, nearest=nearest, near=near, comet=tails)
+    return Inference(graph, make(pipeline=pipeline), lookup, nearest=nearest, near=near, comet=tails, writer=writer)

@@ -21,6 +21,7 @@ from ..base import Signature
 from .choice_figures import chosen
 from .head import Head, fixed_head
 from .judges import AnswerOnly, Evidence, GraphJudge, Judge, Similarity
+from .trained import TrainedModel, is_trained, open_trained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,7 @@ JUDGES: Mapping[str, str] = MappingProxyType(
         "graph": "edges for and against a choice",
         "similarity": "cosines of a sentence encoder",
         "likelihood": "a language model: likelihood of a choice, and its yes or no",
+        "trained": "a model of tacit train cicero: what it writes, or its number for a choice",
     }
 )
 """The judges, by name."""
@@ -184,9 +186,10 @@ def load_chooser(
 
     Args:
         judges: names out of :data:`JUDGES`; by default ``answers`` and ``graph``, with ``similarity`` where an ``encoder`` and
-            ``likelihood`` where a ``model`` is given.
+            ``likelihood`` or ``trained`` where a ``model`` is given.
         head: a fitted head; by default the one that ships.
-        encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model.
+        encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
+            (``likelihood``), or a folder of ``tacit train cicero`` (``trained``).
         nearest: number of like events to ask, as for :func:`.answers.load_inference`.
         pipeline: a spaCy pipeline with a parser; device: where models run.
 
@@ -205,6 +208,8 @@ def load_chooser(
         raise InputError("the judge graph needs a graph; give one, or leave the judge out")
     if "likelihood" in names and model is None:
         raise InputError("the judge likelihood needs a language model; name a folder, a GGUF file or an id")
+    if "trained" in names and not is_trained(model):
+        raise InputError("the judge trained needs a model of tacit train cicero; name its folder")
     if "graph" in names and isinstance(graph, (str, PathLike)):
         from ...graph.open import open_graph
 
@@ -227,7 +232,8 @@ def load_chooser(
 
 def _default_judges(encoder: Any, model: Any) -> list[str]:
     names = ["answers", "graph"]
-    return names + ["similarity"] * (encoder is not None) + ["likelihood"] * (model is not None)
+    by_model = [] if model is None else ["trained" if is_trained(model) else "likelihood"]
+    return names + ["similarity"] * (encoder is not None) + by_model
 
 
 def _judge(name: str, graph: Any, encoder: Any, model: Any, nearest: int, pipeline: Any, device: str | None) -> Judge:
@@ -239,6 +245,8 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, nearest: int, pipeli
         if hasattr(encoder, "pooled"):
             return Similarity(encoder)
         return Similarity(open_encoder(None if encoder == "default" else encoder, device=device))
+    if name == "trained":
+        return model if isinstance(model, TrainedModel) else open_trained(model, device=device)
     if name == "likelihood":
         from ..models.causal_lm import open_causal
         from .likelihood import Likelihood

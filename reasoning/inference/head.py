@@ -63,6 +63,7 @@ FIXED: Mapping[str, float] = MappingProxyType(
         "similarity.dialogue": 2.5,
         "graph.answered": 1.5, "graph.hindered": -0.5, "graph.denied": -0.5, "graph.feeling": 0.5,
         "likelihood.saved": 1.0,
+        "trained.score": 1.0, "trained.likely": 1.0, "trained.written": 1.0,
     }
 )  # fmt: skip
 """The weights that ship: signs by what a feature means, sizes in round numbers, set by hand with CICERO v2's validation set in

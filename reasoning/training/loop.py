@@ -37,14 +37,15 @@ class Plan:
 
     Attributes:
         steps: optimizer steps, >= 1; batch_size: examples in each, >= 1.
-        rate: the highest learning rate. schedule: of transformers (``get_scheduler``), ``linear`` or ``cosine``; warmup: share of
-            the steps in which the rate rises from 0.
+        rate: the highest learning rate. schedule: of transformers (``get_scheduler``), such as ``linear`` or ``constant``;
+            warmup: share of the steps in which the rate rises from 0.
         seed: of order, dropout and the random numbers of the loss.
         keep_every: steps between checkpoints; 0: none.
         decay: AdamW's weight decay. clip: largest norm of the gradient; 0: no clipping.
         accumulate: parts of a batch that are run one after the other, to save memory.
         look_every: steps between measurements; 0: none. patience: measurements without a better ``dev_loss`` after which training
             stops early; 0: never.
+        optimizer: ``adamw`` or ``adafactor`` (Shazeer and Stern, ICML 2018; with the given rate, not a relative one).
     """
 
     steps: int
@@ -59,6 +60,7 @@ class Plan:
     accumulate: int = 1
     look_every: int = 0
     patience: int = 0
+    optimizer: str = "adamw"
 
     def check(self) -> None:
         """Raise :class:`InputError` when a value is out of its range."""
@@ -150,7 +152,13 @@ def fit(
         raise InputError("there is nothing to train on")
     plan.check()
     identity = json.dumps({**asdict(plan), "data": data}, sort_keys=True)
-    optimizer = torch.optim.AdamW(groups or list(model.parameters()), lr=plan.rate, weight_decay=plan.decay)
+    weights = groups or list(model.parameters())
+    if plan.optimizer == "adafactor":
+        optimizer = transformers.Adafactor(
+            weights, lr=plan.rate, weight_decay=plan.decay, relative_step=False, scale_parameter=False, warmup_init=False
+        )
+    else:
+        optimizer = torch.optim.AdamW(weights, lr=plan.rate, weight_decay=plan.decay)
     warm = int(plan.warmup * plan.steps)
     schedule = transformers.get_scheduler(plan.schedule, optimizer, num_warmup_steps=warm, num_training_steps=plan.steps)
     state = _load(folder, identity, model, optimizer, schedule)
@@ -240,14 +248,16 @@ class Losses:
         return float(np.mean(losses)) if losses else float("nan")
 
 
-def write_model(model: Any, tokenizer: Any, card: str, output: Path) -> None:
-    """Write model, tokenizer and card to the folder ``output``, created atomically, and delete its checkpoints."""
+def write_model(model: Any, tokenizer: Any, card: str, output: Path, *, files: Mapping[str, str] | None = None) -> None:
+    """Write model, tokenizer, card and further text ``files`` to the folder ``output``, and delete its checkpoints."""
     with new_folder(output) as fresh:
         with quiet():
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)
         readme = fresh / "README.md"
         readme.write_text(card, encoding="utf-8")
+        for name, text in (files or {}).items():
+            (fresh / name).write_text(text, encoding="utf-8")
         for file in filter(Path.is_file, fresh.iterdir()):  # some libraries make weights readable by their owner only
             file.chmod(readme.stat().st_mode)
     delete_checkpoints(output)

@@ -292,6 +292,22 @@ class RatingRecipe(Recipe):
 
 
 @dataclass(frozen=True)
+class CiceroRecipe(Recipe):
+    """Settings of ``train cicero``; the defaults are those of Ghosal et al. (ACL 2022)."""
+
+    epochs: int = setting(5, "passes over the examples", low=1)
+    batch_size: int = setting(4, "examples in a step", low=1)
+    rate: float = setting(5e-6, "the learning rate", above=0)
+    optimizer: str = setting("adafactor", "the optimizer, with a constant rate", choices=("adafactor", "adamw"))
+    source: int = setting(512, "longest input in tokens; the context of a longer one loses turns", low=32)
+    subtasks: str = setting("all", "of generation: all, or names with commas, such as cause,subsequent-clipped")
+    answers: str = setting("all", "of choices: all right ones, or a single one", choices=("all", "single"))
+    checkpoint_every: int = setting(500, "steps between checkpoints; 0 keeps none", low=0)
+    licence: str | None = setting(None, "licence of the model, for the card")
+    seed: int = setting(0, "of a new output's weights, the order and dropout", **_SEED)
+
+
+@dataclass(frozen=True)
 class LanguageModelRecipe(Recipe):
     """Settings of ``train language-model``."""
 
@@ -489,6 +505,7 @@ class ReferenceRecipe(Recipe):
 
 RECIPES: dict[str, dict[str, Recipe]] = {
     "accent": {"default": ExtractorRecipe()},
+    "cicero": {"paper": CiceroRecipe()},
     "coherence": {"same": FOR_SAME, "other": FOR_OTHER},
     "comet": {"default": CometRecipe()},
     "commonsense": {"default": CommonsenseRecipe()},

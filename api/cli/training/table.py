@@ -12,6 +12,7 @@ from ....graph.errors import InputError
 from ...terminal.progress import Meter
 from ..options import Group, Json, Quiet
 from .accent import accent, comet, kg_bert, llm_probe, retriever
+from .cicero import cicero
 from .coherence import coherence, language_model
 from .commonsense import commonsense
 from .cross_encoder import cross_encoder
@@ -65,6 +66,7 @@ train.command()(commonsense)
 train.command()(grade)
 train.command()(accent)
 train.command()(coherence)
+train.command()(cicero)
 train.command("language-model")(language_model)
 train.command()(responder)
 train.command()(judgement)

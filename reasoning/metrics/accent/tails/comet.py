@@ -127,7 +127,7 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
 # 2021); in both a tail ends with the model's end-of-sequence token.
 
 MAX_LENGTH = 64
-"""Largest number of tokens of a prompt, and of a tail."""
+"""Largest number of tokens of a COMET's prompt, and of a tail."""
 NO_REPEAT = 2
 IGNORED = -100
 
@@ -148,9 +148,13 @@ class Writer(Protocol):
 class Seq2SeqWriter:
     """A sequence-to-sequence model: its encoder reads the prompt, its decoder generates the tail."""
 
-    def __init__(self, model: Any, tokenizer: Any) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, *, prompt: int = MAX_LENGTH, shortest: int = 0, longest: int = MAX_LENGTH
+    ) -> None:
+        """Wrap a model; the lengths are those of :func:`open_writer`."""
         self.model = model
         self.tokenizer = tokenizer
+        self._prompt, self._shortest, self._longest = prompt, shortest, longest
         self._torch = need("torch", "neural")
         self._end = missing_end(tokenizer)
 
@@ -158,9 +162,9 @@ class Seq2SeqWriter:
         """Generate tails; see :class:`Writer`."""
         with self._torch.inference_mode():
             out = self.model.generate(
-                **self._encoded(text=list(prompts)), num_beams=beams, num_return_sequences=beams, max_length=MAX_LENGTH,
-                do_sample=False, no_repeat_ngram_size=NO_REPEAT, early_stopping=False, return_dict_in_generate=True,
-                output_scores=True,
+                **self._encoded(self._prompt, text=list(prompts)), num_beams=beams, num_return_sequences=beams,
+                min_length=self._shortest, max_length=self._longest, do_sample=False, no_repeat_ngram_size=NO_REPEAT,
+                early_stopping=False, return_dict_in_generate=True, output_scores=True,
             )  # fmt: skip
         return self.tokenizer.batch_decode(out.sequences, **_PLAIN), _scores(out)
 
@@ -168,7 +172,7 @@ class Seq2SeqWriter:
         """Return losses; see :class:`Writer`."""
         labels = self._labels(tails)
         with self._torch.inference_mode():
-            logits = self.model(**self._encoded(text=list(prompts)), labels=labels).logits.float()
+            logits = self.model(**self._encoded(self._prompt, text=list(prompts)), labels=labels).logits.float()
         inside = labels != IGNORED
         chosen = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)[..., None])[..., 0]
         means: NDArray[np.float64] = (-(chosen * inside).sum(1) / inside.sum(1).clamp(min=1)).double().cpu().numpy()
@@ -176,27 +180,31 @@ class Seq2SeqWriter:
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
         """Return the mean loss; see :class:`Writer`."""
-        return self.model(**self._encoded(text=list(prompts)), labels=self._labels(tails)).loss
+        return self.model(**self._encoded(self._prompt, text=list(prompts)), labels=self._labels(tails)).loss
 
     def _labels(self, tails: Sequence[str]) -> Any:
-        wanted = self._encoded(text_target=[tail + self._end for tail in tails])
+        wanted = self._encoded(max(MAX_LENGTH, self._longest), text_target=[tail + self._end for tail in tails])
         return wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
 
-    def _encoded(self, **texts: list[str]) -> dict[str, Any]:
-        batch = self.tokenizer(**texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
+    def _encoded(self, most: int, **texts: list[str]) -> dict[str, Any]:
+        batch = self.tokenizer(**texts, padding=True, truncation=True, max_length=most, return_tensors="pt", verbose=False)
         return {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
 
 
 class CausalWriter:
     """A causal language model, which continues the prompt."""
 
-    def __init__(self, causal: CausalModel) -> None:
+    def __init__(self, causal: CausalModel, *, prompt: int = MAX_LENGTH, shortest: int = 0, longest: int = MAX_LENGTH) -> None:
+        """Wrap a model; the lengths are those of :func:`open_writer`, each at most half of the model's positions."""
         self.causal = causal
         self.model = causal.model
         self.tokenizer = causal.tokenizer
         self._torch = need("torch", "neural")
         self._end = causal.end
-        self._room = min(MAX_LENGTH, causal.max_length // 2)
+        half = causal.max_length // 2
+        self._prompt = min(prompt, max(half, causal.max_length - longest))
+        self._shortest, self._longest = shortest, min(longest, half)
+        self._tail = min(max(MAX_LENGTH, longest), half)
 
     def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
         """Generate tails; see :class:`Writer`. Prompts are padded on the left, so that all tails begin in one column."""
@@ -232,17 +240,18 @@ class CausalWriter:
     def _rows(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """The tokens of each prompt and its tail, and the index at which the tail begins."""
         before = self._read(prompts)
-        after = [[*row[: self._room - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
+        after = [[*row[: self._tail - 1], self._end] for row in self.causal.tokens([f" {tail}" for tail in tails])]
         return [[*prompt, *tail] for prompt, tail in zip(before, after, strict=True)], [len(prompt) for prompt in before]
 
     def _read(self, prompts: Sequence[str]) -> list[list[int]]:
         """The tokens of prompts; long ones are cut at their beginning, so that the relation is kept."""
         rows = self.tokenizer(list(prompts), verbose=False)["input_ids"]
-        return [(row[:-1] if row[-1] == self._end else row)[-self._room :] for row in rows]
+        return [(row[:-1] if row[-1] == self._end else row)[-self._prompt :] for row in rows]
 
     def _search(self, beams: int) -> Any:
         return need("transformers", "neural").GenerationConfig(
-            num_beams=beams, num_return_sequences=beams, max_new_tokens=self._room, do_sample=False, early_stopping=False,
+            num_beams=beams, num_return_sequences=beams, min_new_tokens=self._shortest or None,
+            max_new_tokens=self._longest, do_sample=False, early_stopping=False,
             return_dict_in_generate=True, output_scores=True, eos_token_id=self._end, pad_token_id=self._end,
         )  # fmt: skip
 
@@ -258,8 +267,13 @@ class _Unrepeated:
         return self._rule(input_ids[:, self._start :], scores)
 
 
-def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | CausalWriter:
+def open_writer(
+    files: ModelFiles, *, device: str | None, prompt: int = MAX_LENGTH, shortest: int = 0, longest: int = MAX_LENGTH
+) -> Seq2SeqWriter | CausalWriter:
     """Open a model in float32, as sequence-to-sequence or causal by its configuration.
+
+    Args:
+        prompt: largest number of tokens that are read; shortest, longest: least and largest number that are generated.
 
     Raises:
         InputError: the device is unknown.
@@ -267,9 +281,11 @@ def open_writer(files: ModelFiles, *, device: str | None) -> Seq2SeqWriter | Cau
         MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     if is_seq2seq(files):
-        return Seq2SeqWriter(*open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32"))
+        opened = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")
+        return Seq2SeqWriter(*opened, prompt=prompt, shortest=shortest, longest=longest)
     model, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype="float32")
-    return CausalWriter(CausalModel(files, model, tokenizer, dtype="float32", batch_tokens=None, max_length=None))
+    causal = CausalModel(files, model, tokenizer, dtype="float32", batch_tokens=None, max_length=None)
+    return CausalWriter(causal, prompt=prompt, shortest=shortest, longest=longest)
 
 
 def missing_end(tokenizer: Any) -> str:

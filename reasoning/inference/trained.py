@@ -1,0 +1,222 @@
+"""Models that ``tacit train cicero`` trained: they write answers to the five questions, or choose among given ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import ModelError
+from ...graph.questions import Instance, Question
+from ..metrics.accent.tails.comet import CausalWriter, Seq2SeqWriter, open_writer
+from ..models.cross_encoder import tokens_of, with_new_head
+from ..models.hub import ModelFiles, find_model, is_seq2seq, need, open_config, open_model
+from .inputs import Fits, choice_input, question_input, written_choices
+
+RECORD = "cicero.json"
+"""File of a trained model's folder that says what it does."""
+
+BEAMS = 5
+SHORTEST, LONGEST = 6, 20
+CHOICES_LONGEST = 256
+_BATCH = 8
+_ANSWER = "\nanswer:"  # a causal model needs to know where its input ends
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a trained model does.
+
+    Attributes:
+        task: ``generate`` or ``choose``; kind: ``seq2seq``, ``causal`` or ``encoder``.
+        answers: for ``choose``: ``single`` or ``all`` right choices; source: longest input in tokens.
+    """
+
+    task: str
+    kind: str
+    answers: str
+    source: int
+
+    def to_json(self) -> str:
+        """Return the record as JSON."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+class ScoringEncoder:
+    """An encoder with one output, which reads a question with each choice."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.model, self.tokenizer = model, tokenizer
+
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return one number for each pair of question and choice, as a torch vector with gradient."""
+        return self.model(**tokens_of(self.tokenizer, self.model, pairs)).logits[:, 0]
+
+
+Opened = Seq2SeqWriter | CausalWriter | ScoringEncoder
+
+
+class TrainedModel:
+    """An open model of ``tacit train cicero``; see :func:`open_trained`."""
+
+    def __init__(self, files: ModelFiles, record: Record, opened: Opened) -> None:
+        """Wrap an open model."""
+        self.files = files
+        self.record = record
+        self.opened = opened
+        self.fits = fits_in(opened.tokenizer, record.source)
+        scores = isinstance(opened, ScoringEncoder)
+        self.features: tuple[str, ...] = ("score",) if scores else ("likely", "written")[: 1 + (record.task == "choose")]
+
+    @property
+    def signature(self) -> str:
+        """Task, name and digest of the model."""
+        return f"trained-1({self.record.task}:{self.files.signature})"
+
+    def answer(self, asked: Sequence[tuple[Question, str, Sequence[str]]]) -> list[str]:
+        """Return an answer to each question about a target turn of a dialogue.
+
+        Raises:
+            ModelError: the model was trained to choose.
+        """
+        return self.write([question_input(question, target, turns, fits=self.fits) for question, target, turns in asked])
+
+    def write(self, sources: Sequence[str]) -> list[str]:
+        """Return what the model writes for inputs of :mod:`.inputs`: 5 beams, 6 to 20 tokens, no repeated bigram.
+
+        Raises:
+            ModelError: the model was trained to choose.
+        """
+        self.check_task("generate")
+        return self._written(sources)
+
+    def check_task(self, task: str) -> None:
+        """Raise :class:`ModelError` unless the model was trained for the task."""
+        if self.record.task != task:
+            raise ModelError(
+                f"the model {self.files.given!r} was trained to {self.record.task}; give one of tacit train cicero --task {task}"
+            )
+
+    def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
+        """Return the features of each choice, shape (choices, features).
+
+        ``score``: an encoder's output. ``likely``: minus the nats per token of the choice. ``written``: 1 for choices that a
+        model of the task ``choose`` wrote, else 0.
+        """
+        return [self._measure(one) for one in instances]
+
+    def chosen(self, instances: Sequence[Instance]) -> list[tuple[int, ...]]:
+        """Return the choices that the model itself takes: those it writes; an encoder's positive ones, or its best.
+
+        Raises:
+            ModelError: the model was trained to write answers.
+        """
+        self.check_task("choose")
+        found = []
+        for values in self.measure(instances):
+            scores = values[:, 0]
+            best = (int(scores.argmax()),)
+            if isinstance(self.opened, ScoringEncoder):
+                above = tuple(np.flatnonzero(scores > 0).tolist()) if self.record.answers == "all" else ()
+                found.append(above or best)
+            else:
+                found.append(tuple(np.flatnonzero(values[:, 1]).tolist()) or best)
+        return [one[:1] if self.record.answers == "single" else one for one in found]
+
+    def _measure(self, one: Instance) -> Matrix:
+        torch = need("torch", "neural")
+        plain = question_input(one.question, one.target, one.dialogue, fits=self.fits)
+        if isinstance(self.opened, ScoringEncoder):
+            with torch.inference_mode():
+                logits: Matrix = self.opened.logits([(plain, choice) for choice in one.choices]).double().cpu().numpy()
+            return logits[:, None]
+        chooses = self.record.task == "choose"
+        source = choice_input(one, fits=self.fits) if chooses else plain
+        prompts = [prompt_for(self.opened, source)] * len(one.choices)
+        columns = [-self.opened.losses(prompts, list(one.choices))]
+        if chooses:
+            taken = written_choices(self._written([source])[0], one.choices)
+            columns.append(np.array([float(place in taken) for place in range(len(one.choices))]))
+        return np.stack(columns, axis=1)
+
+    def _written(self, sources: Sequence[str]) -> list[str]:
+        assert not isinstance(self.opened, ScoringEncoder)
+        prompts = [prompt_for(self.opened, source) for source in sources]
+        order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
+        texts = [""] * len(prompts)
+        for start in range(0, len(order), _BATCH):
+            places = order[start : start + _BATCH]
+            found = self.opened.write([prompts[place] for place in places], BEAMS)[0][::BEAMS]
+            for place, text in zip(places, found, strict=True):
+                texts[place] = text.strip()
+        return texts
+
+
+def prompt_for(opened: Opened, source: str) -> str:
+    """Return the input of a model: for a causal one with a line after which its answer begins."""
+    return source + _ANSWER if isinstance(opened, CausalWriter) else source
+
+
+def fits_in(tokenizer: Any, most: int) -> Fits:
+    """Return whether a text has at most so many tokens, and room for the choice or the line that follows."""
+
+    def fits(text: str) -> bool:
+        return len(tokenizer(text, verbose=False)["input_ids"]) <= most
+
+    return fits
+
+
+def kind_of(files: ModelFiles) -> str:
+    """Return ``seq2seq``, ``causal`` or ``encoder``, by a model's configuration.
+
+    Raises:
+        ModelError: its configuration cannot be read.
+    """
+    if files.gguf is not None:
+        return "causal"
+    if is_seq2seq(files):
+        return "seq2seq"
+    names = getattr(open_config(files), "architectures", None) or ()
+    return "causal" if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names) else "encoder"
+
+
+def open_for(files: ModelFiles, record: Record, *, device: str | None = None, fresh: bool = False) -> Opened:
+    """Open a model for a task; ``fresh`` gives an encoder a new output, with weights of torch's random generator."""
+    if record.kind == "encoder":
+        if fresh:
+            return ScoringEncoder(*with_new_head(files, 1, device))
+        return ScoringEncoder(*open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
+    lengths = (SHORTEST, LONGEST) if record.task == "generate" else (1, CHOICES_LONGEST)
+    return open_writer(files, device=device, prompt=record.source + 8, shortest=lengths[0], longest=lengths[1])
+
+
+def open_trained(model: str | Path, *, device: str | None = None) -> TrainedModel:
+    """Open a folder that ``tacit train cicero`` wrote.
+
+    Raises:
+        ModelError: it is not found, cannot be opened, or is another kind of model.
+        MissingExtra: torch or transformers is not installed.
+    """
+    files = find_model(model)
+    try:
+        data = json.loads((files.folder / RECORD).read_text(encoding="utf-8"))
+        record = Record(**{name: data[name] for name in Record.__annotations__})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"the model {files.given!r} has no {RECORD} of tacit train cicero; give a folder that it wrote"
+        ) from error
+    return TrainedModel(files, record, open_for(files, record, device=device))
+
+
+def is_trained(model: Any) -> bool:
+    """Return whether ``model`` is the folder of a model of ``tacit train cicero``, or one that is open."""
+    if isinstance(model, TrainedModel):
+        return True
+    return isinstance(model, (str, Path)) and (Path(model).expanduser() / RECORD).is_file()

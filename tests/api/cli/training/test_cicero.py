@@ -1,0 +1,73 @@
+"""``tacit train cicero`` on a small file, its models in ``tacit infer`` and ``tacit choose``, and wrong usage in one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from tests.api.conftest import Tacit
+from tests.reasoning.models.tiny_t5 import save_tiny_t5
+
+RECORD = {
+    "ID": "c-1", "Dialogue": ["A: I cooked dinner for you .", "B: Thank you !"], "Target": "I cooked dinner for you .",
+    "Question": "What is or could be the motivation of target?",
+    "Choices": ["The speaker feeds the listener with joy today .", "The speaker swims ."], "Correct Answers": [0],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with instances, a tiny model and a recipe."""
+    folder = tmp_path_factory.mktemp("cicero")
+    (folder / "cicero.json").write_text(json.dumps(RECORD) + "\n", encoding="utf-8")
+    (folder / "talk.jsonl").write_text('{"turns": ["hi"]}\n', encoding="utf-8")
+    (folder / "recipe.toml").write_text('rate = 1e-2\noptimizer = "adamw"\n', encoding="utf-8")
+    save_tiny_t5(folder / "t5", [json.dumps(RECORD).replace('"', " "), *RECORD["Choices"]])
+    return folder
+
+
+def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, place: Path, sample_graph: Path) -> None:
+    common = ["--model", place / "t5", "--recipe", place / "recipe.toml", "--epochs", "30", "--json", "-q"]
+    for task in ("generate", "choose"):
+        outcome = tacit("train", "cicero", place / "cicero.json", "--task", task, "--output", place / task, *common)
+        [found] = outcome.rows
+        assert (outcome.status, found["task"], found["kind"], found["examples"]) == (0, task, "seq2seq", 1)
+        assert found["last_loss"] < found["first_loss"]
+        card = (place / task / "README.md").read_text(encoding="utf-8")
+        assert f"tacit train cicero cicero.json --task {task} --model t5" in card.replace(str(place) + "/", "")
+        assert str(place) not in card
+        assert "- `cicero.json`, 1 instances, sha256 `" in card
+    infer = ["infer", place / "cicero.json", "--graph", sample_graph, "-q"]
+    [row] = tacit(*infer, "--model", place / "generate", "--json").rows
+    *_, last = row["turns"][0]["answers"]["motivation"]
+    assert (last["origin"], "edge" in last) == ("model", False)
+    assert last["text"]
+    assert f"    {last['text']}: model" in tacit(*infer, "--model", place / "generate").out
+    assert "model:" not in tacit(*infer).out
+    choose = ["choose", place / "cicero.json", "--graph", sample_graph, "--json", "-q", "--model"]
+    for task in ("generate", "choose"):
+        [row] = tacit(*choose, place / task).rows
+        assert list(row["choices"][0]["shares"]) == ["answers", "graph", "trained"]
+
+
+def test_wrong_usage_is_one_sentence(tacit: Tacit, place: Path, sample_graph: Path) -> None:
+    train = ["train", "cicero", "--task", "choose", "--output", place / "out", "-q"]
+    infer = ["infer", place / "cicero.json", "--graph", sample_graph, "-q"]
+    for words, sentence in (
+        ([*train, place / "talk.jsonl", "--model", place / "t5"], "talk.jsonl has no instance of CICERO"),
+        ([*train, place / "cicero.json", "--model", place / "none"], "there is no model folder"),
+        ([*train, place / "cicero.json", "--model", place / "t5", "--recipe", "none"], "the recipe none does not exist"),
+        ([*infer, "--model", place / "t5"], "has no cicero.json of tacit train cicero"),
+        ([*infer, "--model", place / "none"], "there is no model folder"),
+        (["infer", place / "cicero.json", "--graph", place / "none"], "there is no graph"),
+        ([*infer, "--question", "why"], "unknown question 'why'"),
+        (["choose", place / "cicero.json", "--judge", "trained", "-q"], "the judge trained needs a model"),
+    ):
+        outcome = tacit(*words)
+        assert outcome.status in (1, 2), words
+        assert sentence in outcome.err, (words, outcome.err)
+        assert len([line for line in outcome.err.splitlines() if not line.startswith("left out")]) == 1, outcome.err
