@@ -53,7 +53,12 @@ def choose(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="ID", show_default="none", help="A language model, or one of tacit train cicero."),
+        typer.Option(
+            "--model",
+            metavar="ID",
+            show_default="none",
+            help="A language model: a folder, a GGUF file or an ID; or a folder of tacit train cicero.",
+        ),
     ] = None,
     output: Output = None,
     pipeline: Pipeline = None,
