@@ -1,151 +1,264 @@
-"""A synthetic file in ConceptNet's assertion format: many languages, realistic line lengths, about a tenth English at both ends.
+"""A synthetic file in ConceptNet's assertion format, of any size: 34 million lines are as many as ConceptNet 5.7 has.
 
-The official file cannot be shipped, so the loading benchmark writes this one. Shapes of lines follow the datasets that make up
-ConceptNet 5.7 (Wiktionary, Open Mind Common Sense, WordNet, Verbosity, DBPedia, JMDict), with senses, surface texts and several
-sources; lines are sorted as the official ones are, because that decides how well the file compresses.
+The official file cannot be shipped, so the benchmarks of loading write this one. Shapes of lines follow the datasets that make up
+ConceptNet 5.7 (Wiktionary, Open Mind Common Sense, WordNet, Verbosity, DBPedia), with senses, surface texts and several sources.
+Lines are ordered by relation, language and head, about as the official ones are, because that decides how well the file
+compresses and where a load finds its nodes. A tenth of the lines is English at both ends, in the relations' official shares;
+the shares of the other relations and of the languages are estimates. Half
+of the ends are drawn by power laws, so that a few hubs hold a large part of all assertions. No line occurs twice.
+
+With a real file of ConceptNet's format (``--real``), its lines come first within their relations and count as part of the total.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import zlib
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-ENGLISH_SHARE = 0.1
-_BATCH = 100_000
+_WORDS_PER_LINE = 0.45
+"""Words of all languages for each line; the official file has .83 URIs a line, with senses and external URLs."""
+_FORMS = 0.55
+"""Share of a language's words that are inflected forms, which occur as heads of FormOf only."""
+_CHUNK = 20_000
+_ENDINGS = 4096
+_CONTEXTS = 3000
 
-_LANGUAGES = (
-    "fr",
-    "de",
-    "la",
-    "it",
-    "es",
-    "ru",
-    "pt",
-    "ja",
-    "zh",
-    "nl",
-    "fi",
-    "pl",
-    "sh",
-    "bg",
-    "ar",
-    "ko",
-    "ms",
-    "eo",
-    "ca",
-    "enm",
-)
-_SYLLABLES = {
-    "ru": "ба ве ги до жу ла ме ни по ру са те", "bg": "ба ве ги до жу ла ме ни по ру са те",
-    "ja": "か き く け こ さ し す せ そ た ち", "zh": "人 大 中 国 水 火 山 学 生 天 年 月",
-    "ar": "با تي سو لا مي نو را كي دا فو", "ko": "가 나 다 라 마 바 사 아 자 차",
+_LARGE = {
+    "en": 0.12, "fr": 0.13, "la": 0.11, "it": 0.09, "es": 0.08, "de": 0.07, "ru": 0.06, "pt": 0.04, "fi": 0.04, "ja": 0.04,
+    "zh": 0.03, "nl": 0.03, "pl": 0.02, "sh": 0.02, "bg": 0.02,
 }  # fmt: skip
-_LATIN = "ba ce di fo gu la me ni po ru sa te vi lo ka tion er an in es el or"
-
-_WIKTIONARY = (
-    '{{"dataset": "/d/wiktionary/{0}", "license": "cc:by-sa/4.0", "sources": [{{"contributor": "/s/resource/wiktionary/{0}", '
-    '"process": "/s/process/wikiparsec/2"}}], "weight": 1.0}}'
+_OTHER_CODES = (
+    "af ang ar ast az be ca cs cy da el enm eo et eu fa fil fo fro ga gd gl grc gv he hi hsb hu hy io is ka kk ko ku lt lv mg mk "
+    "ms mul no non nrf nv oc ro rup sa se sk sl sq sv sw ta te th tr uk ur vi vo"
 )
-_OMCS = (
-    '{{"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0", "sources": [{{"activity": '
-    '"/s/activity/omcs/omcs1_possibly_free_text", "contributor": "/s/contributor/omcs/user{0}"}}], "surfaceEnd": "{2}", '
-    '"surfaceStart": "{1}", "surfaceText": "You are likely to find [[{1}]] in [[{2}]]", "weight": {3}}}'
-)
-_WORDNET = (
-    '{{"dataset": "/d/wordnet/3.1", "license": "cc:by/4.0", "sources": [{{"contributor": "/s/resource/wordnet/rdf/3.1"}}], '
-    '"surfaceEnd": "{1}", "surfaceStart": "{0}", "surfaceText": "[[{0}]] is a type of [[{1}]]", "weight": 2.0}}'
-)
-_VERBOSITY = (
-    '{{"dataset": "/d/verbosity", "license": "cc:by/4.0", "sources": [{{"contributor": "/s/resource/verbosity", "process": '
-    '"/s/process/split_words"}}, {{"contributor": "/s/resource/verbosity"}}], "surfaceEnd": "{1}", "surfaceStart": "{0}", '
-    '"surfaceText": "[[{0}]] is related to [[{1}]]", "weight": {2}}}'
-)
-_DBPEDIA = (
-    '{"dataset": "/d/dbpedia/en", "license": "cc:by-sa/4.0", "sources": [{"activity": "/s/activity/dbpedia/2015-10", '
-    '"contributor": "/s/resource/dbpedia/2015/en"}], "weight": 0.5}'
-)
+_SCRIPTS = {
+    "бвгджзклмнпрстфхц:аеиоу": "ru bg be mk uk kk",
+    "かきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろわん": "ja",
+    "人大中国水火山学生天年月日本子女小上下左右手足口目耳木林森田力男金土石花草虫犬鳥魚車門": "zh",
+    "가나다라마바사아자차카타파하고노도로모보소오조초": "ko",
+    "بتثجحخدرزسشصطعفقكلمنهوي": "ar fa ur",
+    "βγδζθκλμνπρστφχ:αεηιου": "el grc",
+    "कखगघचछजटठडतथदनपबमयरलवसह": "hi sa",
+}
+_LATIN = "bcdfghlmnprstvz:aeiou"
+
+# relation, share of the lines that are English at both ends, form of the line
+_ENGLISH = (
+    ("RelatedTo", 0.47, "wiktionary"), ("FormOf", 0.11, "form"), ("DerivedFrom", 0.09, "wiktionary"),
+    ("HasContext", 0.07, "context"), ("IsA", 0.07, "wordnet"), ("Synonym", 0.065, "wordnet"), ("UsedFor", 0.015, "omcs"),
+    ("EtymologicallyRelatedTo", 0.01, "wiktionary"), ("SimilarTo", 0.01, "wordnet"), ("AtLocation", 0.01, "omcs"),
+    ("HasSubevent", 0.01, "omcs"), ("HasPrerequisite", 0.01, "omcs"), ("CapableOf", 0.01, "omcs"), ("Antonym", 0.01, "verbosity"),
+    ("Causes", 0.01, "omcs"), ("PartOf", 0.01, "wordnet"), ("MannerOf", 0.01, "wordnet"), ("dbpedia/genre", 0.01, "dbpedia"),
+)  # fmt: skip
+# the same for the other lines
+_OTHERS = (
+    ("ExternalURL", 0.19, "url"), ("FormOf", 0.28, "form"), ("RelatedTo", 0.18, "wiktionary"), ("Synonym", 0.16, "wiktionary"),
+    ("DerivedFrom", 0.06, "wiktionary"), ("HasContext", 0.06, "context"), ("IsA", 0.03, "wordnet"),
+    ("EtymologicallyRelatedTo", 0.02, "wiktionary"), ("EtymologicallyDerivedFrom", 0.01, "wiktionary"),
+    ("Antonym", 0.01, "wiktionary"),
+)  # fmt: skip
+
+_DETAILS = {
+    "wiktionary": (
+        '{{"dataset": "/d/wiktionary/{language}", "license": "cc:by-sa/4.0", "sources": [{{"contributor": '
+        '"/s/resource/wiktionary/{language}", "process": "/s/process/wikiparsec/2"}}], "weight": {whole}}}'
+    ),
+    "omcs": (
+        '{{"dataset": "/d/conceptnet/4/{language}", "license": "cc:by/4.0", "sources": [{{"activity": '
+        '"/s/activity/omcs/omcs1_possibly_free_text", "contributor": "/s/contributor/omcs/user{user}"}}], "surfaceEnd": "{end}", '
+        '"surfaceStart": "{start}", "surfaceText": "Something you find at [[{end}]] is [[{start}]]", "weight": {weight}}}'
+    ),
+    "wordnet": (
+        '{{"dataset": "/d/wordnet/3.1", "license": "cc:by/4.0", "sources": [{{"contributor": "/s/resource/wordnet/rdf/3.1"}}], '
+        '"surfaceEnd": "{end}", "surfaceStart": "{start}", "surfaceText": "[[{start}]] is a type of [[{end}]]", "weight": 2.0}}'
+    ),
+    "verbosity": (
+        '{{"dataset": "/d/verbosity", "license": "cc:by/4.0", "sources": [{{"contributor": "/s/resource/verbosity", "process": '
+        '"/s/process/split_words"}}, {{"contributor": "/s/resource/verbosity"}}], "surfaceEnd": "{end}", "surfaceStart": '
+        '"{start}", "surfaceText": "[[{start}]] is the opposite of [[{end}]]", "weight": {weight}}}'
+    ),
+    "dbpedia": (
+        '{{"dataset": "/d/dbpedia/en", "license": "cc:by-sa/4.0", "sources": [{{"activity": "/s/activity/dbpedia/2015-10", '
+        '"contributor": "/s/resource/dbpedia/2015/en"}}], "weight": 0.5}}'
+    ),
+}
+_DETAILS |= {"form": _DETAILS["wiktionary"], "context": _DETAILS["wiktionary"], "url": _DETAILS["dbpedia"]}
+_PLAIN = ("wiktionary", "form", "context")
+"""Forms of a line without surface texts."""
+_SENSES = {
+    "wiktionary": ("", "/n", "", "/n", "/v", "/a"), "form": ("/n", "/v", "/a", "/v"), "context": ("/n", "", "/v", "/n"),
+    "wordnet": ("/n/wn/act", "/n/wn/animal", "/n/wn/artifact", "/v/wn/motion"),
+}  # fmt: skip
+
+Numbers = NDArray[np.int64]
 
 
-def _words(language: str, count: int, rng: np.random.Generator) -> list[str]:
-    syllables = _SYLLABLES.get(language, _LATIN).split()
-    sizes = rng.integers(2, 5, count)
-    picks = rng.integers(0, len(syllables), (count, 4))
-    words = ["".join(syllables[j] for j in row[:size]) for row, size in zip(picks.tolist(), sizes.tolist(), strict=True)]
-    return [word if i % 4 else f"{word}_{words[i // 2]}" for i, word in enumerate(words)]
+class Words:
+    """The words of a language: a beginning and one of 4,096 endings, as text for a number below ``count``."""
+
+    def __init__(self, language: str, count: int, rng: np.random.Generator) -> None:
+        letters = next((script for script, codes in _SCRIPTS.items() if language in codes.split()), _LATIN)
+        first, _, second = letters.partition(":")
+        syllables = [a + b for a in first for b in second] if second else list(first)
+        self.count = max(count, 8)
+        self.lemmas = max(int(self.count * (1 - _FORMS)), 4)
+        endings = rng.permutation(len(syllables) ** 3)[:_ENDINGS].tolist()
+        size = len(syllables)
+        texts = sorted(syllables[n % size] + syllables[n // size % size] + syllables[n // size // size] for n in endings)
+        self._endings, self._size = texts, len(texts)
+        beginnings: set[str] = set()
+        while len(beginnings) < self.count // self._size + 1:
+            picks = rng.integers(0, size, rng.integers(0, 4)).tolist()
+            beginnings.add("".join(syllables[pick] for pick in picks) + ("_" if picks and not picks[0] % 4 else ""))
+        self._beginnings = sorted(beginnings)
+
+    def text(self, number: int) -> str:
+        """Return the word of this number."""
+        beginning, ending = divmod(number, self._size)
+        return self._beginnings[beginning] + self._endings[ending]
 
 
-def lines(count: int, seed: int = 0) -> Iterator[str]:
-    """Yield ``count`` lines, without newlines, the same for the same seed; ``ENGLISH_SHARE`` of them English at both ends."""
+class Block(NamedTuple):
+    """Lines of one relation whose heads are of one language: ``count`` of them, with a form of :data:`_DETAILS`."""
+
+    relation: str
+    language: str
+    form: str
+    count: int
+
+
+def lines(count: int, seed: int = 0, real: Path | None = None) -> Iterator[str]:
+    """Yield ``count`` lines, without newlines, the same for the same arguments; those of ``real`` are among them."""
     rng = np.random.default_rng(seed)
-    vocabulary = {language: _words(language, 40_000, rng) for language in ("en", *_LANGUAGES)}
-    written = 0
-    while written < count:
-        batch = min(_BATCH, count - written)
-        english = rng.random(batch) < ENGLISH_SHARE
-        languages = rng.zipf(1.6, (batch, 2)) % len(_LANGUAGES)
-        words = (rng.zipf(1.3, (batch, 2)) + rng.integers(0, 20_000, (batch, 2))) % 40_000
-        kinds = rng.random(batch)
-        weights = np.round(np.sqrt(rng.integers(1, 30, batch)), 3)
-        rows = []
-        columns = (english.tolist(), languages.tolist(), words.tolist(), kinds.tolist(), weights.tolist())
-        for both, (first, second), (a, b), kind, weight in zip(*columns, strict=True):
-            rows.append(_line(vocabulary, both, _LANGUAGES[first], _LANGUAGES[second], a, b, kind, weight))
-        rows.sort()
-        yield from rows
-        written += batch
+    given: dict[str, list[str]] = {}
+    if real is not None:
+        with gzip.open(real, "rt", encoding="utf-8") as file:
+            for line in file:
+                given.setdefault(line.split("\t", 2)[1].removeprefix("/r/"), []).append(line.rstrip("\n"))
+    small = _OTHER_CODES.split()
+    shares = _LARGE | {code: (1 - sum(_LARGE.values())) / len(small) for code in small}
+    vocabulary = {code: Words(code, int(share * count * _WORDS_PER_LINE), rng) for code, share in shares.items()}
+    blocks = _blocks(count - sum(map(len, given.values())), shares)
+    for relation in sorted({*given, *(block.relation for block in blocks)}):
+        yield from given.get(relation, ())
+        for block in blocks:
+            if block.relation == relation:
+                yield from _lines(block, vocabulary, rng)
 
 
-def _line(
-    vocabulary: dict[str, list[str]], both: bool, first: str, second: str, a: int, b: int, kind: float, weight: float
-) -> str:
-    if both:
-        head, tail = vocabulary["en"][a], vocabulary["en"][b]
-        start, end = head.replace("_", " "), tail.replace("_", " ")
-        if kind < 0.6:
-            return _assertion("RelatedTo", f"/c/en/{head}/n", f"/c/en/{tail}", _WIKTIONARY.format("en"))
-        if kind < 0.7:
-            return _assertion("IsA", f"/c/en/{head}/n", f"/c/en/{tail}/n/wn/act", _WORDNET.format(start, end))
-        if kind < 0.87:
-            return _assertion("AtLocation", f"/c/en/{head}", f"/c/en/{tail}", _OMCS.format(a % 997, start, end, weight))
-        if kind < 0.95:
-            return _assertion("RelatedTo", f"/c/en/{head}", f"/c/en/{tail}", _VERBOSITY.format(start, end, weight))
-        return _assertion("dbpedia/genre", f"/c/en/{head}", f"/c/en/{tail}", _DBPEDIA)
-    head, tail = f"/c/{first}/{vocabulary[first][a]}", f"/c/{second}/{vocabulary[second][b]}"
-    if kind < 0.03:
-        return _assertion("ExternalURL", head, f"http://{first}.dbpedia.org/resource/{vocabulary[first][a]}", _DBPEDIA)
-    if kind < 0.4:
-        return _assertion("FormOf", head + "/v", f"/c/{first}/{vocabulary[first][b]}/v", _WIKTIONARY.format(first))
-    if kind < 0.6:
-        return _assertion("Synonym", head, f"/c/en/{vocabulary['en'][b]}", _WIKTIONARY.format("en"))
-    if kind < 0.7:
-        return _assertion("RelatedTo", f"/c/en/{vocabulary['en'][a]}/n", tail + "/n", _WIKTIONARY.format("en"))
-    return _assertion("RelatedTo", head, tail, _WIKTIONARY.format("fr"))
+def _blocks(count: int, shares: dict[str, float]) -> list[Block]:
+    """Return blocks of ``count`` lines in total, by language within each relation."""
+    english = count // 10
+    blocks = [Block(name, "en", form, int(english * share)) for name, share, form in _ENGLISH]
+    for name, share, form in _OTHERS:
+        for code in sorted(shares):
+            if form != "form" or code != "en":
+                blocks.append(Block(name, code, form, int((count - english) * share * shares[code])))
+    left = count - sum(block.count for block in blocks)
+    largest = max(range(len(blocks)), key=lambda place: blocks[place].count)
+    blocks[largest] = blocks[largest]._replace(count=blocks[largest].count + left)
+    return blocks
 
 
-def _assertion(relation: str, head: str, tail: str, rest: str) -> str:
-    return f"/a/[/r/{relation}/,{head}/,{tail}/]\t/r/{relation}\t{head}\t{tail}\t{rest}"
+def _hubs(rng: np.random.Generator, among: int, count: int) -> Numbers:
+    """Draw ``count`` of ``among`` numbers by Zipf's law, the frequent ones at scattered places."""
+    rank = np.exp(rng.random(count) * np.log(among)).astype(np.int64) - 1
+    return (rank * 7_919 + 13) % among
 
 
-def write(path: Path, count: int, seed: int = 0) -> int:
+def _lines(block: Block, vocabulary: dict[str, Words], rng: np.random.Generator) -> Iterator[str]:
+    relation, language, form, count = block
+    if not count:
+        return
+    words, more = vocabulary[language], count + count // 8 + 16
+    inner = (relation, form) in {(name, of) for name, _, of in _ENGLISH} and language == "en" and form != "wiktionary"
+    if form == "form":
+        head = rng.integers(words.lemmas, words.count, more)
+    else:
+        head = np.where(rng.random(more) < 0.75, rng.integers(0, words.lemmas, more), _hubs(rng, words.lemmas, more))
+    codes = sorted(vocabulary)
+    own, english = codes.index(language), codes.index("en")
+    if form in ("form", "url") or inner:
+        code = np.full(more, own)
+    elif form == "context":
+        code = np.full(more, english)
+    else:
+        others = np.array([own, english, *(codes.index(other) for other in ("fr", "de", "ru"))])
+        code = others[rng.choice(5, more, p=(0.3, 0.4, 0.1, 0.1, 0.1))]
+    sizes = np.array([vocabulary[other].lemmas for other in codes])[code]
+    if form == "context":
+        sizes = np.minimum(sizes, _CONTEXTS)
+    scattered = (rng.random(more) * sizes).astype(np.int64)
+    tail = np.where(rng.random(more) < 0.5, scattered, 0)
+    for size in np.unique(sizes).tolist():
+        places = np.flatnonzero((tail == 0) & (sizes == size))
+        tail[places] = _hubs(rng, size, len(places))
+    keys = np.unique((head << 34) | (tail << 8) | code)
+    while len(keys) > count:
+        keys = np.delete(keys, rng.choice(len(keys), len(keys) - count, replace=False))
+    weights = np.round(np.sqrt(rng.integers(1, 30, len(keys))), 3).tolist()
+    details, senses = _DETAILS[form], _SENSES.get(form, ("",))
+    plain = details.format(language=language, whole="1.0") if form in _PLAIN else ""
+    texts = [vocabulary[other] for other in codes]
+    columns = ((keys >> 34).tolist(), (keys >> 8 & 0x3FFFFFF).tolist(), (keys & 0xFF).tolist(), weights)
+    for a, b, other, weight in zip(*columns, strict=True):
+        start, end = words.text(a), texts[other].text(b)
+        from_, to = f"/c/{language}/{start}{senses[(a + b) % len(senses)]}", f"/c/{codes[other]}/{end}"
+        if form == "url":
+            to = f"http://{language}.dbpedia.org/resource/{end.capitalize()}"
+        elif form == "wordnet":
+            to += senses[0]
+        yield f"/a/[/r/{relation}/,{from_}/,{to}/]\t/r/{relation}\t{from_}\t{to}\t" + (
+            plain
+            or details.format(
+                language=language,
+                user=a % 997,
+                weight=weight,
+                whole="1.0",
+                start=start.replace("_", " "),
+                end=end.replace("_", " "),
+            )
+        )
+    short = count - len(keys)
+    for number in range(short):  # a small vocabulary has too few pairs: tails that occur once
+        from_, to = f"/c/{language}/{words.text(number % words.lemmas)}", f"/c/{language}/{words.text(0)}_{number}"
+        yield f"/a/[/r/{relation}/,{from_}/,{to}/]\t/r/{relation}\t{from_}\t{to}\t{_DETAILS['dbpedia'].format()}"
+
+
+def write(path: Path, count: int, seed: int = 0, real: Path | None = None) -> int:
     """Write ``count`` lines to ``path`` as gzip, at gzip's own level 6, and return the number of bytes before compression."""
     compressor = zlib.compressobj(6, zlib.DEFLATED, 31)
+    pending: deque[Future[bytes]] = deque()
     size = 0
-    pending: list[str] = []
-    with path.open("wb") as file:
-        for line in lines(count, seed):
-            pending.append(line)
-            if len(pending) == 20_000:
-                data = ("\n".join(pending) + "\n").encode()
-                size += len(data)
-                file.write(compressor.compress(data))
-                pending.clear()
-        data = "".join(line + "\n" for line in pending).encode()
-        size += len(data)
-        file.write(compressor.compress(data) + compressor.flush())
+    chunk: list[str] = []
+    with path.open("wb") as file, ThreadPoolExecutor(1) as thread:
+
+        def compress() -> None:
+            nonlocal size
+            data = "".join(f"{line}\n" for line in chunk).encode()
+            size += len(data)
+            chunk.clear()
+            pending.append(thread.submit(compressor.compress, data))
+            while len(pending) > 4:
+                file.write(pending.popleft().result())
+
+        for line in lines(count, seed, real):
+            chunk.append(line)
+            if len(chunk) == _CHUNK:
+                compress()
+        compress()
+        for future in pending:
+            file.write(future.result())
+        file.write(compressor.flush())
     return size
 
 
@@ -154,8 +267,9 @@ def main() -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--lines", type=int, default=5_000_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--real", type=Path, help="a gzip file of ConceptNet's format whose lines are to be among them")
     arguments = parser.parse_args()
-    size = write(arguments.path, arguments.lines, arguments.seed)
+    size = write(arguments.path, arguments.lines, arguments.seed, arguments.real)
     print(f"{arguments.lines:,} lines, {size:,} bytes, {arguments.path.stat().st_size:,} compressed")
 
 

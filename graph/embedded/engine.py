@@ -74,7 +74,7 @@ class Engine:
 
         It uses a connection of its own, because a connection keeps the tables passed to it until it is closed.
         """
-        with self._lock, ladybug.Connection(self._database) as connection:
+        with self._lock, ladybug.Connection(self._database, num_threads=1) as connection:
             self._execute(query, {"rows": rows}, connection).close()
 
     def command(self, text: str) -> None:

@@ -4,7 +4,9 @@ Neo4j's form is the standard: lists count from 0, ``labels(n)`` is a list, ``sho
 tests compare each form below with a Neo4j server. A query is validated before it is rewritten and again afterwards; forms that
 are not listed here are passed on unchanged.
 
-- ``shortestPath((a)-[*..k]-(b))`` and ``allShortestPaths(…)``: ``(a)-[* SHORTEST 1..k]-(b)``, ``* ALL SHORTEST``; 30 hops at most
+- ``shortestPath((a)-[*..k]-(b))``, ``allShortestPaths(…)``: ``(a)-[* SHORTEST 1..k]-(b)``, ``* ALL SHORTEST``; 30 hops at most;
+  ``all(r IN relationships(p) WHERE c)`` and ``none(…)`` of its path ``p`` become a filter of the search, as on Neo4j, which looks
+  for the shortest path that fulfils them: ``[* SHORTEST 1..k (r, n | WHERE c)]``
 - ``EXISTS { (a)-->() }``, ``COUNT { (a)-->() }``: the same with ``MATCH``
 - ``[x IN l WHERE p | e]``: ``list_transform(list_filter(l, x -> p), x -> e)``
 - ``l[0]``, ``l[-1]``, ``l[i]``, ``l[1..3]``: positions that count from 1
@@ -31,6 +33,7 @@ LONGEST_PATH = 30
 
 _MARK = "\ue000"
 """A private-use character, which does not occur in texts."""
+_NODE_OF_PATH = "node_of_path"
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
 _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels", "list_transform", "list_filter", "split"}
 """Functions that return a list, for ``reverse``."""
@@ -58,6 +61,7 @@ class _Rewriter:
         self.tokens = tokenize(query)
         self.closing = matching(self.tokens)
         self.shortest: set[int] = set()  # indices of the stars of shortest paths
+        self.fulfilled: dict[int, int] = {}  # conditions that a filter has replaced: index of the first token, and after the last
         self.exact = self._exact(shared)
         self.ends = self._ends()
         self.functions: dict[str, Callable[[list[str], int], str]] = {
@@ -134,6 +138,8 @@ class _Rewriter:
         """Return the replacement of the form at ``index`` and the index after it; None when no listed form begins there."""
         if index in self.exact:
             return self.exact[index], index + 1
+        if index in self.fulfilled:
+            return "true", self.fulfilled[index]
         token, after = self.tokens[index], self.tokens[index + 1]
         before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
         name = token.text.lower() if token.kind == "word" and before.text not in (".", ":", "|") else ""
@@ -213,7 +219,44 @@ class _Rewriter:
         if low != "1":
             raise invalid(self.query, self.tokens[stars[0]].start, "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
         self.shortest.add(stars[0])
-        return f"{self.render(start, stars[0])}* {kind} 1..{high or LONGEST_PATH}{self.render(last, end)}"
+        hops = f"{kind} 1..{high or LONGEST_PATH}{self._filter(start, end)}"
+        return f"{self.render(start, stars[0])}* {hops}{self.render(last, end)}"
+
+    def _filter(self, start: int, end: int) -> str:
+        """Return the filter of a shortest path, from conditions on all its relationships that ``AND`` joins in its ``WHERE``."""
+        if start < 4 or self.tokens[start - 3].text != "=":
+            return ""
+        path, following = self.tokens[start - 4].name, end + 1
+        while self.tokens[following].kind != "end" and self.tokens[following].upper not in {*CLAUSES, "WHERE"}:
+            following = self.closing.get(following, following) + 1
+        if self.tokens[following].upper != "WHERE":
+            return ""
+        conditions: list[tuple[int, int]] = []
+        begin = index = following + 1
+        while True:
+            token = self.tokens[index]
+            if token.kind == "word" and token.upper in ("OR", "XOR", "NOT"):
+                return ""
+            if token.kind == "end" or token.upper in {*CLAUSES, "AND"}:
+                conditions.append((begin, index))
+                begin = index + 1
+                if token.upper != "AND":
+                    break
+            index = self.closing.get(index, index) + 1
+        filters: dict[tuple[int, int], tuple[str, str]] = {}
+        for first, last in conditions:
+            texts = [part.text.lower() for part in self.tokens[first : first + 9]]
+            if texts[0] not in ("all", "none") or texts[1:2] != ["("] or self.closing[first + 1] != last - 1:
+                continue
+            listed = texts[3:6] == ["in", "relationships", "("] and texts[7:] == [")", "where"]
+            if listed and self.tokens[first + 6].name == path:
+                condition = self.render(first + 9, last - 1)
+                filters[first, last] = self.tokens[first + 2].text, condition if texts[0] == "all" else f"NOT ({condition})"
+        if len({name for name, _ in filters.values()}) != 1:
+            return ""
+        self.fulfilled |= dict(filters.keys())
+        (name, *_), texts = zip(*filters.values(), strict=True)
+        return f" ({name}, {_NODE_OF_PATH} | WHERE {' AND '.join(f'({text})' for text in texts)})"
 
     def _bounds(self, star: int) -> tuple[str, str, int]:
         """Return the least and most hops (empty when unbounded) after the ``*`` at index ``star``, and the index after them."""

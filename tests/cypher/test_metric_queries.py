@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tacit.api.linking import link_events
 from tacit.cypher import query
 from tacit.graph import Assertion, KnowledgeGraph
 from tacit.graph.names import text_of
@@ -74,6 +75,15 @@ def test_the_sample_graph(sample: KnowledgeGraph) -> None:
     _same_counts(sample, oracle, *found)
     for uri in found[0]:
         _same_neighbours(sample, oracle, uri)
+
+
+@pytest.mark.parametrize("backend", STORES)
+def test_links_change_no_distance(backend: str, tmp_path: Path) -> None:
+    oracle = OracleGraph(sample_rows())
+    with opened(backend, sample_rows(), tmp_path) as graph:
+        link_events(graph)
+        concepts = sorted({uri for row in sample_rows() for uri in (row.head, row.tail) if uri.startswith("/c/")})
+        _same_matrix(graph, oracle, concepts[100:106], concepts[106:112])
 
 
 def test_known_tails_of_the_sample_graph(sample: KnowledgeGraph) -> None:

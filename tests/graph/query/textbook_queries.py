@@ -1,4 +1,4 @@
-"""Sixty queries as a textbook on Cypher has them, over the graph of the query tests: which engine answers which."""
+"""Queries as a textbook on Cypher has them, over the graph of the query tests: which engine answers which."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ TEXTBOOK: dict[str, str] = {
     " RETURN length(p) AS n",
     "shortest path that is not there": "MATCH p = shortestPath((:Concept {text: 'dog'})-[:IsA*..3]->(:Concept {text: 'bone'}))"
     " RETURN length(p) AS n",
+    "shortest path under a condition": "MATCH p = shortestPath((a:Concept {text: 'puppy'})-[*..5]-(b:Concept {text: 'bone'}))"
+    " WHERE none(r IN relationships(p) WHERE r.weight > 2.5) AND a <> b RETURN length(p) AS n",
     "count": "MATCH (n:Concept) RETURN count(n) AS c",
     "count by type": "MATCH ()-[r]->() RETURN type(r) AS t, count(*) AS c ORDER BY c DESC, t",
     "count pattern": "MATCH (n:Concept) RETURN n.text AS t, COUNT { (n)-->() } AS c ORDER BY c DESC, t",
