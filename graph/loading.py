@@ -61,7 +61,8 @@ class Known:
         """Add ``numbers``, in any order; none of them may be in the set."""
         run = np.sort(numbers)
         while self._runs and len(self._runs[-1]) < 2 * len(run):
-            run = np.sort(np.concatenate([self._runs.pop(), run]), kind="stable")
+            run = np.concatenate([self._runs.pop(), run])
+            run.sort(kind="stable")
         if len(run):
             self._runs.append(run)
 

@@ -187,9 +187,10 @@ def check(
 
 def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
     """Write the vectors of a Numberbatch file to the index, in the order of its nodes, and return their counts."""
+    from ...graph.index.open import vectors_folder
     from ...loaders import build_vectors, open_vectors
 
-    folder = index.directory / "vectors"
+    folder = vectors_folder(index)
     uris = index.uris()
     with Meter(vectors, noun="vectors", quiet=quiet) as meter:
         report = build_vectors(vectors, uris, folder, progress=meter.add).report

@@ -13,6 +13,7 @@ import httpx
 from ...cypher import Query
 from ...graph.errors import InputError, TacitError
 from ...graph.item import Item
+from ...graph.links import ConceptTail
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...graph.questions import Instance
 from ...loaders import read_items
@@ -128,6 +129,18 @@ class AsyncClient:
     async def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         """Return assertions about an event, best first; without ``limit`` the service's default number."""
         return await self._send(calls.tails(head, relation, limit))
+
+    async def concept_tails(
+        self, concept: str, relation: str | None = None, limit: int | None = None, *, language: str = "en"
+    ) -> list[ConceptTail]:
+        """Return the tails of the events that mention a concept (text or URI), best first; the graph needs links."""
+        return await self._send(calls.concept_tails(concept, relation, limit, language))
+
+    async def linked_paths(
+        self, source: str, target: str, max_hops: int = 6, limit: int = 10, *, language: str = "en"
+    ) -> list[Path]:
+        """Return the shortest paths between two concepts or events through both, best first; the graph needs links."""
+        return await self._send(calls.paths(source, target, max_hops, limit, language, events=True))
 
     async def infer(
         self,

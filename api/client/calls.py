@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from ...cypher import Query
 from ...graph.item import Item
+from ...graph.links import ConceptTail
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...graph.questions import Instance
 from ...graph.schema import load
@@ -85,9 +86,11 @@ def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | 
     return Call("/v1/neighbours", lambda answer: load(list[Neighbour], answer["neighbours"]), parameters=parameters)
 
 
-def paths(source: str, target: str, max_hops: int, limit: int, language: str) -> Call[list[Path]]:
-    """The shortest paths between two concepts."""
-    parameters = {"source": source, "target": target, "max_hops": max_hops, "limit": limit, "language": language}
+def paths(source: str, target: str, max_hops: int, limit: int, language: str, events: bool = False) -> Call[list[Path]]:
+    """The shortest paths between two concepts, or with ``events`` between concepts and events by links too."""
+    parameters: dict[str, Any] = {"source": source, "target": target, "max_hops": max_hops, "limit": limit, "language": language}
+    if events:
+        parameters["events"] = True
     return Call("/v1/paths", lambda answer: load(list[Path], answer["paths"]), parameters=parameters)
 
 
@@ -96,6 +99,13 @@ def tails(head: str, relation: str | None, limit: int | None) -> Call[list[Asser
     given = {"head": head, "relation": relation, "limit": limit}
     parameters = {name: value for name, value in given.items() if value is not None}
     return Call("/v1/tails", lambda answer: load(list[Assertion], answer["tails"]), parameters=parameters)
+
+
+def concept_tails(concept: str, relation: str | None, limit: int | None, language: str) -> Call[list[ConceptTail]]:
+    """Tails of the events that mention a concept."""
+    given = {"concept": concept, "relation": relation, "limit": limit, "language": language}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    return Call("/v1/concept-tails", lambda answer: load(list[ConceptTail], answer["tails"]), parameters=parameters)
 
 
 def infer(dialogue: Sequence[str], target: int | None, questions: Sequence[str] | None, limit: int) -> Call[list[TurnAnswers]]:

@@ -33,6 +33,7 @@ from ...graph.errors import (
     TacitError,
     did_you_mean,
 )
+from ...graph.links import ConceptTail
 from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.inference.answers import TurnAnswers
@@ -173,6 +174,13 @@ class TailsAnswer(BaseModel):
     """Assertions about an event."""
 
     tails: list[Assertion]
+
+
+class ConceptTailsAnswer(BaseModel):
+    """Tails of the events that mention a concept, best first."""
+
+    concept: str
+    tails: list[ConceptTail]
 
 
 class CypherAnswer(BaseModel):

@@ -21,8 +21,8 @@ from ...graph.errors import GraphUnavailable, InputError, UnknownName
 from ...graph.item import Item
 from ...graph.model import FoundPath
 from ...graph.names import text_of
-from ...graph.open import index_of
-from ...graph.protocol import KnowledgeGraph
+from ...graph.open import index_of, linking_store
+from ...graph.protocol import KnowledgeGraph, LinksEvents
 from ...graph.relations import check_known, relations_of
 from ...graph.schema import dump
 from ...reasoning import Explanation
@@ -32,6 +32,7 @@ from ...reasoning.scorer import ItemScores
 from ..schema import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 from .messages import (
     ConceptsAnswer,
+    ConceptTailsAnswer,
     CookbookAnswer,
     CypherAnswer,
     CypherRequest,
@@ -168,7 +169,7 @@ Relation = Annotated[str | None, Query(max_length=_TEXT, description="Only this 
 
 
 def exploring_routes(service: Service) -> APIRouter:
-    """Return the routes of graph lookups: concepts, completion, neighbours, paths, tails of an event."""
+    """Return the routes of graph lookups: concepts, completion, neighbours, paths, tails of events."""
     router = APIRouter(tags=["graph"])
 
     async def answered(lookup: Callable[[KnowledgeGraph], Any]) -> Response:
@@ -232,11 +233,15 @@ def exploring_routes(service: Service) -> APIRouter:
         target: Annotated[Word, Query(examples=["bone"])],
         max_hops: Annotated[int, Query(ge=1, le=6, description="Longest path to search for.")] = 6,
         limit: Annotated[int, Query(ge=0, le=100, description="Maximum number of results, best first.")] = 10,
+        events: Annotated[bool, Query(description="Go through events too, by links; both ends may be events.")] = False,
         language: Language = "en",
     ) -> Response:
         """Shortest paths, strongest first, each with its assertions and their provenance."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
+            if events:
+                ways = _linked(graph).linked_paths(source, target, max_hops, limit, language=language)
+                return {"paths": [dump(path, FoundPath) for path in ways]}
             start, end = _concept(graph, source, language), _concept(graph, target, language)
             found = graph.paths(start, end, max_hops, limit)
             return {"paths": [dump(path, FoundPath) for path in found]}
@@ -257,7 +262,40 @@ def exploring_routes(service: Service) -> APIRouter:
 
         return await answered(lookup)
 
+    @router.get(
+        "/v1/concept-tails",
+        summary="Tails of the events that mention a concept",
+        response_model=ConceptTailsAnswer,
+        responses=failures(404),
+    )
+    async def concept_tails(
+        concept: Annotated[Word, Query(examples=["wallet"])],
+        relation: Relation = None,
+        limit: Limit = 100,
+        language: Language = "en",
+    ) -> Response:
+        """What follows from the events that mention the concept, best first. Needs a graph with links."""
+
+        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
+            uri = _concept(graph, concept, language)
+            check_known([relation] if relation else (), relations_of(graph))
+            return {"concept": uri, "tails": [dump(one) for one in _linked(graph).concept_tails(uri, relation, limit)]}
+
+        return await answered(lookup)
+
     return router
+
+
+def _linked(graph: KnowledgeGraph) -> LinksEvents:
+    """Return ``graph`` if its events are linked to its concepts.
+
+    Raises:
+        Problem: 422: they are not.
+    """
+    linked = graph if isinstance(graph, LinksEvents) else linking_store(graph)
+    if linked.link_manifest().links:
+        return linked
+    raise Problem(422, "not-linked", "the events of this graph are not linked to its concepts; run tacit link on the graph")
 
 
 def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:

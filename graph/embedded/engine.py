@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import ladybug
 from ...cypher import Query, query
 from ..errors import GraphError, GraphUnavailable
 from ..links import LINK_RELATIONS
-from ..names import check_relation
+from ..names import Label, check_relation
 from ..relations import RELATIONS
 
 READ_MEMORY = 1 << 30
@@ -72,7 +72,8 @@ class Engine:
     def append(self, query: Query, rows: Any) -> None:
         """Run a query that copies ``rows``, a :class:`pyarrow.Table`, into a table.
 
-        It uses a connection of its own, because a connection keeps the tables passed to it until it is closed.
+        It uses a connection of its own, because a connection keeps the tables passed to it until it is closed, and one thread,
+        because two that insert nodes may each wait for a lock of the other for ever (LadybugDB 0.22).
         """
         with self._lock, ladybug.Connection(self._database, num_threads=1) as connection:
             self._execute(query, {"rows": rows}, connection).close()
@@ -134,6 +135,22 @@ def relation_tables(engine: Engine) -> dict[str, str]:
 def node_table_numbers(engine: Engine) -> dict[str, int]:
     """Return the engine's number of each node table."""
     return {name: number for number, name, kind in engine.rows(query("tables", "embedded")) if kind == "NODE"}
+
+
+def windows(engine: Engine, scan: Query, label: Label, size: int) -> Iterator[Any]:
+    """Yield the rows of a query for one window of a label's nodes after the other, as tables of about ``size`` rows."""
+    number = node_table_numbers(engine)[label]
+    ((nodes,),) = engine.rows(query(f"count_{label.lower()}s"))
+    first, window = 0, 4096
+    while first < nodes:
+        last = first + window
+        table = engine.table(scan, {"label": number, "start": first, "stop": last})
+        yield table
+        first = last
+        if table.num_rows < size // 2:
+            window *= 2
+        elif table.num_rows > size:
+            window = max(window // 2, 256)
 
 
 def table_of(relation: str) -> str:

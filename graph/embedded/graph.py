@@ -161,28 +161,11 @@ class EmbeddedGraph(Store):
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches; the window of head nodes of a query is adapted to ``batch_size``."""
         from ..columns import record_batches
+        from .engine import windows
 
         for label in _LABELS:
-            for table in self._windows(query("scan", "embedded").naming(LABEL=label), label, batch_size):
+            for table in windows(self._open(), query("scan", "embedded").naming(LABEL=label), label, batch_size):
                 yield from record_batches(table, batch_size)
-
-    def _windows(self, scan: Query, label: Label, size: int) -> Iterator[pa.Table]:
-        """Yield the rows of a query for one window of a label's nodes after the other, about ``size`` rows at a time."""
-        from . import engine as schema
-
-        engine = self._open()
-        number = schema.node_table_numbers(engine)[label]
-        ((nodes,),) = self._ask(f"count_{label.lower()}s")
-        first, window = 0, 4096
-        while first < nodes:
-            last = first + window
-            table = engine.table(scan, {"label": number, "start": first, "stop": last})
-            yield table
-            first = last
-            if table.num_rows < size // 2:
-                window *= 2
-            elif table.num_rows > size:
-                window = max(window // 2, 256)
 
     def events(self) -> Iterator[str]:
         uris = self._open().table(query("scan_nodes").naming(LABEL="Event"))
@@ -190,11 +173,14 @@ class EmbeddedGraph(Store):
             yield from batch.column(0).to_pylist()
 
     def _scan_links(self) -> Iterator[Link]:
-        for table in self._windows(query("scan_mentions", "embedded"), "Event", SCAN_ROWS):
+        from .engine import windows
+
+        engine = self._open()
+        for table in windows(engine, query("scan_mentions", "embedded"), "Event", SCAN_ROWS):
             columns = (table.column(name).to_pylist() for name in ("head", "tail", "role", "position"))
             for head, tail, role, position in zip(*columns, strict=True):
                 yield Link(head, "Mentions", tail, role, position)
-        for table in self._windows(query("scan_same_events", "embedded"), "Event", SCAN_ROWS):
+        for table in windows(engine, query("scan_same_events", "embedded"), "Event", SCAN_ROWS):
             for head, tail in zip(*(table.column(name).to_pylist() for name in ("head", "tail")), strict=True):
                 yield Link(head, "SameEvent", tail)
 

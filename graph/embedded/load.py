@@ -169,12 +169,11 @@ def load(
 def _known(engine: Engine) -> tuple[Known, Known]:
     """Return the identities of the graph's assertions and the hashes of its nodes."""
     identities, nodes = Known(), Known()
-    if schema.relation_tables(engine):
-        identities.add(engine.table(query("scan_identities", "embedded")).column(0).to_numpy())
-    for label in ("Concept", "Event"):
-        uris = engine.table(query("scan_nodes").naming(LABEL=label))
-        for batch in uris.to_batches(max_chunksize=_BATCH):
-            nodes.add(_hashes(batch.column(0).to_pylist()))
+    for label in _LABELS:
+        for found in schema.windows(engine, query("scan_identities", "embedded").naming(LABEL=label), label, COPY):
+            identities.add(found.column(0).to_numpy())
+        for found in schema.windows(engine, query("scan_uris", "embedded").naming(LABEL=label), label, COPY):
+            nodes.add(_hashes(found.column(0).to_pylist()))
     return identities, nodes
 
 

@@ -6,6 +6,7 @@ user's cache (``TACIT_CACHE`` sets another folder), shared by processes and grap
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from ..cache import cache_folder
 from ..errors import GraphError
 from ..links import linked_digest, no_links
-from ..protocol import KnowledgeGraph
+from ..protocol import ConceptIndex, KnowledgeGraph
 from ..storage import sweep
 from .reader import IndexGraph
 
@@ -141,6 +142,17 @@ def index_homes(graph: KnowledgeGraph) -> list[Path]:
 def index_home(graph: KnowledgeGraph) -> Path:
     """Return the first of :func:`index_homes`: the folder of the indexes of ``graph`` where it is writable."""
     return index_homes(graph)[0]
+
+
+def vectors_folder(index: ConceptIndex) -> Path:
+    """Return the folder of the vectors that were indexed for the graph of ``index``; they were not where it does not exist.
+
+    Graphs of equal content share an index in the user's cache; their vectors have a folder each, so that indexing vectors for one
+    changes no answer of another.
+    """
+    if index.directory.parent == _own(index) or index.url == str(index.directory):
+        return index.directory / "vectors"
+    return index.directory / f"vectors-{hashlib.blake2b(index.url.encode(), digest_size=8).hexdigest()}"
 
 
 def _own(graph: KnowledgeGraph) -> Path | None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import InputError
+from ....graph.index.open import vectors_folder
 from ....graph.model import Pattern
 from ....graph.protocol import ConceptIndex
 from ....loaders import Vectors, open_vectors
@@ -35,7 +36,7 @@ def open_related(index: ConceptIndex) -> Relatedness | None:
     Raises:
         InputError: they are damaged, or were built for another graph.
     """
-    folder = index.directory / "vectors"
+    folder = vectors_folder(index)
     return Relatedness(index, open_vectors(folder)) if folder.is_dir() else None
 
 
@@ -54,7 +55,7 @@ class Relatedness:
         concepts = index.counts().concepts
         if len(vectors.matrix) != concepts:
             raise InputError(
-                f"there are {len(vectors.matrix):,} vectors in {index.directory / 'vectors'} for {concepts:,} concepts; "
+                f"there are {len(vectors.matrix):,} vectors in {vectors_folder(index)} for {concepts:,} concepts; "
                 "build them again with tacit index GRAPH --vectors FILE"
             )
         self._index = index

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pytest
 from tacit.api.terminal import progress
 from tacit.cypher import Query
-from tacit.graph import GraphError, open_graph
+from tacit.graph import GraphError, open_graph, open_index
 from tacit.graph.embedded.engine import Engine
+from tacit.graph.index.open import vectors_folder
 from tacit.loaders import all_sources, read_rdf
 from tacit.loaders.conceptnet import ConceptNetReader
 
@@ -360,6 +361,19 @@ def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path, mon
     assert f"{vectors}: 100% (70 bytes of 70 bytes), 3 vectors" in told.err
     assert f"2 of {outcome.json['vectors']['concepts']:,} concepts, 2 numbers each" in told.out
     assert tacit("index", sample_graph, "--vectors", vectors, "--quiet").err == ""
+
+
+def test_graphs_that_share_an_index_have_their_own_vectors(sample_graph: str, tmp_path: Path) -> None:
+    shutil.copytree(sample_graph, tmp_path / "copy")
+    folders = []
+    for path in (sample_graph, tmp_path / "copy"):
+        with open_graph(path) as graph:
+            with open_index(graph) as own:
+                assert vectors_folder(own) == own.directory / "vectors"
+            with open_index(graph, directory=tmp_path / "shared") as shared:
+                folders.append(vectors_folder(shared))
+    assert folders[0] != folders[1]
+    assert folders[0].parent == folders[1].parent
 
 
 @pytest.mark.parametrize("format", ["turtle", "nt", "xml"])

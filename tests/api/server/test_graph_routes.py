@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api.linking import link_events
+from tacit.api.server import create_app
 from tacit.api.server.service import Service, Settings
 from tacit.cypher import cookbook
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.cypher_store import Store
 from tacit.graph.model import Assertion, FoundPath
 from tacit.graph.model import Path as GraphPath
+from tacit.graph.names import event_uri
 from tacit.graph.schema import dump, load
 from tacit.reasoning import Reasoner
 from tacit.reasoning.base import Piece
 
+from tests.api import service_callers as services
 from tests.api.server.conftest import Asked
 
 EVENT = "PersonX cooks dinner for PersonY"
@@ -61,6 +66,29 @@ def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
     assert answer["tails"]
     unknown = ask("GET", "/v1/tails", params={"head": "PersonX qwertzes"})
     assert (unknown.status_code, unknown.json()) == (200, {"tails": []})
+
+
+def test_links_are_followed(ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+    shutil.copytree(sample_graph, tmp_path / "linked")
+    with open_graph(tmp_path / "linked") as graph:
+        link_events(graph)
+        asked = Asked(create_app(Reasoner(graph, ["length"]), graph))
+        concept = next(link.tail for link in graph.links() if link.head == event_uri(EVENT))
+        tails = asked("GET", "/v1/concept-tails", params={"concept": concept, "limit": 3}).json()
+        expected = graph.concept_tails(concept, None, 3)
+        assert tails == {"concept": concept, "tails": [dump(one) for one in expected]}
+        assert expected
+        params: dict[str, Any] = {"source": EVENT, "target": "dog", "limit": 2, "events": True}
+        paths = asked("GET", "/v1/paths", params=params).json()["paths"]
+        assert paths == [dump(path, FoundPath) for path in graph.linked_paths(EVENT, "dog", 6, 2)] != []
+        with services.in_process(asked.app) as clients:
+            for client in clients:
+                assert client.concept_tails(concept, None, 3) == expected
+                assert client.linked_paths(EVENT, "dog", limit=2) == graph.linked_paths(EVENT, "dog", 6, 2)
+        asked.app.state.service.close()
+    for path in ("/v1/concept-tails?concept=dog", "/v1/paths?source=dog&target=doctor&events=true"):
+        refused = ask("GET", path)
+        assert (refused.status_code, refused.json()["type"].rsplit(":")[-1]) == (422, "not-linked")
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ OPERATIONS = [
     ("GET", "/v1/concepts/{text}"),
     ("GET", "/v1/neighbours"),
     ("GET", "/v1/paths"),
+    ("GET", "/v1/concept-tails"),
     ("GET", "/v1/tails"),
     ("GET", "/v1/cookbook"),
     ("GET", "/v1/info"),

@@ -15,6 +15,7 @@ from tacit.api.server.conceptnet import related as module
 from tacit.api.server.conceptnet.related import Relatedness, open_related
 from tacit.graph import Graph
 from tacit.graph.errors import InputError
+from tacit.graph.index.open import vectors_folder
 from tacit.loaders import Vectors
 
 from tests.api.server.conceptnet.conftest import VECTORS
@@ -101,9 +102,9 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
     few = Vectors(np.zeros((2, 3), np.float16), np.ones(2, np.bool_), "", "", "", tmp_path / "names.txt")
     with pytest.raises(InputError, match=r"2 vectors .* build them again with tacit index GRAPH --vectors"):
         Relatedness(index, few)
-    (tmp_path / "vectors").mkdir()
-    (tmp_path / "vectors" / "vectors.json").write_text("{}")
     monkeypatch.setattr(index, "directory", tmp_path)
+    vectors_folder(index).mkdir()
+    (vectors_folder(index) / "vectors.json").write_text("{}")
     with pytest.raises(InputError, match="are damaged or of an earlier version; build them again"):
         serving_app(with_vectors)
 
