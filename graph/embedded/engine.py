@@ -16,7 +16,7 @@ from ..links import LINK_RELATIONS
 from ..names import Label, check_relation
 from ..relations import RELATIONS
 
-READ_MEMORY = 1 << 30
+READ_MEMORY = 640 << 20
 """Bytes of the buffer pool of a graph that is open for reading."""
 LOAD_MEMORY = 384 << 20
 """Bytes of the buffer pool during a load."""

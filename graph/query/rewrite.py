@@ -255,8 +255,8 @@ class _Rewriter:
         if len({name for name, _ in filters.values()}) != 1:
             return ""
         self.fulfilled |= dict(filters.keys())
-        (name, *_), texts = zip(*filters.values(), strict=True)
-        return f" ({name}, {_NODE_OF_PATH} | WHERE {' AND '.join(f'({text})' for text in texts)})"
+        name = next(name for name, _ in filters.values())
+        return f" ({name}, {_NODE_OF_PATH} | WHERE {' AND '.join(f'({condition})' for _, condition in filters.values())})"
 
     def _bounds(self, star: int) -> tuple[str, str, int]:
         """Return the least and most hops (empty when unbounded) after the ``*`` at index ``star``, and the index after them."""
