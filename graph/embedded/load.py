@@ -8,6 +8,7 @@ that :func:`killed_load` can detect it, and the next load removes them.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -160,7 +161,7 @@ def load(
             manifest = with_entry(manifest, entry())
         if manifest != before:
             del known, nodes
-            pa.default_memory_pool().release_unused()
+            _release_memory()
             with writing(folder):
                 _write(folder, spool, manifest)
     return LoadCounts(new, duplicates)
@@ -215,16 +216,34 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
 def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
     Path(f"{folder / DRAFT}.wal").unlink(missing_ok=True)
     shutil.copyfile(folder / DATABASE, folder / DRAFT)
-    engine = Engine(folder / DRAFT, writable=True, memory=memory, shown=folder)
+    copied = 0
+
+    def draft() -> Engine:
+        return Engine(folder / DRAFT, writable=True, memory=memory, shown=folder)
+
+    def after(rows: pa.Table) -> Engine:
+        """Return the engine to go on with, a new one after half of ``COPY`` rows: an open one keeps memory of its copies."""
+        nonlocal copied
+        copied += len(rows)
+        if copied < COPY // 2:
+            return engine
+        copied = 0
+        engine.close()
+        _release_memory()
+        return draft()
+
+    engine = draft()
     try:
         tables = schema.relation_tables(engine)
         for label, rows in spool.nodes(COPY):
             engine.append(query("copy_nodes", "embedded").naming(LABEL=label), rows)
+            engine = after(rows)
         for name, label, rows in spool.assertions(COPY):
             if name.lower() not in tables:
                 engine.rows(query("create_relation", "embedded").naming(RELATION=name))
             table = tables.setdefault(name.lower(), name)
             engine.append(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), rows)
+            engine = after(rows)
         for name in manifest.relations:  # added by a mapping, so known to queries even without assertions
             if key_of(name) not in tables:
                 tables[key_of(name)] = table_of(name)
@@ -232,6 +251,13 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
         engine.rows(query("write_manifest"), properties(manifest))
     finally:
         engine.close()
+
+
+def _release_memory() -> None:
+    """Return freed memory to the system, which the C library (glibc) keeps otherwise."""
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def replace_database(folder: Path, manifest: Manifest) -> None:
