@@ -203,6 +203,16 @@ def test_a_load_that_needs_more_memory_gets_it(tmp_path: Path, monkeypatch: pyte
         assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
 
 
+def test_a_load_in_several_copies_holds_every_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_load, "COPY", 20)  # the engine is opened anew after ten rows
+    monkeypatch.setattr(embedded_load, "_BATCH", 10)
+    rows = [Assertion(f"/c/en/{n}", ("IsA", "PartOf")[n % 2], f"/c/en/{n * 7 % 50}", 1.0, "x") for n in range(60)]
+    with open_graph(tmp_path / "g", create=True) as graph:
+        first, second = graph.load(rows[:40]), graph.load(rows)
+        assert (first.new, first.duplicate, second.new, second.duplicate) == (40, 0, 20, 40)
+        assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
+
+
 @pytest.mark.slow
 def test_the_real_graph(conceptnet_graph: Path) -> None:
     with open_graph(conceptnet_graph, engine="store") as graph:
