@@ -8,8 +8,9 @@ the three that ``tacit filter`` keeps; with Commonsense-Dialogues (``+cd``), or 
 The controls have random dialogues of the same corpora in place of the filtered ones: as many (``size``), or as many words
 (``tokens``). ``none`` is the model before training, ``human`` and ``shuffled`` are the human responses, and those of other
 histories. No training set shares turns with the test. ``coherence`` does not read the graph that the filter reads; metrics that
-do would favour it. "preferred" is the share of histories at which coherence puts the response above the human one. Figures
-are means over the seeds with their range. Trained models are deleted, since the corpora's licences forbid to pass them on.
+do would favour it. With --judge FILE.gguf, accent with llm-probe judges too. "prefers" is the share of histories at which a
+metric puts the response above the human one, equal ones counted half. Figures are means over the seeds with their range. Trained
+models are deleted, since the corpora's licences forbid to pass them on.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +47,62 @@ CORPORA = {
 }
 THREE = ("dailydialog", "empatheticdialogues", "topical-chat")
 CD = "commonsense-dialogues"
-COLUMNS = ("perplexity", "METEOR", "ROUGE-L", "BERTScore", "distinct-1", "distinct-2", "words", "coherence", "preferred")
+COLUMNS = ("perplexity", "METEOR", "ROUGE-L", "BERTScore", "distinct-1", "distinct-2", "words")
 
 
-@dataclass(frozen=True)
-class Judges:
-    """The metrics, opened once; ``bertscore`` is None without an encoder."""
+@dataclass
+class Test:
+    """What responses are compared with: the metrics, opened once, the human turns, and each metric's scores of these.
 
-    coherence: Any
+    Attributes:
+        judges: by name; bertscore: None without an encoder.
+    """
+
+    turns: Sequence[Turn]
+    judges: dict[str, Any]
     bertscore: Any
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the figures."""
+        return (*COLUMNS, *(f"{name}{end}" for name in self.judges for end in ("", " prefers")))
+
+    @cached_property
+    def human(self) -> dict[str, list[float]]:
+        """Each judge's scores of the human responses."""
+        return {name: self.scores(name, [turn.text for turn in self.turns]) for name in self.judges}
+
+    def scores(self, judge: str, texts: Sequence[str]) -> list[float]:
+        """Return a judge's score of each response; NaN where it cannot judge."""
+        items = [(turn.history, text) for text, turn in zip(texts, self.turns, strict=True)]
+        return [score.value for score in self.judges[judge].score_batch(items)]
+
+    def figures(self, texts: Sequence[str], perplexity: float) -> list[float]:
+        """Return the figures of responses, in the order of the columns."""
+        pairs = [(text, [turn.text]) for text, turn in zip(texts, self.turns, strict=True)]
+        bert = float("nan")
+        if self.bertscore is not None:
+            items = [(turn.history, text, [turn.text]) for text, turn in zip(texts, self.turns, strict=True)]
+            bert = mean([score.value for score in self.bertscore.score_batch(items)])
+        found = [
+            perplexity, meteor(pairs), rouge_l(pairs), bert, distinct_n(pairs, 1), distinct_n(pairs, 2),
+            mean([len(text.split()) for text in texts]),
+        ]  # fmt: skip
+        for name, human in self.human.items():
+            scores = self.scores(name, texts)
+            found += [mean(scores), preference(scores, human)]
+        return found
+
+    def of(self, responder: Responder) -> list[float]:
+        """Return the figures of a model."""
+        texts = [one for (one,) in responder.respond([turn.history for turn in self.turns])]
+        return self.figures(texts, responder.perplexity(self.turns).value)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of the values that are not NaN; NaN without any."""
+    found = [value for value in values if not np.isnan(value)]
+    return float(np.mean(found)) if found else float("nan")
 
 
 def read(folder: Path, names: Sequence[str], most: int | None, random: np.random.Generator) -> list[Turns]:
@@ -105,46 +154,13 @@ def training_sets(kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], 
     return sets
 
 
-def compared(
-    texts: Sequence[str], turns: Sequence[Turn], human: Sequence[float], judges: Judges, perplexity: float
-) -> list[float]:
-    """Return the figures of responses to the histories of ``turns``, in the order of the columns."""
-    pairs = [(text, [turn.text]) for text, turn in zip(texts, turns, strict=True)]
-    scores = coherent(texts, turns, judges)
-    bert = float("nan")
-    if judges.bertscore is not None:
-        items = [(turn.history, text, [turn.text]) for text, turn in zip(texts, turns, strict=True)]
-        bert = float(np.nanmean([score.value for score in judges.bertscore.score_batch(items)]))
-    return [
-        perplexity, meteor(pairs), rouge_l(pairs), bert, distinct_n(pairs, 1), distinct_n(pairs, 2),
-        float(np.mean([len(text.split()) for text in texts])), float(np.nanmean(scores)), preference(scores, human),
-    ]  # fmt: skip
-
-
-def coherent(texts: Sequence[str], turns: Sequence[Turn], judges: Judges) -> list[float]:
-    """Return the coherence of each response; NaN for a blank one."""
-    return [
-        score.value
-        for score in judges.coherence.score_batch([(turn.history, text) for text, turn in zip(texts, turns, strict=True)])
-    ]
-
-
-def responded(responder: Responder, turns: Sequence[Turn], human: Sequence[float], judges: Judges) -> list[float]:
-    """Return the figures of a model."""
-    texts = [one for (one,) in responder.respond([turn.history for turn in turns])]
-    return compared(texts, turns, human, judges, responder.perplexity(turns).value)
-
-
 def line(name: str, dialogues: str, found: Sequence[Sequence[float]]) -> str:
     """Return one line of the table: means over the seeds, and ranges where there are several."""
     cells = []
-    for column, (mean, low, high) in enumerate(zip(np.mean(found, 0), np.min(found, 0), np.max(found, 0), strict=True)):
-        digits = 2 if column == 0 else 1 if COLUMNS[column] == "words" else 3
-        cells.append(
-            "–"
-            if np.isnan(mean)
-            else f"{mean:.{digits}f}" + (f" ({low:.{digits}f} to {high:.{digits}f})" if len(found) > 1 else "")
-        )
+    for place, (middle, low, high) in enumerate(zip(np.mean(found, 0), np.min(found, 0), np.max(found, 0), strict=True)):
+        digits = {"perplexity": 2, "words": 1}.get((*COLUMNS, *[""] * len(found[0]))[place], 3)
+        span = f" ({low:.{digits}f} to {high:.{digits}f})" if len(found) > 1 else ""
+        cells.append("–" if np.isnan(middle) else f"{middle:.{digits}f}{span}")
     return f"| {name} | {dialogues} | {' | '.join(cells)} |"
 
 
@@ -155,6 +171,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--model", required=True)
     parser.add_argument("--encoder", help="encoder of BERTScore: an ID or folder")
+    parser.add_argument("--judge", help="the model of accent's llm-probe, which judges beside coherence")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=1_000)
     parser.add_argument("--batch", type=int, default=8)
@@ -179,22 +196,28 @@ def main() -> None:
     )
     with open_graph(given.graph) as graph:
         chosen_by = TripleFilter(graph, load_pipeline())
+        print(f"{chosen_by.signature}; left out: {left}")
         chosen = {
             name: [turns for turns, matches in zip(some, chosen_by.matches(some), strict=True) if matches]
             for name, some in kept.items()
         }
-        print(f"{chosen_by.signature}; left out: {left}")
-    judges = Judges(load_metric("coherence"), load_metric("bertscore", encoder=given.encoder) if given.encoder else None)
-    told = [str(judges.coherence.signature)] + ([str(judges.bertscore.signature)] if judges.bertscore else [])
-    print("; ".join(told))
-    print(f"{len(turns)} test turns, {given.steps} steps of {given.batch}, {given.seeds} seeds; {given.model.rpartition('/')[2]}")
-    print(f"\n| trained on | dialogues, words | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 2)}", flush=True)
-    references = [turn.text for turn in turns]
-    human = coherent(references, turns, judges)
-    nan = float("nan")
-    print(line("human", "", [compared(references, turns, human, judges, nan)]))
-    print(line("shuffled", "", [compared([*references[1:], references[0]], turns, human, judges, nan)]), flush=True)
-    print(line("none", "0", [responded(open_responder(given.model), turns, human, judges)]), flush=True)
+        judges = {"coherence": load_metric("coherence")}
+        if given.judge:
+            judges["accent"] = load_metric("accent", graph, scorer="llm-probe", model=given.judge)
+        test = Test(turns, judges, load_metric("bertscore", encoder=given.encoder) if given.encoder else None)
+        compare(test, kept, chosen, given)
+
+
+def compare(test: Test, kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], given: argparse.Namespace) -> None:
+    """Train on each set, and print the table."""
+    for metric in (*test.judges.values(), *([test.bertscore] if test.bertscore else [])):
+        print(metric.signature)
+    print(f"{len(test.turns)} test turns, {given.steps} steps of {given.batch}, {given.seeds} seeds; {Path(given.model).name}")
+    print(f"\n| trained on | dialogues, words | {' | '.join(test.columns)} |\n|{'---|' * (len(test.columns) + 2)}", flush=True)
+    references, nan = [turn.text for turn in test.turns], float("nan")
+    print(line("human", "", [test.figures(references, nan)]))
+    print(line("shuffled", "", [test.figures([*references[1:], references[0]], nan)]), flush=True)
+    print(line("none", "0", [test.of(open_responder(given.model))]), flush=True)
     names = given.sets or list(training_sets(kept, chosen, 0))
     for name in names:
         started, found, sizes = time.perf_counter(), [], ""
@@ -208,7 +231,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as place:
                 train_responder({"set": dialogues}, given.model, Path(place) / "responder", recipe)
                 responder = open_responder(Path(place) / "responder", seed=seed)
-                found.append(responded(responder, turns, human, judges))
+                found.append(test.of(responder))
         print(f"{line(name, sizes, found)} <!-- {time.perf_counter() - started:,.0f} s -->", flush=True)
 
 
