@@ -7,10 +7,11 @@ of Commonsense-Dialogues, one turn each. The sets: DailyDialog, EmpatheticDialog
 the three that ``tacit filter`` keeps; with Commonsense-Dialogues (``+cd``), or what the filter keeps of it (``+filtered cd``).
 The controls have random dialogues of the same corpora in place of the filtered ones: as many (``size``), or as many words
 (``tokens``). ``none`` is the model before training, ``human`` and ``shuffled`` are the human responses, and those of other
-histories. No training set shares turns with the test. ``coherence`` does not read the graph that the filter reads; metrics that
-do would favour it. With --judge FILE.gguf, accent with llm-probe judges too. "prefers" is the share of histories at which a
-metric puts the response above the human one, equal ones counted half. Figures are means over the seeds with their range. Trained
-models are deleted, since the corpora's licences forbid to pass them on.
+histories. Of Topical-Chat and Commonsense-Dialogues the validation parts are trained on. No training set shares turns with the
+test. ``coherence`` does not read the graph that the filter reads; metrics that do would favour it. With --judge FILE.gguf, accent
+with llm-probe judges too. "prefers" is the share of histories at which a metric puts the response above the human one, equal ones
+counted half. Figures are means over the seeds with their range. Trained models are deleted, since the corpora's licences forbid
+to pass them on.
 """
 
 from __future__ import annotations
@@ -173,14 +174,14 @@ def main() -> None:
     parser.add_argument("--encoder", help="encoder of BERTScore: an ID or folder")
     parser.add_argument("--judge", help="the model of accent's llm-probe, which judges beside coherence")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=1_000)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--layers", type=int, help="trained layers; by default two in five")
     parser.add_argument("--rate", type=float, default=6.25e-5)
-    parser.add_argument("--longest", type=int, default=256, help="most tokens of a history with its response")
+    parser.add_argument("--longest", type=int, default=128, help="most tokens of a history with its response")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"))
     parser.add_argument("--pool", type=int, help="dialogues of each corpus, at random; else all")
-    parser.add_argument("--test", type=int, default=500, help="test dialogues")
+    parser.add_argument("--test", type=int, default=200, help="test dialogues")
     parser.add_argument("--sets", nargs="*", help="only these training sets")
     given = parser.parse_args()
     folder = given.data / "dialogues"
