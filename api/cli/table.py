@@ -21,6 +21,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
     "Query a graph": {
         "neighbours": "querying.neighbours", "hops": "querying.hops", "paths": "querying.paths", "triples": "querying.triples",
         "tails": "querying.tails", "heads": "querying.heads", "cypher": "cypher.cypher",
+        "guard": "guarding.guard",
     },
     "Score dialogues": {
         "metrics": "metrics.metrics", "score": "scoring.score", "explain": "explaining.explain",

@@ -27,7 +27,7 @@ COMMANDS = [
     ["train", "language-model"], ["train", "responder"], ["train", "cicero"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
-    ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
+    ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
     ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
@@ -105,6 +105,11 @@ WRONG = [
     ["heads", "GRAPH", "flibbertigibbet"],
     ["cypher"],
     ["cypher", "GRAPH"],
+    ["guard"],
+    ["guard", ""],
+    ["guard", "MATCH (n) DETACH DELETE n"],
+    ["guard", "RETURN $n AS n", "--param", "1"],
+    ["guard", "RETURN 1 AS n", "--engine", "memgraph"],
     ["cypher", "GRAPH", ""],
     ["cypher", "GRAPH", "no_such_query"],
     ["cypher", "GRAPH", "missing.cypher"],

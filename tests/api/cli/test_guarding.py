@@ -1,0 +1,64 @@
+"""The command ``guard``: its verdicts, exit statuses and JSON, for texts, files, names and stdin."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.graph.query.allowed_statements import BENIGN
+from tests.graph.query.refused_statements import HOSTILE
+
+Tacit = Callable[..., Any]
+
+
+def test_a_reading_query_may_run(tacit: Tacit, tmp_path: Path) -> None:
+    told = tacit("guard", "MATCH (c:Concept) RETURN c.text LIMIT 10")
+    assert (told.status, told.out) == (0, "")
+    file = tmp_path / "kinds.cypher"
+    file.write_text("MATCH (c:Concept) RETURN c.text LIMIT 10;\n", encoding="utf-8")
+    assert tacit("guard", file, "--json").json == {"allowed": True, "kind": None, "reason": None}
+    assert tacit("guard", "used_for", "--engine", "embedded").status == 0
+    for query in list(BENIGN.values())[::20]:
+        assert tacit("guard", query).status == 0, query
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE)[::5])
+def test_a_hostile_query_is_refused_with_the_reason(tacit: Tacit, name: str) -> None:
+    told = tacit("guard", HOSTILE[name])
+    assert (told.status, told.out) == (2, "")
+    assert told.err.startswith("tacit: ")
+    assert told.err.count("\n") == 1
+
+
+def test_the_verdict_as_json(tacit: Tacit) -> None:
+    told = tacit("guard", "CALL apoc.load.json('http://127.0.0.1:1/x') YIELD value RETURN value", "--json")
+    assert told.status == 2
+    verdict = json.loads(told.out)
+    assert (verdict["allowed"], verdict["kind"]) == (False, "refused")
+    assert "apoc.load.json" in verdict["reason"]
+    told = tacit("guard", "RETURN (1 AS x", "--json")
+    assert (told.status, json.loads(told.out)["kind"]) == (2, "invalid")
+
+
+def test_a_query_on_stdin(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:
+    def give(content: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+
+    give(b"RETURN 1 AS x\n")
+    assert tacit("guard", "-").status == 0
+    give(b"LOAD CSV FROM 'file:///x' AS line RETURN line")
+    assert tacit("guard", "-").status == 2
+    give(b"\xff\xfe")
+    assert "not UTF-8" in tacit("guard", "-").err
+
+
+def test_parameters_are_checked_where_the_engine_would_pay_for_them(tacit: Tacit) -> None:
+    query = "MATCH (c:Concept) WHERE c.text =~ $pattern RETURN c.text"
+    assert tacit("guard", query, "--param", "pattern=do.*").status == 0
+    assert tacit("guard", query, "--param", "pattern=(a+)+b").status == 2
