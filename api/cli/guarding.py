@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from ...graph.errors import InputError, QueryInvalid, QueryRefused
 from .options import Json, Param
-
-
-class Dialect(StrEnum):
-    """The engine that will run the query."""
-
-    NEO4J = "neo4j"
-    EMBEDDED = "embedded"
 
 
 def guard(
@@ -27,7 +19,7 @@ def guard(
         ),
     ],
     param: Param = None,
-    engine: Annotated[Dialect, typer.Option(help="The engine that will run the query.")] = Dialect.NEO4J,
+    engine: Annotated[Literal["neo4j", "embedded"], typer.Option(help="The engine that will run the query.")] = "neo4j",
     json: Json = False,
 ) -> None:
     """Check, without running it, that a Cypher query only reads; exit with 0 if it may run, with 2 and the reason if not."""
@@ -38,7 +30,7 @@ def guard(
     values = parse_parameters(param) if param else None
     text = _read_stdin() if query == "-" else find_query(query)[0]
     try:
-        check(text, engine.value, values)
+        check(text, engine, values)
     except (QueryRefused, QueryInvalid) as error:
         if not json:
             raise
