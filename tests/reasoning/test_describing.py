@@ -140,10 +140,10 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 @pytest.mark.usefixtures("absent")
-def test_with_its_language_model_judgement_is_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_its_language_model_overall_is_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", lambda: True)
     found = default_metrics("graph")
-    assert (found.names, found.not_run) == (("judgement", "grounding"), "")
+    assert (found.names, found.not_run) == (("overall", "grounding"), "")
 
 
 @pytest.mark.usefixtures("absent")
@@ -155,7 +155,7 @@ def test_the_default_is_the_recommended_metric_and_with_a_graph_grounding() -> N
     assert "Pearson .28 [.24, .31]" in with_graph.reason
     assert ", and grounding, which shows" in with_graph.reason
     assert "grounding" not in without.reason
-    judged = "judgement, which agrees better (Pearson .43 [.39, .46], Spearman .42 [.38, .45]): tacit fetch judge"
+    judged = "overall, which agrees better (Pearson .46 [.43, .49], Spearman .45 [.42, .48]): tacit fetch judge"
     assert with_graph.not_run == judged
     assert without.not_run == (
         f"{judged}; grounding, which shows what in a graph supports a response: name a graph with --graph GRAPH or TACIT_GRAPH"
@@ -168,7 +168,7 @@ def test_without_the_encoder_the_default_says_what_would_agree_better_and_how_to
     assert found.names == ("grounding",)
     assert [row.name for row in describe_metrics() if row.recommended] == ["association"]
     assert found.not_run.startswith(
-        "judgement, which agrees better (Pearson .43 [.39, .46], Spearman .42 [.38, .45]): pip install "
+        "overall, which agrees better (Pearson .46 [.43, .49], Spearman .45 [.42, .48]): pip install "
     )
     assert ("; coherence, which agrees better (Pearson .28 [.24, .31], Spearman .27 [.23, .30]): pip install ") in found.not_run
     assert "tacit-kg[neural]" in found.not_run
@@ -198,14 +198,18 @@ def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
         assert found.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
 
 
-def test_the_figures_of_judgement_are_of_the_probe_that_ships() -> None:
-    """Its language model is not on every machine."""
+def test_the_figures_of_judgement_and_overall_are_of_the_models_that_ship() -> None:
+    """Their language model is not on every machine."""
     probe = open_probe()
     parts = (("model", probe.model.rpartition("@")[2]), ("dtype", "bfloat16"), ("probe", probe.digest))
     assert {one.signature for one in shipped_figures()["judgement"].sets} == {str(Signature("judgement", parts, 1))}
+    (coherence,) = {one.signature for one in shipped_figures()["coherence"].sets}
+    both = (*parts, *Signature.from_text(coherence).parts)
+    shipped = [*shipped_figures()["overall"].sets, *references_of("overall", [SHIPPED])]
+    assert {one.signature for one in shipped} == {str(Signature("overall", both, 1))}
 
 
-@pytest.mark.parametrize("name", sorted(set(shipped_figures()) - {"judgement"}))
+@pytest.mark.parametrize("name", sorted(set(shipped_figures()) - {"judgement", "overall"}))
 def test_figures_and_references_are_of_the_metrics_as_they_are_now(name: str, sample_graph: str) -> None:
     if KINDS[name].packages:
         pytest.importorskip("torch")
