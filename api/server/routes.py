@@ -269,7 +269,7 @@ def exploring_routes(service: Service) -> APIRouter:
         responses=failures(404),
     )
     async def concept_tails(
-        concept: Annotated[Word, Query(examples=["wallet"])],
+        concept: Annotated[Word, Query(examples=["dog"])],
         relation: Relation = None,
         limit: Limit = 100,
         language: Language = "en",

@@ -363,7 +363,10 @@ def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path, mon
     assert tacit("index", sample_graph, "--vectors", vectors, "--quiet").err == ""
 
 
-def test_graphs_that_share_an_index_have_their_own_vectors(sample_graph: str, tmp_path: Path) -> None:
+def test_graphs_that_share_an_index_have_their_own_vectors(
+    sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))  # an index of an equal graph in the user's cache would be taken
     shutil.copytree(sample_graph, tmp_path / "copy")
     folders = []
     for path in (sample_graph, tmp_path / "copy"):

@@ -32,7 +32,8 @@ def test_every_request_is_listed_and_can_be_tried(visit: Visit) -> None:
         tab.click(f"#{name} details.trial summary")
         tab.click(f"#{name} button[type=submit]")
         tab.wait_for_function("(name) => / ms$/.test(document.querySelector(`#${name} [role=status]`).textContent)", arg=name)
-        assert tab.inner_text(f"#{name} [role=status]").startswith("200 "), title
+        status = "422 " if title == "GET/v1/concept-tails" else "200 "  # the events of the sample graph are not linked
+        assert tab.inner_text(f"#{name} [role=status]").startswith(status), title
         assert tab.inner_text(f"#{name} .answer")
     for name in document["components"]["schemas"]:
         assert tab.locator(f"#form-{name} tbody tr").count() > 0

