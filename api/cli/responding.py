@@ -27,6 +27,7 @@ from .options import (
     metric_options,
     open_reasoner,
 )
+from .training.data import Device
 
 if TYPE_CHECKING:
     from ...graph.item import Item, ItemError
@@ -43,9 +44,6 @@ Model = Annotated[
     typer.Option(
         "--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A model of tacit train responder, or a causal one."
     ),
-]
-Device = Annotated[
-    str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where the model runs, as torch names it.")
 ]
 
 

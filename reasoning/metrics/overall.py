@@ -85,7 +85,7 @@ def _combined(odds: float, coherent: Score, judged: Score | None, signature: Sig
     if judged is None:
         return Score(value, Evidence(), signature)
     effects = tuple(piece for whole in judged.evidence.pieces for piece in whole.rests_on)
-    parts = tuple(replace(piece, share=piece.share * COHERENCE.slope) for piece in _weighed(coherent.evidence.pieces))
+    parts = tuple(_scaled(piece, COHERENCE.slope) for piece in coherent.evidence.pieces)
     return Score(value, Evidence((
         Piece("base", _BIAS, _BIAS, name="bias"),
         Piece("feature", odds, odds * JUDGEMENT.slope, name="judgement, log-odds", rests_on=effects),
@@ -93,12 +93,9 @@ def _combined(odds: float, coherent: Score, judged: Score | None, signature: Sig
     )), signature)  # fmt: skip
 
 
-def _weighed(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Return the parts of coherence with the shares of what they rest on in units of the value, too."""
-    return tuple(
-        replace(piece, rests_on=tuple(replace(below, share=below.share * COHERENCE.slope) for below in piece.rests_on))
-        for piece in pieces
-    )
+def _scaled(piece: Piece, factor: float) -> Piece:
+    """Return a piece whose share, and those of the pieces that it rests on, are multiplied by ``factor``."""
+    return replace(piece, share=factor * piece.share, rests_on=tuple(_scaled(below, factor) for below in piece.rests_on))
 
 
 def make(
