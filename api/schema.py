@@ -18,6 +18,15 @@ class Completion(NamedTuple):
     text: str
 
 
+@shape()
+class Distance(NamedTuple):
+    """The number of hops between two concepts, given by their texts; -1: there is no path within the limit of hops."""
+
+    source: str
+    target: str
+    hops: int
+
+
 @dataclass(frozen=True, slots=True)
 class ConceptDetails:
     """A concept with its strongest neighbours at one hop, at most 10."""

@@ -149,6 +149,10 @@ class Client:
         """Return the concepts exactly ``hop`` hops from a concept (text or URI), strongest first."""
         return self._send(calls.neighbours(concept, hop, limit, relations, language))
 
+    def hops(self, source: str, targets: Sequence[str], max_hops: int = 6, *, language: str = "en") -> list[int]:
+        """Return the hops from a concept to each of at most 100 others (texts or URIs); -1: no path within ``max_hops``."""
+        return self._send(calls.hops(source, targets, max_hops, language))
+
     def paths(self, source: str, target: str, max_hops: int = 6, limit: int = 10, *, language: str = "en") -> list[Path]:
         """Return the shortest paths between two concepts (texts or URIs), strongest first."""
         return self._send(calls.paths(source, target, max_hops, limit, language))

@@ -17,7 +17,7 @@ from ...reasoning.explanation import Explanation
 from ...reasoning.inference.answers import TurnAnswers
 from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores
-from ..schema import Completion, ConceptDetails, ServiceDetails
+from ..schema import Completion, ConceptDetails, Distance, ServiceDetails
 from .batches import BatchSizer, body_of
 
 T = TypeVar("T")
@@ -84,6 +84,12 @@ def neighbours(concept: str, hop: int, limit: int, relations: Collection[str] | 
     if relations is not None:
         parameters["relation"] = list(relations) or [""]
     return Call("/v1/neighbours", lambda answer: load(list[Neighbour], answer["neighbours"]), parameters=parameters)
+
+
+def hops(source: str, targets: Sequence[str], max_hops: int, language: str) -> Call[list[int]]:
+    """The numbers of hops from one concept to others."""
+    parameters = {"source": source, "target": list(targets), "max_hops": max_hops, "language": language}
+    return Call("/v1/hops", lambda answer: [row.hops for row in load(list[Distance], answer["hops"])], parameters=parameters)
 
 
 def paths(source: str, target: str, max_hops: int, limit: int, language: str, events: bool = False) -> Call[list[Path]]:

@@ -38,7 +38,7 @@ from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.inference.answers import TurnAnswers
 from ...reasoning.scorer import ScoreRow
-from ..schema import Completion
+from ..schema import Completion, Distance
 
 if TYPE_CHECKING:
     from .service import BoundedPool
@@ -162,6 +162,12 @@ class NeighboursAnswer(BaseModel):
 
     concept: str
     neighbours: list[Neighbour]
+
+
+class HopsAnswer(BaseModel):
+    """The hops from a concept to others, in the order in which these were given."""
+
+    hops: list[Distance]
 
 
 class PathsAnswer(BaseModel):
@@ -445,6 +451,8 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
         return f"{_where(place[:-1])} has an unknown name {_shown(name)}; {advice}"
     if kind == "too_short":
         return f"{where} is empty; give at least one item"
+    if kind == "too_long":
+        return f"{where} has {context['actual_length']:,} elements; give at most {context['max_length']:,}"
     if kind == "string_too_long":
         return f"{where} has more than {context['max_length']:,} characters; give a shorter text"
     if kind in _SIGNS:

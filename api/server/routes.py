@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Path, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import StringConstraints
 from starlette.responses import Response
 
 from ...cypher import cookbook
@@ -29,7 +30,7 @@ from ...reasoning import Explanation
 from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
-from ..schema import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
+from ..schema import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
 from .messages import (
     ConceptsAnswer,
     ConceptTailsAnswer,
@@ -38,6 +39,7 @@ from .messages import (
     CypherRequest,
     ExplainAnswer,
     ExplainRequest,
+    HopsAnswer,
     NeighboursAnswer,
     PathsAnswer,
     Problem,
@@ -161,6 +163,7 @@ def scoring_routes(service: Service) -> APIRouter:
 # Graph lookups.
 
 _TEXT = 1_000
+_TARGETS = 100
 
 Word = Annotated[str, Query(max_length=_TEXT, description="A word, a phrase, or a concept URI.")]
 Language = Annotated[str, Query(max_length=20, description="Language of the texts.")]
@@ -169,7 +172,7 @@ Relation = Annotated[str | None, Query(max_length=_TEXT, description="Only this 
 
 
 def exploring_routes(service: Service) -> APIRouter:
-    """Return the routes of graph lookups: concepts, completion, neighbours, paths, tails of events."""
+    """Return the routes of graph lookups: concepts, completion, neighbours, hops, paths, tails of events."""
     router = APIRouter(tags=["graph"])
 
     async def answered(lookup: Callable[[KnowledgeGraph], Any]) -> Response:
@@ -224,6 +227,28 @@ def exploring_routes(service: Service) -> APIRouter:
             relations = None if relation is None else [name for name in relation if name]
             check_known(relations or (), relations_of(graph))
             return {"concept": uri, "neighbours": [dump(one) for one in graph.neighbours(uri, hop, limit, relations)]}
+
+        return await answered(lookup)
+
+    @router.get("/v1/hops", summary="Hops from a concept to others", response_model=HopsAnswer, responses=failures(404))
+    async def hops(
+        source: Annotated[Word, Query(examples=["dog"])],
+        target: Annotated[
+            list[Annotated[str, StringConstraints(max_length=_TEXT)]],
+            Query(description="A word, a phrase, or a concept URI; repeatable, at most 100 times.", examples=[["bone"]]),
+        ],
+        max_hops: Annotated[int, Query(ge=1, le=6, description="Longest path to search for.")] = 6,
+        language: Language = "en",
+    ) -> Response:
+        """Length of a shortest path to each target, in order; -1 if there is none of at most `max_hops`."""
+        if len(target) > _TARGETS:
+            raise Problem(422, "invalid-parameter", f"there are {len(target):,} targets; give at most {_TARGETS} at once")
+
+        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
+            start, *ends = _concepts(graph, [source, *target], language)
+            [distances] = graph.hop_distances([start], ends, max_hops).tolist()
+            rows = zip(target, distances, strict=True)
+            return {"hops": [dump(Distance(source, text, distance)) for text, distance in rows]}
 
         return await answered(lookup)
 
@@ -304,14 +329,25 @@ def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
     Raises:
         Problem: 404: it is not a concept of the graph.
     """
-    [uri] = graph.resolve([text], language)
-    if uri is not None:
-        return uri
-    index = index_of(graph)
-    try:
-        refuse_unknown([text], "this graph", index.near(text, language=language) if index else ())
-    except UnknownName as error:
-        raise Problem(404, "unknown-concept", str(error)) from None
+    [uri] = _concepts(graph, [text], language)
+    return uri
+
+
+def _concepts(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:
+    """Return the concept that each of ``texts`` names.
+
+    Raises:
+        Problem: 404: one of them is not a concept of the graph.
+    """
+    uris = graph.resolve(texts, language)
+    unknown = list(dict.fromkeys(text for text, uri in zip(texts, uris, strict=True) if uri is None))
+    if unknown:
+        index = index_of(graph)
+        try:
+            refuse_unknown(unknown, "this graph", index.near(unknown[0], language=language) if index else ())
+        except UnknownName as error:
+            raise Problem(404, "unknown-concept", str(error)) from None
+    return [uri for uri in uris if uri is not None]
 
 
 # Cypher and the cookbook. The protection against harmful queries is in tacit.graph.query.

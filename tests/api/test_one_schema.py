@@ -99,6 +99,9 @@ def test_neighbours_paths_and_tails(tacit: Tacit, ask: Asked, sample_graph: str)
     answer = ask("GET", "/v1/neighbours", params={"concept": "dog", "limit": 5}).json()["neighbours"]
     found = of_client(ask, lambda client: client.neighbours("dog", limit=5))
     agree(tacit("neighbours", sample_graph, "dog", "--limit", 5, "--json").json, answer, [dump(one) for one in found])
+    answer = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone", "doctor"]}).json()["hops"]
+    agree(tacit("hops", sample_graph, "dog", "bone", "doctor", "--json").json, answer)
+    assert of_client(ask, lambda client: client.hops("dog", ["bone", "doctor"])) == [row["hops"] for row in answer]
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
     found = of_client(ask, lambda client: client.paths("dog", "doctor", limit=2))
     shown = tacit("paths", sample_graph, "dog", "doctor", "--limit", 2, "--json").json

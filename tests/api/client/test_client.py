@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ class Library:
 
     def neighbours(self, concept: str, *rest: Any, **named: Any) -> Any:
         return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *rest, **named)
+
+    def hops(self, source: str, targets: Sequence[str], max_hops: int = 6) -> Any:
+        return self._graph.hop_distances([source], targets, max_hops)[0].tolist()
 
     def paths(self, source: str, target: str, *rest: Any) -> Any:
         return self._graph.paths(*resolve(self._graph, [source, target], "en"), *rest)
@@ -142,6 +145,11 @@ def test_neighbours_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
     assert asked.neighbours("the dogs") == graph.neighbours("/c/en/dog")
     assert asked.neighbours("dog", 2, 5, ["IsA", "Desires"]) == graph.neighbours("/c/en/dog", 2, 5, ["IsA", "Desires"])
     assert asked.neighbours("dog", relations=[]) == [] != asked.neighbours("dog", relations=None)
+
+
+def test_hops_are_the_graphs(asked: Any) -> None:
+    assert asked.hops("the dogs", ["bone", "doctor", "/c/en/dog"]) == [1, 3, 0]
+    assert asked.hops("dog", ["doctor"], 2) == [-1]
 
 
 def test_paths_are_the_graphs_with_their_provenance(asked: Any, graph: KnowledgeGraph) -> None:

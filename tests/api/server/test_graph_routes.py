@@ -47,6 +47,21 @@ def test_prefixes_are_completed_in_order(ask: Asked) -> None:
     assert all(text.startswith("ca") for text in texts)
 
 
+def test_hops_from_one_concept_to_others(ask: Asked, index: KnowledgeGraph) -> None:
+    others = ["bone", "the dogs", "doctor", "/c/en/bone"]
+    rows = ask("GET", "/v1/hops", params={"source": "dog", "target": others}).json()["hops"]
+    expected = index.hop_distances(["dog"], others)[0].tolist()
+    assert rows == [{"source": "dog", "target": one, "hops": hops} for one, hops in zip(others, expected, strict=True)]
+    assert expected[1] == 0
+    [near] = ask("GET", "/v1/hops", params={"source": "dog", "target": "doctor", "max_hops": 1}).json()["hops"]
+    assert near["hops"] == -1
+    unknown = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone", "qwertz", "qwert"]})
+    assert unknown.status_code == 404
+    assert unknown.json()["detail"].startswith("'qwertz', 'qwert' are not concepts of this graph; ")
+    many = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone"] * 101})
+    assert (many.status_code, many.json()["detail"]) == (422, "there are 101 targets; give at most 100 at once")
+
+
 def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
     found = index.paths("/c/en/dog", "/c/en/doctor", 6, 2)

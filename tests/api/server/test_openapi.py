@@ -43,6 +43,7 @@ OPERATIONS = [
     ("GET", "/v1/concepts"),
     ("GET", "/v1/concepts/{text}"),
     ("GET", "/v1/neighbours"),
+    ("GET", "/v1/hops"),
     ("GET", "/v1/paths"),
     ("GET", "/v1/concept-tails"),
     ("GET", "/v1/tails"),
