@@ -25,6 +25,7 @@ from tacit.graph import Assertion, KnowledgeGraph, WritableGraph, open_graph, op
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; those of fetching have one of their own
 os.environ.pop("TACIT_GRAPH", None)  # tests name their graphs
+os.environ.pop("TACIT_CONFIG", None)
 
 # A machine that is busy with other tests is no fault of the one that is slow on it.
 settings.register_profile("tacit", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -12,6 +12,7 @@ from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Engine, EngineOption, GraphOption, Output, Pipeline, Quiet, Strict, address_of
+from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.item import ItemError
@@ -89,6 +90,7 @@ def choose(
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
     count = 0
+    tell_settings(quiet)
     with opened as source:
         found: KnowledgeGraph | None = source
         chooser = load_chooser(found, names, encoder=encoder, model=model, pipeline=pipeline)

@@ -29,6 +29,7 @@ from .options import (
     open_reasoner,
     tell_default,
 )
+from .settings import from_config
 
 if TYPE_CHECKING:
     from ...graph.item import Item, ItemError
@@ -85,6 +86,8 @@ def explain(
     form = _form(output, json)
     if form == ".svg" and default is not None:
         names, default = names[-1:], None  # the metric that explains by the graph, where there is one
+    elif form == ".svg" and from_config("metrics"):
+        names = names[:1]
     options = metric_options(option, names, pipeline)
     items = _items(file, item, first, response, history)
     if form == ".svg" and (len(names) > 1 or first > 1):

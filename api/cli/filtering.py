@@ -21,6 +21,7 @@ from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Relations, Strict, address_at
+from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...loaders.dialogues import Dialogue
@@ -74,6 +75,7 @@ def filter_dialogues(
 
     excluded = exclude_relation or []
     tally = Tally()
+    tell_settings(quiet)
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], relations_of(source))
         chosen = TripleFilter(

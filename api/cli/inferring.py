@@ -12,6 +12,7 @@ from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Strict, address_at
+from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.item import ItemError
@@ -90,6 +91,7 @@ def infer(
 
     errors: list[ItemError] = []
     count = shown = 0
+    tell_settings(quiet)
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:

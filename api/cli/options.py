@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
@@ -18,6 +18,8 @@ from ..opening import Address, Options
 from ..opening import Engine as Engine
 from ..opening import open_metrics as open_metrics
 from ..opening import open_reasoner as open_reasoner
+from .settings import GRAPH as GRAPH
+from .settings import config_options, default_graph, tell_settings, took_option
 
 if TYPE_CHECKING:
     from ...reasoning import DefaultMetrics
@@ -35,13 +37,13 @@ class Group(TyperGroup):
 
 
 class GraphFirst(TyperCommand):
-    """A command whose first argument, GRAPH, may be left out where ``TACIT_GRAPH`` names a graph.
+    """A command whose first argument, GRAPH, may be left out where ``TACIT_GRAPH`` or ``tacit.toml`` names a graph.
 
     The first argument is taken as GRAPH if it is a URL or an existing path, and the others are not missing then.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        default = os.environ.get(GRAPH)
+        default = None if ctx.resilient_parsing or "--help" in args else default_graph()
         if default:
             found = self._arguments(args)
             names = [one for one in self.params if one.param_type_name == "argument"]
@@ -71,8 +73,6 @@ class Dtype(Enum):
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
 
-
-GRAPH = "TACIT_GRAPH"  # environment variable: the graph of commands that are given none
 
 # GRAPH of a command without other arguments; those with others have the class GraphFirst too.
 GraphOrDefault = Annotated[
@@ -222,9 +222,10 @@ def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list
 
 
 def tell_default(found: DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
-    """Print to stderr which metrics score by default and why, and with ``not_run`` which would if they were ready."""
+    """Print to stderr what ``tacit.toml`` set, which metrics score by default and why, and with ``not_run`` which do not."""
     from ..terminal.screen import note
 
+    tell_settings(quiet)
     if found is None or quiet:
         return
     note(f"{found.reason}; --metrics chooses others")
@@ -233,7 +234,9 @@ def tell_default(found: DefaultMetrics | None, quiet: bool, *, not_run: bool = T
 
 
 def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: str | None) -> Options:
-    """Return the options of each metric from ``METRIC.NAME=VALUE`` texts; ``pipeline`` goes to those that take one.
+    """Return the options of each metric from ``METRIC.NAME=VALUE`` texts, else from ``tacit.toml``.
+
+    ``pipeline`` goes to the metrics that take one.
 
     Raises:
         InputError: a text has another form, names a metric that is not asked for or an option that it does not have, or the
@@ -252,8 +255,7 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
             raise InputError(f"--option {text} is for the metric {metric!r}, which is not asked for")
         known = known_options(metric)
         if option not in known:
-            advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
-            raise InputError(f"the metric {metric} has no option {option!r}; {advice}")
+            raise InputError(unknown_option(metric, option, known))
         meant = _value(value)
         if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
             kind = metric_kind(metric)
@@ -263,7 +265,18 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
         for name in names:
             if "pipeline" in known_options(name):
                 options[name].setdefault("pipeline", pipeline)
+    for name, own in config_options(names).items():
+        for option, meant in own.items():
+            if option not in options[name]:
+                options[name][option] = meant
+                took_option(name, option, meant)
     return options
+
+
+def unknown_option(metric: str, option: str, known: Iterable[str]) -> str:
+    """Return the sentence that a metric does not have an option."""
+    advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
+    return f"the metric {metric} has no option {option!r}; {advice}"
 
 
 def _value(text: str) -> Any:

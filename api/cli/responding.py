@@ -27,6 +27,7 @@ from .options import (
     metric_options,
     open_reasoner,
 )
+from .settings import tell_settings
 from .training.data import Device
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def respond(
     count = 0
     opened = nullcontext(None) if names is None else open_reasoner(names, options, address_of(graph), engine, quiet=quiet)
     meter = Meter("responding", None, unit="responses", noun="responses", quiet=quiet or output is None)
+    tell_settings(quiet)
     with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
         for row, texts, ranked in _responses(
             sound(read_histories(file, strict=strict), file, errors), responder, number, reasoner

@@ -24,6 +24,7 @@ from .options import (
     metric_options,
     tell_default,
 )
+from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
@@ -102,6 +103,7 @@ def serve(
             conceptnet_api=conceptnet_api,
         )
         _warm(opened)
+        tell_settings(quiet)
         if sys.stderr.isatty() and not quiet:
             tell_default(default, quiet)
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")

@@ -11,6 +11,7 @@ import typer
 
 from ...graph.errors import InputError
 from .options import Group, add_server_options
+from .settings import begin
 
 _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
     "Build a graph": {
@@ -96,9 +97,11 @@ def _version(wanted: bool) -> None:
 
 
 def _root(
+    ctx: typer.Context,
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
 ) -> None:
     """Commonsense you can query, scores you can explain."""
+    begin(ctx)
 
 
 def command(arguments: Sequence[str] = ()) -> Any:

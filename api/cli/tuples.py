@@ -38,6 +38,7 @@ from .options import (
     Strict,
     address_at,
 )
+from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...loaders import TupleRow
@@ -112,6 +113,7 @@ def score_tuples(
     if output is not None:
         check_output(output, file)
     watched = not quiet and not (output is None and sys.stdout.isatty())
+    tell_settings(quiet)
     with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.registry import ScorerResources
 

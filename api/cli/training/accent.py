@@ -14,6 +14,7 @@ from ....graph.errors import InputError
 from ...opening import open_store, readable
 from ...terminal.progress import Meter, Stages, waiting
 from ..options import Dtype, GraphOrDefault, Json, Quiet, Strict, address_at
+from ..settings import tell_settings
 from ..tuples import making
 from .data import (
     Device,
@@ -212,6 +213,7 @@ def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[Scor
     """Open the resources of tuple scorers over a graph, and a progress display."""
     from ....reasoning.metrics.accent.scorers.registry import ScorerResources
 
+    tell_settings(quiet)
     with open_store(address_at(graph)) as store, making(quiet) as stages:
         yield ScorerResources(store, encoder=encoder, progress=stages.count), stages
 

@@ -13,6 +13,7 @@ from ....graph.errors import InputError
 from ...opening import Address, open_engine
 from ...terminal.progress import Stages
 from ..options import Engine, GraphOption, Json, Quiet, Strict, address_of
+from ..settings import tell_settings
 from .data import Device, RecipeFile, RecipeSeed, as_typed, check_place, collect, write_model
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def commonsense(
         "command": as_typed("commonsense", [*judgements, "-o", str(output)], output),
     }  # fmt: skip
     address = address_of(graph)
+    tell_settings(quiet)
     with _open_graph(address, settings.variant, quiet) as opened, Stages(_noun, quiet=quiet) as stages:
         features = open_features(
             names,

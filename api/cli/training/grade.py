@@ -12,6 +12,7 @@ from ....graph.errors import InputError
 from ...opening import open_engine, readable
 from ...terminal.progress import Stages
 from ..options import Engine, GraphNeeded, Json, Quiet, Strict, address_at
+from ..settings import tell_settings
 from .data import Device, Exclude, Output, RecipeFile, RecipeSeed, as_typed, sha256_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def grade(
     where = device or ("cuda" if torch.cuda.is_available() else "cpu")
     work = output.resolve().with_name(f"{output.resolve().name}.training")
     facts = {"data": files, "licence": settings.licence, "command": as_typed("grade", dialogues, output)}
+    tell_settings(quiet)
     with (
         open_engine(address_at(graph), Engine.AUTO, quiet=quiet) as opened,
         Stages(lambda stage: _NOUNS.get(stage, "steps"), quiet=quiet) as stages,

@@ -22,6 +22,7 @@ from ..options import (
     metric_options,
     open_reasoner,
 )
+from ..settings import tell_settings
 from .data import DialogueFiles, Exclude, RecipeFile, RecipeSeed, read_corpora
 
 
@@ -59,6 +60,7 @@ def reference(
     drawn = draw(unlearnt(corpora, settings.seed) if settings.held_out else corpora, settings.responses, settings.seed)
     corpus = "+".join(corpora)
     rows: list[dict[str, Any]] = []
+    tell_settings(quiet)
     with open_reasoner(names, options, address_of(graph), Engine.AUTO, quiet=quiet) as reasoner:
         for metric in reasoner.metrics:
             facts: dict[str, Any] = {

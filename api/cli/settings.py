@@ -1,0 +1,192 @@
+"""The settings of ``tacit.toml`` as defaults of the command line: the one place where commands get them.
+
+:func:`begin` gives every command that takes a graph or metrics the file's values as defaults (click's ``default_map``), which
+come after the words of the command line and the environment. Options of metrics are merged one by one, by
+:func:`config_options`. What a command took is kept, so that :func:`tell_settings` can say it once. The file is read when a value
+is needed, so help and completion work beside a file with an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...graph.errors import InputError
+from ..config import Config, find_config, shown
+from ..opening import Options
+
+if TYPE_CHECKING:
+    from ...reasoning.registry import MetricKind
+
+GRAPH = "TACIT_GRAPH"  # environment variable: the graph of commands that are given none
+
+
+@dataclass
+class _Run:
+    """What one command knows of the settings: the file, once it was looked for, and the values that it took."""
+
+    looked: bool = False
+    config: Config | None = None
+    taken: dict[str, str] = field(default_factory=dict)
+    told: bool = False
+
+
+_run: ContextVar[_Run] = ContextVar("run")
+
+
+def begin(root: Any) -> None:
+    """Start a command: give the commands below the context ``root`` their defaults."""
+    _run.set(_Run())
+    root.default_map = _defaults(root.command)
+
+
+def _defaults(command: Any) -> dict[str, Any]:
+    """Return the defaults of a command, as functions that are called when they are needed, or of each command below it."""
+    if hasattr(command, "commands"):
+        return {name: _defaults(below) for name, below in command.commands.items()}
+    graphs = [one.name for one in command.params if getattr(one, "envvar", None) == GRAPH]
+    return dict.fromkeys(graphs, _graph) | {one.name: _metrics for one in command.params if one.name == "metrics"}
+
+
+def current_config() -> Config | None:
+    """Return the settings for this command; None without a file.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+    from ..terminal.screen import note
+
+    run = _this_run()
+    if not run.looked:
+        run.config = find_config(note)
+        run.looked = True
+    return run.config
+
+
+def default_graph() -> str | None:
+    """Return the graph of commands that are given none: by ``TACIT_GRAPH``, else by the file."""
+    return os.environ.get(GRAPH) or _graph()
+
+
+def from_config(key: str) -> bool:
+    """Return whether the command took ``graph`` or ``metrics`` from the file."""
+    return key in _this_run().taken
+
+
+def config_options(names: Sequence[str]) -> Options:
+    """Return the options in the file for the metrics ``names``.
+
+    Raises:
+        InputError: the file has an unknown metric or option, or for one of ``names`` a value of a wrong type or out of range.
+    """
+    found: Options = {}
+    config = current_config()
+    if config is not None:
+        for metric in config.options:
+            _kind(config, metric)
+            if metric in names:
+                found[metric] = check_config_options(config, metric)
+    return found
+
+
+def check_config_options(config: Config, metric: str) -> dict[str, Any]:
+    """Return the options of one metric in the file.
+
+    Raises:
+        InputError: the metric or an option is unknown, or a value is of a wrong type or out of range.
+    """
+    from ...reasoning.registry import check_option
+    from .options import unknown_option
+
+    kind = _kind(config, metric)
+    known = kind.options()
+    own = dict(config.options[metric])
+    for name, value in own.items():
+        key = f"options.{metric}.{name}"
+        if name not in known:
+            raise config.error(key, unknown_option(metric, name, known))
+        if name != "vectors" or not isinstance(value, str):  # a folder, opened later
+            try:
+                check_option(metric, name, value, kind.maker(), kind.ranges.get(name))
+            except InputError as error:
+                raise config.error(key, str(error)) from None
+    return own
+
+
+def _kind(config: Config, metric: str) -> MetricKind:
+    """Return the metric that has options in the file."""
+    from ...reasoning.registry import metric_kind
+
+    try:
+        return metric_kind(metric)
+    except InputError as error:
+        raise config.error(f"options.{metric}", str(error)) from None
+
+
+def took_option(metric: str, name: str, value: Any) -> None:
+    """Keep that the command uses an option of the file."""
+    from ..terminal.screen import json_text
+
+    _this_run().taken[f"{metric}.{name}"] = value if isinstance(value, str) else json_text(value)
+
+
+def tell_settings(quiet: bool) -> None:
+    """Print to stderr, once in a command, what it took from the file."""
+    from ..terminal.screen import note
+
+    run = _this_run()
+    if quiet or run.told or not run.taken or run.config is None:
+        return
+    run.told = True
+    said = [f"{key} {value}" if key in ("graph", "metrics") else f"{key}={value}" for key, value in run.taken.items()]
+    note(f"settings of {shown(run.config.path)}: {', '.join(said)}")
+
+
+def _this_run() -> _Run:
+    run = _run.get(None)
+    if run is None:  # a command's function that is called from Python
+        _run.set(run := _Run())
+    return run
+
+
+def _graph() -> str | None:
+    config = current_config()
+    if config is None or config.graph is None:
+        return None
+    _this_run().taken["graph"] = _without_credentials(config.graph)
+    return config.graph
+
+
+def _without_credentials(graph: str) -> str:
+    """Return the address without what stands before ``@``, and a path as a user reads it."""
+    scheme, colons, rest = graph.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if colons else _relative(Path(graph))
+
+
+def _relative(path: Path) -> str:
+    """Return ``path`` relative to the working directory if that is shorter."""
+    try:
+        return min(os.path.relpath(path), str(path), key=len)
+    except OSError:  # the working directory was deleted
+        return str(path)
+
+
+def _metrics() -> list[str] | None:
+    from ...reasoning.registry import metric_kind
+
+    config = current_config()
+    if config is None or not config.metrics:
+        return None
+    for place, name in enumerate(config.metrics):
+        try:
+            metric_kind(name)
+        except InputError as error:
+            raise config.error("metrics", str(error)) from None
+        if name in config.metrics[:place]:
+            raise config.error("metrics", f"{name} is there twice; name it once")
+    _this_run().taken["metrics"] = " ".join(config.metrics)
+    return list(config.metrics)

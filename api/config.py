@@ -1,0 +1,217 @@
+"""Settings of a project: ``tacit.toml``, or ``[tool.tacit]`` in ``pyproject.toml``, in the working directory or above it.
+
+The file that is nearest applies, alone: files of folders further up are not merged with it. In one folder ``tacit.toml`` comes
+before ``pyproject.toml``, which counts only with a table ``tool.tacit``. The environment variable ``TACIT_CONFIG`` names a file
+instead; ``/dev/null`` is an empty one.
+
+A file that is found (not one that ``TACIT_CONFIG`` names) is used only if it belongs to the user who runs tacit, or to root:
+settings name graphs, servers to which credentials are sent, and models that are loaded, so those of somebody else who can write
+to a folder above must not apply. Git treats repositories of other users in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..graph.errors import InputError, did_you_mean
+
+CONFIG = "TACIT_CONFIG"
+NAMES = ("tacit.toml", "pyproject.toml")
+KEYS = ("graph", "metrics", "options")
+_SHARED = "pyproject.toml"
+_MOST_BYTES = 1 << 20
+_RELATIVE = ("./", "../")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings in a file.
+
+    Attributes:
+        path: the file.
+        graph: path or URL of the default graph; a path is absolute. None if the file names none.
+        metrics: names of the default metrics; empty if the file names none.
+        options: of metrics, by metric and by name. Texts that begin with ``./`` or ``../`` are made absolute paths.
+        prefix: of the keys in the file: empty, or ``tool.tacit.``.
+    """
+
+    path: Path
+    graph: str | None = None
+    metrics: tuple[str, ...] = ()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    prefix: str = ""
+
+    def error(self, key: str, sentence: str) -> InputError:
+        """Return the error that ``sentence`` is wrong with the value of ``key``."""
+        return InputError(f"{shown(self.path)}: {self.prefix}{key}: {sentence}")
+
+
+def shown(path: Path) -> str:
+    """Return ``path`` as a user reads it: relative to the working directory if it is in or above it, else absolute."""
+    try:
+        here = Path.cwd()
+    except OSError:  # the working directory was deleted
+        return str(path)
+    return os.path.relpath(path, here) if here.is_relative_to(path.parent) else str(path)
+
+
+def find_config(tell: Callable[[str], object] | None = None) -> Config | None:
+    """Return the settings that apply in the working directory; None if there are none.
+
+    Args:
+        tell: is called with a sentence if a file is not used because it belongs to another user.
+
+    Raises:
+        InputError: the file cannot be read, is not TOML, has an unknown key or a value of a wrong type; or the file that
+            ``TACIT_CONFIG`` names does not exist.
+    """
+    given = os.environ.get(CONFIG)
+    if given:
+        return read_config(Path(given).expanduser().absolute())
+    try:
+        here = Path.cwd()
+    except OSError:
+        return None
+    for folder in (here, *here.parents):
+        for name in NAMES:
+            path = folder / name
+            if not path.is_file() or (name == _SHARED and not _concerns(path)):
+                continue
+            if not _trusted(path):
+                if tell is not None:
+                    tell(f"{shown(path)} belongs to another user and is not used; to use it, set {CONFIG}={path}")
+                return None
+            return read_config(path)
+    return None
+
+
+def read_config(path: Path) -> Config:
+    """Return the settings in ``path``; of a file named ``pyproject.toml`` those in its table ``tool.tacit``.
+
+    Raises:
+        InputError: the file cannot be read, is not TOML, has an unknown key or a value of a wrong type.
+    """
+    data = _parsed(path)
+    prefix = ""
+    if path.name == _SHARED:
+        prefix = "tool.tacit."
+        tool = data.get("tool")
+        data = tool.get("tacit", {}) if isinstance(tool, dict) else {}
+        if not isinstance(data, dict):
+            raise InputError(f"{shown(path)}: tool.tacit: {_kind(data)}; write a table, [tool.tacit]")
+    config = Config(path, prefix=prefix)
+    for key in data:
+        if key not in KEYS:
+            raise InputError(f"{shown(path)}: unknown key {prefix}{key}; {did_you_mean(key, KEYS, _KNOWN)}")
+    return Config(path, _graph(data, config), _metrics(data, config), _options(data, config), prefix)
+
+
+_KNOWN = f"the keys are {', '.join(KEYS)}"
+
+
+def _concerns(path: Path) -> bool:
+    """Return whether a ``pyproject.toml`` has a table for tacit; one that cannot be read has none unless it names it."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return False
+        data = path.read_bytes()
+    except OSError:
+        return False
+    if b"tacit" not in data:
+        return False
+    try:
+        tool = tomllib.loads(data.decode()).get("tool")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return b"[tool.tacit" in data  # reading it says what is wrong
+    return isinstance(tool, dict) and "tacit" in tool
+
+
+def _trusted(path: Path) -> bool:
+    """Return whether ``path`` belongs to this user or to root; to root also what belongs to the user of ``sudo``."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return True
+    try:
+        owner = path.stat().st_uid
+    except OSError:
+        return False
+    me = os.geteuid()
+    sudo = os.environ.get("SUDO_UID", "") if me == 0 else ""
+    return owner in (me, 0) or (sudo.isascii() and sudo.isdigit() and owner == int(sudo))
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"the settings in {shown(path)} cannot be read: {error.strerror or error}") from None
+    if len(data) > _MOST_BYTES:
+        raise InputError(f"{shown(path)} has more than 1 MiB, so it is not a file of settings")
+    try:
+        return tomllib.loads(data.decode())
+    except UnicodeDecodeError:
+        raise InputError(f"{shown(path)} is not TOML: it is not UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{shown(path)} is not TOML: {error}") from None
+
+
+def _graph(data: Mapping[str, Any], config: Config) -> str | None:
+    if "graph" not in data:
+        return None
+    graph = data["graph"]
+    if not isinstance(graph, str):
+        raise config.error("graph", f"{_kind(graph)}; write a text, a path or a URL")
+    if not graph.strip() or "\0" in graph:
+        raise config.error("graph", "the text is not a path or a URL")
+    if "://" in graph:
+        return graph
+    return _absolute(graph, config)
+
+
+def _metrics(data: Mapping[str, Any], config: Config) -> tuple[str, ...]:
+    if "metrics" not in data:
+        return ()
+    names = data["metrics"]
+    if not isinstance(names, list):
+        raise config.error("metrics", f'{_kind(names)}; write a list of names, such as ["grounding"]')
+    for name in names:
+        if not isinstance(name, str):
+            raise config.error("metrics", f'an entry: {_kind(name)}; write a list of names, such as ["grounding"]')
+    if not names:
+        raise config.error("metrics", "the list is empty; name a metric, or leave the key out")
+    return tuple(names)
+
+
+def _options(data: Mapping[str, Any], config: Config) -> dict[str, dict[str, Any]]:
+    options = data.get("options", {})
+    if not isinstance(options, dict):
+        raise config.error(
+            "options", f"{_kind(options)}; write a table for each metric, such as [{config.prefix}options.grounding]"
+        )
+    found: dict[str, dict[str, Any]] = {}
+    for metric, own in options.items():
+        if not isinstance(own, dict):
+            raise config.error(
+                f"options.{metric}", f"{_kind(own)}; write a table of the metric's options, [{config.prefix}options.{metric}]"
+            )
+        found[metric] = {
+            name: _absolute(value, config) if isinstance(value, str) and value.startswith(_RELATIVE) else value
+            for name, value in own.items()
+        }
+    return found
+
+
+def _absolute(path: str, config: Config) -> str:
+    """Return a path in the file as an absolute one: relative to the file's folder; ``~`` is the user's home."""
+    return os.path.normpath(config.path.parent / Path(path).expanduser())
+
+
+def _kind(value: Any) -> str:
+    """Return what a value of TOML is, with an article."""
+    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
+    return f"the value is {kinds.get(type(value), 'a date or time')}"
