@@ -12,7 +12,7 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
-_LINK = re.compile(r"\]\(((?:\.\./)+|)([\w./-]+?(?:\.(?:md|json|py|svg|png)|LICENSE))(#[\w-]+)?\)")
+_LINK = re.compile(r"\]\(((?:\.\./)+|)([\w./-]+?(?:\.(?:md|json|py|svg|png|ipynb)|LICENSE))(#[\w-]+)?\)")
 
 
 def on_files(files: Any, config: Any) -> Any:

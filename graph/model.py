@@ -161,6 +161,12 @@ class Path(Json):
             parts += [arrow, text_of(end)]
         return " ".join(parts)
 
+    def _repr_html_(self) -> str:
+        """Return the path on one line, for notebooks."""
+        from .display import path_html
+
+        return path_html(self)
+
     def node_texts(self) -> tuple[str, ...]:
         """Return the texts of the nodes."""
         return tuple(map(text_of, self.nodes))
@@ -236,6 +242,12 @@ class QueryResult:
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table, for notebooks."""
+        from .display import result_html
+
+        return result_html(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,6 +338,12 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
 
+    def _repr_html_(self) -> str:
+        """Return the graph's sizes, relations and sources as a table, for notebooks."""
+        from .display import graph_html
+
+        return graph_html(self)
+
 
 def _open_store(
     url: str | os.PathLike[str] | Any, user: str | None, password: str | None, database: str | None, create: bool

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
+    from .explanation.path_picture import Picture as Picture
+    from .explanation.path_picture import draw_paths as draw_paths
     from .inference import Chooser as Chooser
     from .inference import Inference as Inference
     from .inference import load_chooser as load_chooser
@@ -49,6 +51,7 @@ _MODULES = {
     "..graph.item": "Item",
     ".describing": "DefaultMetrics MetricDescription MetricOption default_metrics describe_metrics describe_options",
     ".explanation": "Explanation explain",
+    ".explanation.path_picture": "Picture draw_paths",
     ".inference": "Chooser Inference load_chooser load_inference",
     ".metrics.grounding": "Grounding",
     ".text.language": "Analyser Token load_pipeline",

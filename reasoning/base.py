@@ -163,6 +163,14 @@ class Score(Json):
     signature: Signature
     percentile: float | None = None
 
+    def _repr_html_(self) -> str:
+        """Return the score with its evidence and its signature, for notebooks."""
+        from html import escape
+
+        from .explanation import explain
+
+        return f"<pre>{escape(explain(self))}</pre>"
+
 
 @runtime_checkable
 class Metric(Protocol):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
 import typer
 
+from ...graph.errors import InputError
 from ...graph.model import FoundPath
 from ...graph.schema import dump
 from ..opening import open_engine, open_store, resolve
@@ -85,12 +87,20 @@ def paths(
         bool,
         typer.Option("--events", help="Go through events too, which tacit link joined to concepts; both ends may be events."),
     ] = False,
+    svg: Annotated[
+        FilePath | None,
+        typer.Option("--svg", metavar="FILE.svg", show_default=False, help="Also write a picture of the paths to this file."),
+    ] = None,
     language: Language = "en",
     engine: EngineOption = Engine.AUTO,
     json: Json = False,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
     from ...graph.protocol import LinksEvents
+    from ..terminal.output import check_output, write_file
+
+    if svg is not None:
+        check_output(svg)
 
     opened = open_store(address_at(graph)) if events and engine is Engine.STORE else open_engine(address_at(graph), engine)
     with opened as store:
@@ -100,6 +110,12 @@ def paths(
             start, end = resolve(store, [source, target], language)
             ways = store.paths(start, end, max_hops, limit)
         found = [dump(path, FoundPath) for path in ways]
+    if svg is not None:
+        from ...reasoning import draw_paths
+
+        if not ways:
+            raise InputError(f"no path of at most {max_hops} hops joins {source!r} and {target!r}, so there is no picture")
+        write_file(svg, draw_paths(ways).encode())
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
     _answer(found, (">hops", ">strength", "text"), json, title)
 

@@ -100,9 +100,10 @@ def _table(frame: Any) -> pa.Table:
     try:
         return pa.table(frame)
     except (TypeError, ValueError, pa.ArrowException) as error:
+        reason = " ".join(str(error).split())
         raise InputError(
-            f"a {type(frame).__name__} is not a data frame ({' '.join(str(error).split())}); give one of pandas, polars, Arrow "
-            "or datasets, or a dict of columns"
+            f"cannot read the {type(frame).__name__} as a table ({reason}); give a frame of pandas, polars, Arrow or datasets, "
+            "or a dict of columns"
         ) from None
 
 

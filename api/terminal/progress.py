@@ -1,7 +1,8 @@
 """Progress on stderr: a bar with rate and remaining time on a terminal, otherwise a line of text every ten seconds.
 
 Without a terminal nothing is printed in the first two seconds, so that scripts and logs stay clean. The remaining time is shown
-after five seconds, since start-up costs make earlier estimates far too long.
+after five seconds, since start-up costs make earlier estimates far too long. In a notebook the bar is part of the cell's output
+and disappears when the work is done.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from html import escape
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .text import count, duration, rate, size, visible
 
@@ -56,9 +58,11 @@ class Meter:
         self._watch = None if quiet else watch
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
+        self._notebook = not self._terminal and in_notebook()
         self._started = time.monotonic()
         self._next = self._started if self._terminal else self._started + _SILENT_SECONDS
         self._bar: Progress | None = None
+        self._output: Any = None  # IPython's handle of the bar in a notebook
         self._ended = threading.Event()
         self._watcher: threading.Thread | None = None
 
@@ -79,6 +83,8 @@ class Meter:
             self._watcher.join()
         if self._bar is not None:
             self._bar.stop()
+        if self._output is not None:
+            self._output.update({"text/html": ""}, raw=True)
 
     def add(self, number: int = 0, done: float | None = None, total: float | None = None) -> None:
         """Add ``number`` to the count; ``done``: amount of the total that is done (default: the count)."""
@@ -108,9 +114,21 @@ class Meter:
             bar = self._bar = self._bar or self._draw()
             bar.update(bar.task_ids[0], completed=self.done, total=self.total, status=self._status())
             self._next = now + _REDRAW_SECONDS
+        elif self._notebook:
+            self._show_in_notebook()
+            self._next = now + _POLL_SECONDS
         else:
             print(f"{self.label}: {self._percentage()}{self._status()}", file=sys.stderr, flush=True)
             self._next = now + _LINE_SECONDS
+
+    def _show_in_notebook(self) -> None:
+        """Show the bar in the output of the cell."""
+        share = f' value="{min(self.done / self.total, 1.0):.4f}"' if self.total else ""  # without a value the bar moves
+        bar = f"<div>{escape(self.label)} <progress{share}></progress> <small>{escape(self._status())}</small></div>"
+        if self._output is None:
+            self._output = sys.modules["IPython"].display.display({"text/html": bar}, raw=True, display_id=True)
+        else:
+            self._output.update({"text/html": bar}, raw=True)
 
     def _status(self) -> str:
         if not self.number:
@@ -145,6 +163,12 @@ class Meter:
         bar.add_task(PurePath(self.label).name, total=self.total, status="")
         bar.start()
         return bar
+
+
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook, which shows HTML."""
+    ipython = sys.modules.get("IPython")  # a kernel has imported it
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def waiting(label: str, *, quiet: bool) -> Meter:

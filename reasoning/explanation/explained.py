@@ -14,6 +14,8 @@ from ...graph.names import text_of
 from ...graph.schema import Json, shape
 from ..base import Piece, Score
 
+_NOTEBOOK_WIDTH = 800
+
 _NAMES = (
     "metric=score.signature.metric", "value=score.value", "percentile=score.percentile", "signature=score.signature",
     "note=score.evidence.note", "text", "history", "response", "pieces=score.evidence.pieces", "claims", "query",
@@ -69,8 +71,8 @@ class Explanation(Json):
         return draw(self.history, self.response, self.score, width)
 
     def _repr_svg_(self) -> str:
-        """Return the picture, for notebooks."""
-        return self.svg()
+        """Return the picture, for notebooks, as wide as the output of a cell usually is."""
+        return self.svg(_NOTEBOOK_WIDTH)
 
 
 @shape(*_NAMES, "svg", optional=("svg",))

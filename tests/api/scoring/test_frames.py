@@ -86,5 +86,5 @@ def test_what_cannot_be_read_is_named(reasoner: Reasoner) -> None:
         score_frame({"question": ["a"]}, reasoner)
     with pytest.raises(InputError, match="has no column 'reply' for response; it has history, response"):
         score_frame(COLUMNS, reasoner, columns={"response": "reply"})
-    with pytest.raises(InputError, match="a list is not a data frame"):
+    with pytest.raises(InputError, match="cannot read the list as a table"):
         score_frame([1, 2], reasoner)

@@ -104,7 +104,9 @@ def test_texts_are_texts_and_readers_are_told() -> None:
 def test_nothing_said_before_is_said() -> None:
     svg = Explanation((), "", Score(0.0, Evidence(), SIGNATURE)).svg()
     assert {"the history is empty", "(empty)"} <= {box.text for box in boxes(svg)}
-    assert Explanation((), "", Score(0.0, Evidence(), SIGNATURE))._repr_svg_() == svg
+    assert Explanation((), "", Score(0.0, Evidence(), SIGNATURE))._repr_svg_() == Explanation(
+        (), "", Score(0.0, Evidence(), SIGNATURE)
+    ).svg(800)
 
 
 def test_an_endless_turn_costs_no_time_and_no_room() -> None:
