@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -215,3 +215,68 @@ def _kind(value: Any) -> str:
     """Return what a value of TOML is, with an article."""
     kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
     return f"the value is {kinds.get(type(value), 'a date or time')}"
+
+
+# What the values mean: names and options of metrics.
+
+
+def check_metrics(config: Config) -> None:
+    """Check the metrics in the file.
+
+    Raises:
+        InputError: one is unknown or named twice.
+    """
+    from ..reasoning.registry import metric_kind
+
+    for place, name in enumerate(config.metrics):
+        try:
+            metric_kind(name)
+        except InputError as error:
+            raise config.error("metrics", str(error)) from None
+        if name in config.metrics[:place]:
+            raise config.error("metrics", f"{name} is there twice; name it once")
+
+
+def check_options(config: Config, metric: str, *, values: bool = True) -> dict[str, Any]:
+    """Return the options of one metric in the file.
+
+    Args:
+        config: the settings.
+        metric: a metric that has options there.
+        values: check the options too, not only that there is such a metric: that imports its module.
+
+    Raises:
+        InputError: the metric or an option is unknown, or a value is of a wrong type or out of range.
+    """
+    from ..reasoning.registry import check_option, metric_kind
+
+    try:
+        kind = metric_kind(metric)
+    except InputError as error:
+        raise config.error(f"options.{metric}", str(error)) from None
+    own = dict(config.options[metric])
+    if not values:
+        return own
+    known = kind.options()
+    for name, value in own.items():
+        key = f"options.{metric}.{name}"
+        if name not in known:
+            raise config.error(key, unknown_option(metric, name, known))
+        if name != "vectors" or not isinstance(value, str):  # a folder, opened later
+            try:
+                check_option(metric, name, value, kind.maker(), kind.ranges.get(name))
+            except InputError as error:
+                raise config.error(key, str(error)) from None
+    return own
+
+
+def unknown_option(metric: str, option: str, known: Iterable[str]) -> str:
+    """Return the sentence that a metric does not have an option."""
+    advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
+    return f"the metric {metric} has no option {option!r}; {advice}"
+
+
+def without_credentials(graph: str) -> str:
+    """Return a URL without what stands before ``@``; a path as it is."""
+    scheme, colons, rest = graph.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}" if colons else graph

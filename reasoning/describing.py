@@ -260,6 +260,18 @@ def _needs(kind: MetricKind) -> list[str]:
     return [*needs, kind.model] if kind.model and kind.get_model else needs
 
 
+def lacking(name: str, graph: bool) -> tuple[str, str]:
+    """Return what the metric ``name`` lacks for scoring with its default options, and the command that gets it.
+
+    Both are empty if it lacks nothing. ``graph``: whether there is a graph.
+
+    Raises:
+        InputError: unknown metric.
+        PluginError: it is a plugin that cannot be used.
+    """
+    return _missing(metric_kind(name), graph)
+
+
 def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
     """Return what is missing for scoring with the default options, and the command that installs or makes it; empty texts for
     nothing.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ...graph.errors import InputError, TacitError, did_you_mean
+from ...graph.errors import InputError, TacitError
+from ..config import unknown_option
 from ..opening import Address, Options
 from ..opening import Engine as Engine
 from ..opening import open_metrics as open_metrics
@@ -271,12 +272,6 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
                 options[name][option] = meant
                 took_option(name, option, meant)
     return options
-
-
-def unknown_option(metric: str, option: str, known: Iterable[str]) -> str:
-    """Return the sentence that a metric does not have an option."""
-    advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
-    return f"the metric {metric} has no option {option!r}; {advice}"
 
 
 def _value(text: str) -> Any:

@@ -13,14 +13,10 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...graph.errors import InputError
-from ..config import Config, find_config, shown
+from ..config import Config, check_metrics, check_options, find_config, shown, without_credentials
 from ..opening import Options
-
-if TYPE_CHECKING:
-    from ...reasoning.registry import MetricKind
 
 GRAPH = "TACIT_GRAPH"  # environment variable: the graph of commands that are given none
 
@@ -87,44 +83,10 @@ def config_options(names: Sequence[str]) -> Options:
     config = current_config()
     if config is not None:
         for metric in config.options:
-            _kind(config, metric)
+            own = check_options(config, metric, values=metric in names)
             if metric in names:
-                found[metric] = check_config_options(config, metric)
+                found[metric] = own
     return found
-
-
-def check_config_options(config: Config, metric: str) -> dict[str, Any]:
-    """Return the options of one metric in the file.
-
-    Raises:
-        InputError: the metric or an option is unknown, or a value is of a wrong type or out of range.
-    """
-    from ...reasoning.registry import check_option
-    from .options import unknown_option
-
-    kind = _kind(config, metric)
-    known = kind.options()
-    own = dict(config.options[metric])
-    for name, value in own.items():
-        key = f"options.{metric}.{name}"
-        if name not in known:
-            raise config.error(key, unknown_option(metric, name, known))
-        if name != "vectors" or not isinstance(value, str):  # a folder, opened later
-            try:
-                check_option(metric, name, value, kind.maker(), kind.ranges.get(name))
-            except InputError as error:
-                raise config.error(key, str(error)) from None
-    return own
-
-
-def _kind(config: Config, metric: str) -> MetricKind:
-    """Return the metric that has options in the file."""
-    from ...reasoning.registry import metric_kind
-
-    try:
-        return metric_kind(metric)
-    except InputError as error:
-        raise config.error(f"options.{metric}", str(error)) from None
 
 
 def took_option(metric: str, name: str, value: Any) -> None:
@@ -157,14 +119,9 @@ def _graph() -> str | None:
     config = current_config()
     if config is None or config.graph is None:
         return None
-    _this_run().taken["graph"] = _without_credentials(config.graph)
+    graph = config.graph
+    _this_run().taken["graph"] = without_credentials(graph) if "://" in graph else _relative(Path(graph))
     return config.graph
-
-
-def _without_credentials(graph: str) -> str:
-    """Return the address without what stands before ``@``, and a path as a user reads it."""
-    scheme, colons, rest = graph.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if colons else _relative(Path(graph))
 
 
 def _relative(path: Path) -> str:
@@ -176,17 +133,9 @@ def _relative(path: Path) -> str:
 
 
 def _metrics() -> list[str] | None:
-    from ...reasoning.registry import metric_kind
-
     config = current_config()
     if config is None or not config.metrics:
         return None
-    for place, name in enumerate(config.metrics):
-        try:
-            metric_kind(name)
-        except InputError as error:
-            raise config.error("metrics", str(error)) from None
-        if name in config.metrics[:place]:
-            raise config.error("metrics", f"{name} is there twice; name it once")
+    check_metrics(config)
     _this_run().taken["metrics"] = " ".join(config.metrics)
     return list(config.metrics)

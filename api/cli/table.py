@@ -35,6 +35,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
     "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity", "prompts": "prompting.prompts"},
     "Serve over HTTP": {"serve": "serving.serve", "keys": "serving.keys"},
     "Try it": {"demo": "demo.demo"},
+    "Get help": {"doctor": "doctor.doctor"},
 }  # fmt: skip
 
 _CLASSES = {

@@ -27,6 +27,7 @@ COMMANDS = [
     ["train", "language-model"], ["train", "responder"], ["train", "cicero"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
+    ["doctor"],
     ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
     ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
@@ -133,6 +134,8 @@ WRONG = [
     ["score", "FILE", "--graph", "GRAPH", "--output", "FOLDER"],
     ["score", "FILE", "--graph", "GRAPH", "--output", "missing/out.jsonl"],
     ["score", "FILE", "--graph", "GRAPH", "--text", "--json"],
+    ["doctor", "extra"],
+    ["doctor", "--graph"],
     ["choose"],
     ["choose", "missing.json", "--graph", "GRAPH"],
     ["choose", "FILE", "--graph", "missing"],

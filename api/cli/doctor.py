@@ -1,0 +1,72 @@
+"""The command ``doctor``: what is installed, which graph and models are there, and how to get what is missing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..terminal.screen import console, print_json, show
+from ..terminal.text import visible
+from .options import Json, server_given
+
+if TYPE_CHECKING:
+    from ..diagnosis import Diagnosis
+
+_MARKS = {"ok": ("ok", ""), "missing": ("-", "yellow"), "wrong": ("WRONG", "red")}
+_INDENT = 8
+
+
+def doctor(
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            metavar="GRAPH",
+            show_default="TACIT_GRAPH, else tacit.toml",
+            help="Look at this graph instead of the default.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what is installed, which graph and models are there, and how to get what is missing.
+
+    The exit status is 0 if tacit score FILE can run without options, else 1. Nothing is downloaded, and no network is used,
+    except that a Neo4j server that is the default graph is asked whether it answers.
+    """
+    from rich.text import Text
+
+    from ..diagnosis import diagnose
+
+    found = diagnose(server_given(), graph)
+    if json:
+        print_json(found.to_dict())
+    else:
+        for line, style in _lines(found):
+            show(Text(visible(line), style), wrap=False)
+    if not found.ready:
+        raise typer.Exit(1)
+
+
+def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Yield the lines and their styles: groups, below each its checks, below each the command that gets what is missing."""
+    width = console(sys.stdout).width - 1
+    before = ""
+    for check in found.checks:
+        if check.group != before:
+            yield from [("", "")] if before else []
+            yield check.group.capitalize(), "bold"
+            before = check.group
+        mark, style = _MARKS[check.state]
+        text = f"  {mark:<6}{check.name}: {check.detail}"
+        for line in wrap(text, width, subsequent_indent=" " * _INDENT, break_long_words=False, break_on_hyphens=False):
+            yield line, style
+        if check.command:
+            yield f"{' ' * _INDENT}get it with: {check.command}", "cyan"  # one line, to be copied
+    yield "", ""
+    yield (f"Ready: tacit score FILE runs {', '.join(found.metrics)}.", "bold") if found.ready else (
+        "Not ready: tacit score FILE cannot run; see the lines marked WRONG.", "bold red"
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""What tacit doctor finds: packages, settings, graph, index, models, and the command for what is missing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tacit.api import diagnosis
+from tacit.api.diagnosis import Check, Diagnosis, diagnose
+
+Tacit = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory without settings, and no cache of models."""
+    monkeypatch.delenv("TACIT_CONFIG", raising=False)
+    monkeypatch.delenv("TACIT_GRAPH", raising=False)
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def named(found: Diagnosis, name: str) -> Check:
+    [check] = [check for check in found.checks if check.name == name]
+    return check
+
+
+def test_without_a_graph_the_default_scoring_can_run(tacit: Tacit) -> None:
+    found = diagnose()
+    assert found.ready
+    assert named(found, "tacit").facts["version"] == metadata.version("tacit-kg")
+    assert (named(found, "graph").state, named(found, "graph").command) == ("missing", "tacit setup")
+    judge = named(found, "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf")
+    assert (judge.state, judge.command, judge.facts["there"]) == ("missing", "tacit fetch judge", False)
+    outcome = tacit("doctor")
+    assert outcome.status == 0
+    assert outcome.out.splitlines()[-1] == f"Ready: tacit score FILE runs {', '.join(found.metrics)}."
+
+
+def test_a_graph_and_its_index(sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tmp_path / "copy"
+    shutil.copytree(sample_graph, graph, ignore=shutil.ignore_patterns("index"))
+    monkeypatch.setenv("TACIT_GRAPH", str(graph))
+    found = diagnose()
+    assert found.ready
+    assert named(found, "graph").facts | {"digest": ""} == {
+        "url": str(graph), "named_by": "TACIT_GRAPH", "assertions": 814, "digest": "",
+    }  # fmt: skip
+    assert (named(found, "index").state, named(found, "index").facts["index"]) == ("missing", "none")
+    from tacit.api.main import run
+
+    assert run(named(found, "index").command.split()[1:]) == 0
+    assert named(diagnose(), "index").facts["index"] == "fresh"
+    digest = named(found, "graph").facts["digest"]
+    [index] = (graph / "index").glob(digest)
+    index.rename(graph / "index" / "0123456789abcdef")
+    assert named(diagnose(), "index").facts["index"] == "stale"
+
+
+def test_a_missing_graph_is_wrong(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACIT_GRAPH", str(tmp_path / "full" / "graph"))
+    outcome = tacit("doctor", "--json")
+    assert (outcome.status, outcome.err) == (1, "")
+    found = json.loads(outcome.out)
+    assert found["ready"] is False
+    [graph] = [check for check in found["checks"] if check["name"] == "graph"]
+    assert (graph["state"], graph["command"]) == ("wrong", f"tacit setup --directory {tmp_path / 'full'}")
+    assert "named by TACIT_GRAPH" in graph["detail"]
+    assert tacit("doctor").out.splitlines()[-1] == "Not ready: tacit score FILE cannot run; see the lines marked WRONG."
+
+
+def test_settings(tmp_path: Path, sample_graph: str) -> None:
+    settings = tmp_path / "tacit.toml"
+    settings.write_text(f'graph = "{sample_graph}"\nmetrics = ["length"]\n')
+    found = diagnose()
+    assert (found.metrics, found.ready) == (("length",), True)
+    assert named(found, "graph").facts["named_by"] == "tacit.toml"
+    settings.write_text('metrics = ["cross-encoder"]\n')
+    found = diagnose()
+    assert not found.ready
+    assert named(found, "default").detail == "cross-encoder, which tacit.toml names, lacks an encoder trained on ratings"
+    for text in ("metrics = ['vibes']", "[options.grounding]\nmax_hops = 99", "graphs = 'x'"):
+        settings.write_text(text)
+        found = diagnose()
+        assert named(found, "settings").state == "wrong"
+        assert named(found, "settings").detail.startswith("tacit.toml: ")
+
+
+def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = metadata.version
+
+    def without(name: str) -> str:
+        if name in ("fastapi", "rdflib"):
+            raise metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(diagnosis.metadata, "version", without)
+    found = diagnose()
+    assert named(found, "serve").command == "pip install 'tacit-kg[serve]'"
+    assert named(found, "serve").detail.startswith("not installed: fastapi; installed: ")
+    assert named(found, "packages").state == "wrong", "rdflib is always needed"
+    assert not found.ready
+
+
+@pytest.fixture
+def silent_server() -> Iterator[int]:
+    """A port that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        held: list[socket.socket] = []
+
+        def accept() -> None:
+            try:
+                while True:
+                    held.append(server.accept()[0])
+            except OSError:
+                return
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        for one in held:
+            one.close()
+
+
+def test_servers_that_do_not_answer(silent_server: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "_SECONDS", 0.3)
+    found = named(diagnose(graph="bolt://someone:secret@127.0.0.1:1"), "graph")
+    assert found.state == "wrong"
+    assert found.detail.startswith("bolt://127.0.0.1:1 (named by --graph) does not answer: ")
+    found = named(diagnose(graph=f"bolt://someone:secret@127.0.0.1:{silent_server}"), "graph")
+    assert found.state == "wrong"
+    assert "gave no answer in 0.3 seconds" in found.detail
+    assert "secret" not in json.dumps(found.to_dict())
+
+
+@pytest.mark.neo4j
+def test_a_neo4j_server_that_answers(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "_SECONDS", 20.0)  # a server that was just started compiles its first queries
+    found = diagnose(graph=neo4j_url)
+    assert (named(found, "graph").state, named(found, "graph").facts["assertions"]) == ("ok", 0)
+
+
+def test_no_network_and_no_heavy_package(sample_graph: str) -> None:
+    program = (
+        "import socket, sys\n"
+        "def refuse(*_): raise AssertionError('the network was used')\n"
+        "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
+        "from tacit.api.diagnosis import diagnose\n"
+        f"assert diagnose(graph={sample_graph!r}).ready\n"
+        "heavy = {'torch', 'transformers', 'spacy', 'fastapi', 'ray', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
