@@ -148,5 +148,5 @@ def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
         if name in RELATIONS or name in known or name.startswith("dbpedia"):
             continue
         same = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
-        hint = did_you_mean(name, same or [*RELATIONS, *sorted(known)], "tacit info GRAPH lists a graph's relations")
-        raise InputError(f"unknown relation {name}; {hint}")
+        otherwise = f"did you mean {same[0]}?" if same else "tacit info GRAPH lists a graph's relations"
+        raise InputError(f"unknown relation {name}; {did_you_mean(name, same or [*RELATIONS, *sorted(known)], otherwise)}")

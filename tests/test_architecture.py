@@ -87,6 +87,7 @@ def test_importing_the_packages_is_light() -> None:
     ("program", "refused"),
     [
         ("from tacit.api.server import app, service, listening", ("tacit.api.terminal", "tacit.api.cli", "typer", "rich")),
+        ("from tacit.api.agents import create_server, mount", ("tacit.api.terminal", "tacit.api.cli", "typer")),
         ("from tacit.api import Client, AsyncClient", ("tacit.api.terminal", "tacit.api.cli", "typer", "fastapi")),
         ("from tacit.api import score_file", ("tacit.api.cli", "typer", "rich", "fastapi", "torch", "spacy", "ray")),
     ],
@@ -101,7 +102,7 @@ def test_programs_import_nothing_of_the_command_line(program: str, refused: tupl
 def test_no_module_of_the_service_or_the_client_names_the_command_line() -> None:
     """Imports within functions count too; rich itself may come with httpx, which has a command line of its own."""
     wrong = {"terminal", "cli", "typer", "rich"}
-    for folder in ("server", "client"):
+    for folder in ("server", "client", "agents"):
         for path in (ROOT / "api" / folder).glob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom):

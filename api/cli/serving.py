@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,27 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("", "0.0.0.0", "::")
 
 
+# Options that the command mcp has too.
+KeysFile = Annotated[
+    Path | None, typer.Option("--keys", metavar="FILE", show_default=False, help="File of API keys, made by tacit keys add.")
+]
+HostNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host-name", metavar="NAME", show_default=False, help="Host name of the service, e.g. behind a proxy; repeatable."
+    ),
+]
+NoAuth = Annotated[bool, typer.Option("--no-auth", help="Need no API key, even if other machines can reach the address.")]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit", metavar="NAME=NUMBER", show_default=False,
+        help="A limit, e.g. items=100; repeatable; docs/service.md lists them.",
+    ),
+]  # fmt: skip
+LogText = Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")]
+
+
 def serve(
     graph: GraphOrDefault,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
@@ -40,41 +62,19 @@ def serve(
     metrics: Metrics = None,
     option: OptionOption = None,
     pipeline: Pipeline = None,
-    keys: Annotated[
-        Path | None, typer.Option(metavar="FILE", show_default=False, help="File of API keys, made by tacit keys add.")
-    ] = None,
-    host_name: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--host-name",
-            metavar="NAME",
-            show_default=False,
-            help="Host name of the service, e.g. behind a proxy; repeatable.",
-        ),
-    ] = None,
-    no_auth: Annotated[
-        bool, typer.Option("--no-auth", help="Need no API key, even if other machines can reach the address.")
-    ] = False,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBER", show_default=False, help="A limit, e.g. items=100; repeatable; docs/service.md lists them."
-        ),
-    ] = None,
+    keys: KeysFile = None,
+    host_name: HostNames = None,
+    no_auth: NoAuth = False,
+    limit: Limits = None,
     conceptnet_api: Annotated[
         bool, typer.Option("--conceptnet-api", help="Also answer the URLs of the public ConceptNet API, such as /c/en/dog.")
     ] = False,
-    log_text: Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")] = False,
+    log_text: LogText = False,
     engine: EngineOption = Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
 ) -> None:
     """Run the HTTP service: scores, explanations, graph queries and a web page."""
-    if keys is None and host not in _LOOPBACK and not no_auth:
-        raise InputError(
-            f"other machines can reach this service on {host}; give --keys FILE to require API keys, or --no-auth to need none"
-        )
-    if keys is not None and no_auth:
-        raise InputError("--keys and --no-auth cannot be given together; give one of them")
+    check_access(host, keys, no_auth)
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
     try:
@@ -90,7 +90,6 @@ def serve(
 
     known = None if keys is None else Keys(keys)
     settings = Settings.of(limit or (), log_text=log_text)
-    names_here = [*(host_name or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
     with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
         reasoner = Reasoner(opened, names, options=options)
         app = create_app(
@@ -98,11 +97,11 @@ def serve(
             opened,
             settings=settings,
             keys=known,
-            host_names=names_here,
+            host_names=host_names(host, host_name),
             logging=not quiet,
             conceptnet_api=conceptnet_api,
         )
-        _warm(opened)
+        warm(opened)
         tell_settings(quiet)
         if sys.stderr.isatty() and not quiet:
             tell_default(default, quiet)
@@ -110,7 +109,26 @@ def serve(
         listen(app, bound, settings, quiet=quiet)
 
 
-def _warm(graph: KnowledgeGraph) -> None:
+def check_access(host: str, keys: Path | None, no_auth: bool) -> None:
+    """Check that an address that other machines can reach needs a key, unless ``no_auth`` says otherwise.
+
+    Raises:
+        InputError: it does not, or keys are both given and not wanted.
+    """
+    if keys is None and host not in _LOOPBACK and not no_auth:
+        raise InputError(
+            f"other machines can reach this service on {host}; give --keys FILE to require API keys, or --no-auth to need none"
+        )
+    if keys is not None and no_auth:
+        raise InputError("--keys and --no-auth cannot be given together; give one of them")
+
+
+def host_names(host: str, given: Sequence[str] | None) -> list[str]:
+    """Return the host names of a service: those that were given, and the address that it listens on."""
+    return [*(given or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
+
+
+def warm(graph: KnowledgeGraph) -> None:
     """Run the queries that scores and explanations need, so that the first request does not wait for compiled code."""
     from ...graph.open import index_of
 

@@ -33,7 +33,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
     },
     "Infer what lies behind a turn": {"infer": "inferring.infer", "choose": "choosing.choose"},
     "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity", "prompts": "prompting.prompts"},
-    "Serve over HTTP": {"serve": "serving.serve", "keys": "serving.keys"},
+    "Serve": {"serve": "serving.serve", "mcp": "agents.mcp", "keys": "serving.keys"},
     "Try it": {"demo": "demo.demo"},
     "Get help": {"doctor": "doctor.doctor"},
 }  # fmt: skip

@@ -455,6 +455,8 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
         return f"{where} has {context['actual_length']:,} elements; give at most {context['max_length']:,}"
     if kind == "string_too_long":
         return f"{where} has more than {context['max_length']:,} characters; give a shorter text"
+    if kind == "enum":
+        return f"{where} must be {context['expected']}"
     if kind in _SIGNS:
         (bound,) = context.values()
         return f"{where} must be {_SIGNS[kind]} {bound:,}".removesuffix(".0")

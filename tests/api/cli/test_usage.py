@@ -29,7 +29,7 @@ COMMANDS = [
     ["train", "judgement"], ["train", "recipe"], ["demo"],
     ["doctor"],
     ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
-    ["serve"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
+    ["serve"], ["mcp"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
 WRONG = [
@@ -223,6 +223,18 @@ WRONG = [
     ["serve", "GRAPH", "--limit", "items=0"],
     ["serve", "GRAPH", "--keys", "missing"],
     ["serve", "GRAPH", "--host", "no-such-host.invalid"],
+    ["mcp"],
+    ["mcp", "missing"],
+    ["mcp", "GRAPH", "--http", "70000"],
+    ["mcp", "GRAPH", "--http", "localhost"],
+    ["mcp", "GRAPH", "--http", "0.0.0.0:8000"],
+    ["mcp", "GRAPH", "--http", "0", "--keys", "missing"],
+    ["mcp", "GRAPH", "--http", "no-such-host.invalid:80"],
+    ["mcp", "GRAPH", "--keys", "missing"],
+    ["mcp", "GRAPH", "--no-auth"],
+    ["mcp", "GRAPH", "--host-name", "tacit.example.org"],
+    ["mcp", "GRAPH", "--metrics", "nothing"],
+    ["mcp", "GRAPH", "--limit", "items=0"],
     ["keys", "add", "FILE"],
     ["keys", "add", "FILE", "alice"],
     ["keys", "add", "missing/keys", "alice"],
@@ -331,7 +343,7 @@ def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
                if one.name in ("metrics", "option")}
         for name, found in commands(command()) if any(one.name == "metrics" for one in found.params)
     }  # fmt: skip
-    assert set(given) == {"score", "explain", "evaluate", "compare", "serve", "reference"}
+    assert set(given) == {"score", "explain", "evaluate", "compare", "serve", "mcp", "reference"}
     assert len({str(one) for one in given.values()}) == 1
     assert given["score"]["metrics"][:2] == (["--metrics", "-m"], "NAME,...")
     assert given["score"]["option"][:2] == (["--option", "-O"], "METRIC.NAME=VALUE")

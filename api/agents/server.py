@@ -1,0 +1,290 @@
+"""The server of the Model Context Protocol: tools, resources and a prompt over the service's application.
+
+Every call of a tool is a request to the application, in this process and without a socket. So the limits, the guard of Cypher,
+the queues, the errors and the names in the answers are those of the service, in one place. Over HTTP the application serves
+``/mcp`` too, behind its own middleware, and the key of a caller goes along with the requests that its calls make.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import httpx
+import mcp_types as types
+import orjson
+from fastapi import FastAPI
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from starlette.requests import Request as HTTPRequest
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from ...graph.errors import InputError, TacitError, did_you_mean
+from ...graph.open import linking_store, store_of
+from ...graph.protocol import KnowledgeGraph, LinksEvents
+from ...graph.relations import RELATIONS
+from ...graph.schema import dump
+from ..server.service import Service, Settings
+from ..server.telemetry import log
+from .pages import layout, page, without
+from .tools import TOOLS, Detailed, Request, Tool
+from .words import ASK, INSTRUCTIONS, schema_text
+
+PATH = "/mcp"
+"""Where :func:`mount` serves the protocol."""
+
+_PASSED_ON = ("authorization", "x-api-key")
+
+RESOURCES = (
+    types.Resource(
+        uri="tacit://schema",
+        name="schema",
+        title="Schema of the graph",
+        description="Kinds of nodes, properties, relations with their meanings, metrics and limits, as text.",
+        mime_type="text/plain",
+    ),
+    types.Resource(
+        uri="tacit://manifest",
+        name="manifest",
+        title="Manifest of the graph",
+        description="What was loaded: files, checksums, options, rows; sizes, digest, metrics with signatures; as JSON.",
+        mime_type="application/json",
+    ),
+)
+
+PROMPT = types.Prompt(
+    name="ask",
+    title="Ask the commonsense graph",
+    description="How to answer a question from the graph: which tool first, what to do when nothing is found, how to cite.",
+    arguments=[types.PromptArgument(name="question", description="The question, in plain words.", required=True)],
+)
+
+
+class Refused(Exception):
+    """The service did not answer a request; the message is one sentence."""
+
+
+class Asking:
+    """Sends requests to the application.
+
+    Args:
+        app: an application of :func:`tacit.api.server.create_app`, with a graph.
+    """
+
+    def __init__(self, app: FastAPI) -> None:
+        self.service: Service = app.state.service
+        graph = self.service.graph
+        if graph is None:
+            raise InputError("the MCP server needs a graph; give one to create_app")
+        manifest = store_of(graph).manifest()  # an index has the digest alone
+        self._loads = [dump(entry) for entry in manifest.loads]
+        self._meanings = {**RELATIONS, **{name: one.meaning for name, one in manifest.relations.items()}}
+        self._linked = _is_linked(graph)
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None)
+
+    async def answer(self, request: Request, headers: Mapping[str, str]) -> Any:
+        """Return the JSON answer to a request.
+
+        Raises:
+            Refused: the service answered with a problem document.
+        """
+        response = await self._client.request(**request, headers=headers)
+        body = orjson.loads(response.content)
+        if response.status_code >= 400:
+            raise Refused(body["detail"])
+        return body
+
+    async def schema(self, headers: Mapping[str, str]) -> str:
+        """Return the text of ``tacit://schema``."""
+        info = await self.answer(Request(method="GET", url="/v1/info"), headers)
+        return schema_text(info, self._meanings, linked=self._linked)
+
+    async def manifest(self, headers: Mapping[str, str]) -> str:
+        """Return the JSON of ``tacit://manifest``: the answer of ``/v1/info``, with the loads of the graph."""
+        info = await self.answer(Request(method="GET", url="/v1/info"), headers)
+        return layout({**info, "graph": {**info["graph"], "loads": self._loads}})
+
+    async def result(self, tool: Tool, given: Mapping[str, Any], headers: Mapping[str, str]) -> types.CallToolResult:
+        """Return the result of a tool, or an error as a result that the model can read."""
+        try:
+            arguments = tool.check(given)
+            if tool.name == "schema":
+                text = await self.schema(headers)
+            else:
+                answer = tool.shape(arguments, await self.answer(tool.request(arguments), headers))
+                detail = isinstance(arguments, Detailed) and arguments.detail
+                text = layout(answer if detail else without(answer, tool.left_out))
+            found = page(text, arguments.offset)
+        except (InputError, Refused) as error:
+            return failure(error)
+        content: list[types.ContentBlock] = [types.TextContent(text=found.text)]
+        sizes = {"characters": found.total}
+        if found.next_offset is not None:
+            part = f"This is characters {found.offset:,} to {found.next_offset:,} of {found.total:,}"
+            call = f"for the next page call {tool.name} again with the same arguments and offset={found.next_offset}"
+            content.append(types.TextContent(text=f"{part}; {call}."))
+            sizes["next_offset"] = found.next_offset
+        return types.CallToolResult(content=content, _meta=sizes)
+
+
+def failure(error: Exception) -> types.CallToolResult:
+    """Return an error as a result, which the model sees."""
+    return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+
+
+def _is_linked(graph: KnowledgeGraph) -> bool:
+    """Return whether the events of a graph are linked to its concepts."""
+    linked = graph if isinstance(graph, LinksEvents) else linking_store(graph)
+    return linked.link_manifest().links > 0
+
+
+def _headers(context: Any) -> dict[str, str]:
+    """Return the headers that requests of a call get: the caller's key and the ID of its request, when it came over HTTP."""
+    request = context.request
+    if not isinstance(request, HTTPRequest):
+        return {}
+    found = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
+    if "tacit.request_id" in request.scope:
+        found["x-request-id"] = request.scope["tacit.request_id"]
+    return found
+
+
+def create_server(app: FastAPI) -> Server[Any]:
+    """Return the MCP server over an application of :func:`tacit.api.server.create_app`.
+
+    Raises:
+        InputError: the application has no graph.
+    """
+    asking = Asking(app)
+
+    async def ready() -> Asking:
+        return asking
+
+    return _server(ready, asking.service.settings, list(asking.service.metrics))
+
+
+def _server(ready: Callable[[], Awaitable[Asking]], settings: Settings, metrics: Sequence[str]) -> Server[Any]:
+    """Return the MCP server; ``ready`` is awaited by what needs the application, and may raise TacitError."""
+    tools = {tool.name: tool for tool in TOOLS}
+    described = [tool.described(settings, metrics) for tool in TOOLS]
+
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=described)
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in tools:
+            advice = did_you_mean(params.name, tools, f"the tools are {', '.join(tools)}")
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:60]!r}; {advice}")
+        try:
+            asking = await ready()
+        except TacitError as error:
+            return failure(error)
+        return await asking.result(tools[params.name], params.arguments or {}, _headers(context))
+
+    async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=list(RESOURCES))
+
+    async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        [*known] = [one for one in RESOURCES if one.uri == params.uri]
+        if not known:
+            uris = " and ".join(one.uri for one in RESOURCES)
+            raise MCPError(types.INVALID_PARAMS, f"unknown resource {params.uri[:200]!r}; the resources are {uris}")
+        try:
+            asking = await ready()
+            text = await (asking.schema if params.uri == "tacit://schema" else asking.manifest)(_headers(context))
+        except (Refused, TacitError) as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=known[0].mime_type, text=text)]
+        )
+
+    async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[PROMPT])
+
+    async def get_prompt(_: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if params.name != PROMPT.name:
+            raise MCPError(types.INVALID_PARAMS, f"unknown prompt {params.name[:60]!r}; there is one, ask")
+        question = (params.arguments or {}).get("question", "").strip()
+        if not question:
+            raise MCPError(types.INVALID_PARAMS, "the prompt ask needs the argument question; give the question in plain words")
+        text = types.TextContent(text=ASK.replace("{question}", question))
+        return types.GetPromptResult(description=PROMPT.description, messages=[types.PromptMessage(role="user", content=text)])
+
+    return Server(
+        "tacit",
+        version=version("tacit-kg"),
+        title="tacit: commonsense graph and dialogue metrics",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+async def serve_stdio(opening: Callable[[], FastAPI], settings: Settings, metrics: Sequence[str]) -> None:
+    """Serve the protocol on stdin and stdout until stdin ends; whatever else writes to stdout goes to stderr meanwhile.
+
+    The client is answered at once, since programs give a server a few seconds to start and models can take longer to open; the
+    first call of a tool waits for the application.
+
+    Args:
+        opening: makes the application; called once, in a thread. An error that it raises is logged, and answers all calls.
+        settings, metrics: the limits and the names of the metrics that the application will have.
+    """
+
+    def opened() -> Asking:
+        try:
+            return Asking(opening())
+        except TacitError as error:
+            log("error", "opening", detail=str(error))
+            raise
+
+    async with stdio_server() as (received, sent):
+        task = asyncio.create_task(asyncio.to_thread(opened))
+        server = _server(lambda: asyncio.shield(task), settings, metrics)
+        await server.run(received, sent, server.create_initialization_options())
+
+
+def mount(app: FastAPI) -> None:
+    """Serve the protocol at ``POST /mcp`` of the application, as streamable HTTP without sessions, with answers in JSON.
+
+    The application must be run with its lifespan, and once only.
+
+    Raises:
+        InputError: the application has no graph.
+    """
+    server = create_server(app)
+    manager = StreamableHTTPSessionManager(
+        server, stateless=True, json_response=True, max_request_body_size=app.state.service.settings.body_bytes
+    )
+    inner = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(given: Any) -> AsyncIterator[Any]:
+        async with inner(given) as state, manager.run():
+            yield state
+
+    app.router.lifespan_context = lifespan
+    endpoint = _Endpoint(manager)
+    endpoint.route = Route(PATH, endpoint, methods=["POST"])
+    app.router.routes.append(endpoint.route)
+
+
+class _Endpoint(StreamableHTTPASGIApp):
+    """The SDK's ASGI endpoint, which also tells the service's log its route, as FastAPI does for its own."""
+
+    route: Route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self.route
+        await super().__call__(scope, receive, send)

@@ -1,0 +1,461 @@
+"""The tools: for each its arguments with their ranges, what it is for, and the request of the service that answers it.
+
+The arguments are checked here, so that an error names the argument; the service checks them again, with its own limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from mcp_types import Tool as Described
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ...cypher import cookbook as cookbook_queries
+from ...graph.errors import InputError, did_you_mean
+from ...graph.questions import QUESTIONS, Question
+from ...reasoning.registry import metric_kind
+from ..server.messages import ScoreItem, invalid_parameters
+from ..server.service import Settings
+
+_TEXT = 1_000
+
+Phrase = Annotated[str, Field(max_length=_TEXT)]
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool; unknown ones are refused, so that misspelt names are found."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    offset: int = Field(
+        0,
+        ge=0,
+        le=10**9,
+        description="First character of the page of the result to return: 0, or the next_offset that the page before named.",
+    )
+
+
+class Detailed(Arguments):
+    """Arguments of a tool that leaves out part of the answer unless it is asked for."""
+
+    detail: bool = Field(False, description="")
+
+
+def _detail(text: str) -> Any:
+    return Field(False, description=text)
+
+
+class SchemaArguments(Arguments):
+    """Arguments of ``schema``."""
+
+
+_CONCEPT = "A word or phrase, e.g. 'dog' or 'ice cream', or a concept URI, e.g. '/c/en/dog'."
+_LANGUAGE = "ISO 639 code of the language of the given texts."
+
+
+class NeighboursArguments(Arguments):
+    """Arguments of ``neighbours``."""
+
+    concept: Phrase = Field(description=_CONCEPT)
+    hop: int = Field(1, ge=1, le=6, description="Distance of the wanted concepts, in hops.")
+    limit: int = Field(10, ge=0, le=1_000, description="Maximum number of rows, strongest first.")
+    relations: list[Phrase] = Field(
+        [], max_length=100, description="Follow only these relations, in either direction, e.g. ['IsA', 'UsedFor']; empty: all."
+    )
+    language: str = Field("en", max_length=20, description=_LANGUAGE)
+
+
+class HopsArguments(Arguments):
+    """Arguments of ``hops``."""
+
+    source: Phrase = Field(description=_CONCEPT)
+    targets: list[Phrase] = Field(min_length=1, max_length=100, description="One to 100 words, phrases or concept URIs.")
+    max_hops: int = Field(6, ge=1, le=6, description="Longest distance to look for, in hops.")
+    language: str = Field("en", max_length=20, description=_LANGUAGE)
+
+
+class PathsArguments(Detailed):
+    """Arguments of ``paths``."""
+
+    source: Phrase = Field(description=_CONCEPT)
+    target: Phrase = Field(description=_CONCEPT)
+    max_hops: int = Field(6, ge=1, le=6, description="Longest path to look for, in hops.")
+    limit: int = Field(5, ge=0, le=100, description="Maximum number of paths, strongest first.")
+    events: bool = Field(
+        False, description="Go through events too; source and target may be events. Needs a graph whose events are linked."
+    )
+    language: str = Field("en", max_length=20, description=_LANGUAGE)
+    detail: bool = _detail("Return also the URIs of the nodes and each step with weight, source, dataset and licence.")
+
+
+class TailsArguments(Detailed):
+    """Arguments of ``tails``."""
+
+    head: Phrase = Field(
+        description="An event worded as in the graph, e.g. 'PersonX cooks dinner for PersonY'; with mentioning, a concept."
+    )
+    relation: Phrase | None = Field(
+        None, description="Only this relation, e.g. 'xIntent', 'xWant', 'xReact', 'xNeed' or 'xEffect'; default: all."
+    )
+    limit: int = Field(20, ge=0, le=1_000, description="Maximum number of rows, best first.")
+    mentioning: bool = Field(
+        False,
+        description="head is a concept: return the tails of the events that mention it. Needs a graph whose events are linked.",
+    )
+    detail: bool = _detail("Return also the URIs, the dataset, the licence and the contributors of each row.")
+
+
+class CookbookArguments(Arguments):
+    """Arguments of ``cookbook``."""
+
+    name: Phrase | None = Field(None, description="Only this query, with its Cypher text; default: all queries, without text.")
+
+
+class RunArguments(Arguments):
+    """Arguments of ``run_cookbook``."""
+
+    name: Phrase = Field(description="Name of the query, as the tool cookbook lists it, e.g. 'used_for'.")
+    parameters: dict[str, Any] = Field({}, description="A value for each parameter of the query, e.g. {'concept': 'knife'}.")
+    limit: int = Field(50, ge=0, description="Maximum number of rows.")
+    timeout: float = Field(10.0, ge=0.1, description="Seconds after which the query is stopped.")
+
+
+class CypherArguments(Arguments):
+    """Arguments of ``cypher``."""
+
+    query: str = Field(max_length=100_000, description="A Cypher query that only reads; values as $parameters.")
+    parameters: dict[str, Any] = Field({}, description="Values of the query's $parameters, e.g. {'word': 'dog'}.")
+    limit: int = Field(50, ge=0, description="Maximum number of rows.")
+    timeout: float = Field(10.0, ge=0.1, description="Seconds after which the query is stopped.")
+
+
+_HISTORY = "The turns before the response, oldest first; at most 200,000 characters each."
+_METRICS = "Metrics to use; default: all of this server."
+
+
+class ScoreArguments(Detailed):
+    """Arguments of ``score``."""
+
+    items: list[ScoreItem] = Field(min_length=1, description="The responses to score, each with its own history.")
+    metrics: list[Phrase] | None = Field(None, description=_METRICS)
+    detail: bool = _detail("Return also the signature of each score: graph, models, options and version that it depends on.")
+
+
+class ExplainArguments(Detailed):
+    """Arguments of ``explain``."""
+
+    history: list[str] = Field(description=_HISTORY)
+    response: str = Field(description="The response whose scores are explained.")
+    references: list[str] = Field([], description="Human responses to the same history, for metrics that compare with them.")
+    metrics: list[Phrase] | None = Field(None, description=_METRICS)
+    detail: bool = _detail("Return also every piece of evidence as data: spans of the texts, paths with their provenance.")
+
+
+class InferArguments(Detailed):
+    """Arguments of ``infer``."""
+
+    dialogue: list[str] = Field(min_length=1, description="The turns, oldest first, with or without 'A: ' before them.")
+    target: int | None = Field(
+        None, ge=-(10**6), le=10**6, description="The turn to ask about, from 0, or negative from the end; default: every turn."
+    )
+    questions: list[Question] = Field(list(QUESTIONS), min_length=1, description="The questions to answer; default: all five.")
+    limit: int = Field(3, ge=1, le=100, description="Maximum number of answers to each question, best first.")
+    detail: bool = _detail("Return also the nodes of each edge, its provenance, and parameters that find it by the query claim.")
+
+
+class Request(dict[str, Any]):
+    """The keyword arguments of a request to the service: ``method``, ``url``, and ``params`` or ``json``."""
+
+
+def _get(path: str, **params: Any) -> Request:
+    return Request(method="GET", url=path, params={name: value for name, value in params.items() if value is not None})
+
+
+def _post(path: str, **body: Any) -> Request:
+    return Request(method="POST", url=path, json={name: value for name, value in body.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool.
+
+    Attributes:
+        title: a name for people. description: for the model: what it is for, what a row holds, units and ranges.
+        arguments: the model of its arguments. request: makes the request of the service from them.
+        left_out: members of the answer that only ``detail`` returns.
+        shape: changes the answer further.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Arguments]
+    request: Callable[[Any], Request]
+    left_out: Collection[str] = ()
+    shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)
+
+    def check(self, given: Mapping[str, Any]) -> Arguments:
+        """Return the arguments that a client gave.
+
+        Raises:
+            InputError: one is unknown, missing or out of its range.
+        """
+        known = list(self.arguments.model_fields)
+        for name in given:
+            if name not in known:
+                advice = did_you_mean(name, known, f"its arguments are {', '.join(known)}")
+                raise InputError(f"the tool {self.name} has no argument {name[:60]!r}; {advice}")
+        try:
+            return self.arguments.model_validate(given)
+        except ValidationError as error:
+            raise InputError(invalid_parameters(error.errors(include_url=False)).detail) from None
+
+    def described(self, settings: Settings, metrics: Sequence[str]) -> Described:
+        """Return the description for clients, with the limits and the metrics of the service."""
+        schema = input_schema(self.arguments)
+        properties = schema["properties"]
+        if "timeout" in properties:
+            properties["limit"]["maximum"], properties["timeout"]["maximum"] = settings.cypher_rows, settings.cypher_seconds
+        if "items" in properties:
+            properties["items"]["maxItems"] = settings.items
+        if "metrics" in properties:
+            properties["metrics"]["items"] = {"type": "string", "enum": [*metrics]}
+        return Described(
+            name=self.name,
+            title=self.title,
+            description=self.description.replace("{metrics}", metrics_in_words(metrics)),
+            input_schema=schema,
+            annotations=ToolAnnotations(
+                title=self.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+            ),
+        )
+
+
+def metrics_in_words(names: Sequence[str]) -> str:
+    """Return one sentence for each metric: its name, range, which end is better, and what it measures."""
+    kinds = [(name, metric_kind(name)) for name in names]
+    sentences = [
+        f"{name} ({kind.range}{f', {kind.better} is better' if kind.better else ''}): {kind.summary}" for name, kind in kinds
+    ]
+    return f"The metrics: {' '.join(sentences)}"
+
+
+def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
+    """Return the JSON schema of arguments in the plain form that all clients read: no references, titles or null types.
+
+    ``offset`` and ``detail`` come last.
+    """
+    schema = arguments.model_json_schema()
+    defined = schema.pop("$defs", {})
+    plain: dict[str, Any] = _plain(schema, defined)
+    properties = plain["properties"]
+    last = [name for name in ("detail", "offset") if name in properties]
+    plain["properties"] = {name: properties[name] for name in [*(one for one in properties if one not in last), *last]}
+    plain.pop("description", None)
+    return plain
+
+
+def _plain(schema: Any, defined: Mapping[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_plain(one, defined) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _plain(defined[schema["$ref"].rpartition("/")[2]], defined)
+    found = {name: one for name, one in schema.items() if not (name == "title" and isinstance(one, str))}
+    choices = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
+    if choices:
+        found = {**choices[0], **found}
+        if found.get("default", "") is None:
+            del found["default"]
+    return {name: _plain(one, defined) for name, one in found.items()}
+
+
+def _neighbours(given: NeighboursArguments) -> Request:
+    return _get(
+        "/v1/neighbours", concept=given.concept, hop=given.hop, limit=given.limit, relation=given.relations or None,
+        language=given.language,
+    )  # fmt: skip
+
+
+def _hops(given: HopsArguments) -> Request:
+    return _get("/v1/hops", source=given.source, target=given.targets, max_hops=given.max_hops, language=given.language)
+
+
+def _paths(given: PathsArguments) -> Request:
+    return _get(
+        "/v1/paths", source=given.source, target=given.target, max_hops=given.max_hops, limit=given.limit,
+        events=given.events, language=given.language,
+    )  # fmt: skip
+
+
+def _tails(given: TailsArguments) -> Request:
+    if given.mentioning:
+        return _get("/v1/concept-tails", concept=given.head, relation=given.relation, limit=given.limit)
+    return _get("/v1/tails", head=given.head, relation=given.relation, limit=given.limit)
+
+
+def _known_query(name: str) -> str:
+    """Return the name of a query of the cookbook.
+
+    Raises:
+        InputError: there is no such query.
+    """
+    plain = name.strip().removeprefix("explore/")
+    if plain not in cookbook_queries():
+        advice = did_you_mean(plain, cookbook_queries(), "the tool cookbook lists them")
+        raise InputError(f"the cookbook has no query {name[:60]!r}; {advice}")
+    return plain
+
+
+def _cookbook(given: CookbookArguments) -> Request:
+    if given.name is not None:
+        _known_query(given.name)
+    return _get("/v1/cookbook")
+
+
+def _listed(given: CookbookArguments, answer: Any) -> Any:
+    if given.name is not None:
+        return {"queries": [one for one in answer["queries"] if one["name"] == _known_query(given.name)]}
+    return {"queries": [{name: value for name, value in one.items() if name != "text"} for one in answer["queries"]]}
+
+
+def _run(given: RunArguments) -> Request:
+    name = _known_query(given.name)
+    return _post("/v1/cypher", query=name, parameters=given.parameters, limit=given.limit, timeout=given.timeout)
+
+
+def _cypher(given: CypherArguments) -> Request:
+    return _post("/v1/cypher", query=given.query, parameters=given.parameters, limit=given.limit, timeout=given.timeout)
+
+
+def _score(given: ScoreArguments) -> Request:
+    items = [item.model_dump(exclude_unset=True) for item in given.items]
+    return _post("/v1/score", items=items, metrics=given.metrics)
+
+
+def _explain(given: ExplainArguments) -> Request:
+    return _post(
+        "/v1/explain", history=given.history, response=given.response, references=given.references, metrics=given.metrics,
+        svg=False,
+    )  # fmt: skip
+
+
+def _infer(given: InferArguments) -> Request:
+    return _post("/v1/infer", dialogue=given.dialogue, target=given.target, questions=given.questions, limit=given.limit)
+
+
+_STEPS = ("steps", "nodes", "node_texts")
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        name="schema",
+        title="What the graph holds",
+        description="Return what the graph holds: its size, its kinds of nodes with their properties, every relation with its "
+        "number of assertions and its meaning, and the metrics and limits of this server. Read it before writing "
+        "Cypher.",
+        arguments=SchemaArguments,
+        request=lambda _: _get("/v1/info"),
+    ),
+    Tool(
+        name="neighbours",
+        title="Neighbours of a concept",
+        description="List the concepts whose shortest distance from a concept is exactly hop, strongest first. A row has text, "
+        "uri, hop (in hops) and weight: that of the weakest assertion on the strongest shortest path (>= 0, higher is "
+        "stronger; most assertions of ConceptNet have 1). For the relations and their direction use paths.",
+        arguments=NeighboursArguments,
+        request=_neighbours,
+    ),
+    Tool(
+        name="hops",
+        title="Hops between concepts",
+        description="Count the hops from one concept to others: the assertions on a shortest path, in either direction. "
+        "0: the same concept, 1 to 6: the distance, -1: no path of at most max_hops. An unknown word is an error that "
+        "suggests one that is spelt alike.",
+        arguments=HopsArguments,
+        request=_hops,
+    ),
+    Tool(
+        name="paths",
+        title="Shortest paths between two concepts",
+        description="Find how two concepts are related: the shortest paths between them, strongest first. A row has hops, "
+        "strength (>= 0, the weight of the weakest assertion; null for no hops) and text, e.g. 'dog -IsA-> pet "
+        "<-RelatedTo- vet', in which an arrow points from the head of an assertion to its tail.",
+        arguments=PathsArguments,
+        request=_paths,
+        left_out=_STEPS,
+    ),
+    Tool(
+        name="tails",
+        title="What is known about an event",
+        description="List what the graph says about an event: intents, needs, effects, reactions, what comes before and after, "
+        "best first. A row has relation, tail_text and weight (>= 0, 1 where the dataset gives none). An event that "
+        "is not in the graph has no rows; run_cookbook with the query events_about finds events by a word that they "
+        "contain.",
+        arguments=TailsArguments,
+        request=_tails,
+        left_out=("head", "tail", "event", "head_text", "dataset", "license", "contributors", "head_sense", "tail_sense"),
+    ),
+    Tool(
+        name="cookbook",
+        title="The cookbook of queries",
+        description="List the ready-made queries, such as used_for, causes_of, analogies and how_related: name, what each "
+        "answers, its parameters, and an example of their values. Run one with run_cookbook.",
+        arguments=CookbookArguments,
+        request=_cookbook,
+        shape=_listed,
+    ),
+    Tool(
+        name="run_cookbook",
+        title="Run a query of the cookbook",
+        description="Run a ready-made query of the cookbook. Returns columns, rows, and truncated, which is true if there are "
+        "more rows than limit.",
+        arguments=RunArguments,
+        request=_run,
+    ),
+    Tool(
+        name="cypher",
+        title="Run a read-only Cypher query",
+        description="Run a Cypher query of your own. Only reading is allowed: anything else is refused with its place in the "
+        "query. Nodes are (:Concept {uri, text, language}) and (:Event {uri, text}), relationship types are the names "
+        "of relations, and every relationship has weight, source, dataset and license; the tool schema has the rest. "
+        "Returns columns, rows, and truncated, which is true if there are more rows than limit.",
+        arguments=CypherArguments,
+        request=_cypher,
+    ),
+    Tool(
+        name="score",
+        title="Score dialogue responses",
+        description="Score responses of dialogues, each after its history. A row has id, scores, percentiles (0 to 100: how many "
+        "of a hundred human responses the score reaches; null without a reference), and notes, which say why a score "
+        "is null; an item that cannot be scored has error instead. {metrics}",
+        arguments=ScoreArguments,
+        request=_score,
+        left_out=("signature",),
+    ),
+    Tool(
+        name="explain",
+        title="Explain the scores of a response",
+        description="Explain the scores of one response, for each metric: value, percentile, text (the evidence in words, each "
+        "line beginning with its share, in the unit of the score), claims (the assertions of the graph behind it), "
+        "and a Cypher query that finds them, with its parameters in each claim.",
+        arguments=ExplainArguments,
+        request=_explain,
+        left_out=("pieces", "history", "response"),
+    ),
+    Tool(
+        name="infer",
+        title="Infer what lies behind a turn",
+        description="Answer five questions about a turn of a dialogue from the graph: its cause, subsequent event, prerequisite, "
+        "motivation, and the listener's emotional reaction. An answer has text, event (the event of the graph that "
+        "the turn is taken as), likeness (0 to 1: how alike turn and event are) and edge (the assertion behind it). A "
+        "turn that is like no event has no answers.",
+        arguments=InferArguments,
+        request=_infer,
+        left_out=(*_STEPS, "parameters"),
+    ),
+)
+"""All tools, in the order in which clients list them."""

@@ -1,0 +1,314 @@
+"""What a model reads and gets: descriptions, schemas, answers of the service's own, short results, errors in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from tacit.api.agents import create_server
+from tacit.api.agents.pages import PAGE
+from tacit.api.agents.server import _server
+from tacit.api.agents.tools import TOOLS
+from tacit.api.agents.words import ASK, INSTRUCTIONS
+from tacit.api.linking import link_events
+from tacit.api.server import Settings, create_app
+from tacit.cypher import cookbook
+from tacit.graph import KnowledgeGraph, open_graph
+from tacit.graph.embedded.load import DATABASE
+from tacit.graph.errors import InputError, MissingExtra
+from tacit.graph.names import event_uri
+from tacit.graph.relations import RELATIONS
+from tacit.reasoning import Reasoner
+
+from tests.api.agents.conftest import Connected, connected, text_of
+from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+
+EVENT = "PersonX cooks dinner for PersonY"
+ITEM = {"history": HISTORY, "response": RESPONSE}
+NAMES = {tool.name for tool in TOOLS}
+
+
+def properties(schema: dict[str, Any]) -> Any:
+    """Yield every property of a schema at every depth, with its name."""
+    for name, one in schema.get("properties", {}).items():
+        yield name, one
+        yield from properties(one)
+        yield from properties(one.get("items", {}))
+
+
+def test_tools_say_what_they_do(near: Connected) -> None:
+    found = near.run(near.client.list_tools).tools
+    assert [tool.name for tool in found] == [tool.name for tool in TOOLS]
+    assert {"neighbours", "hops", "paths", "tails", "cookbook", "run_cookbook", "cypher", "score", "explain", "infer"} <= NAMES
+    for tool in found:
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.destructive_hint is False
+        assert tool.annotations.open_world_hint is False
+        assert tool.title
+        assert tool.description is not None
+        assert tool.description.endswith(".")
+        assert 60 < len(tool.description) < 900
+        assert "{" not in re.sub(r"\{uri, text(, language)?\}", "", tool.description)
+        schema = tool.input_schema
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        assert list(schema["properties"])[-1] == "offset"
+        text = json.dumps(schema)
+        assert not [word for word in ('"$ref"', '"$defs"', '"anyOf"', '"title"', '"null"') if word in text]
+        for name, one in properties(schema):
+            assert len(one["description"]) > 10, (tool.name, name)
+            assert one["type"] in ("string", "integer", "number", "boolean", "array", "object"), (tool.name, name)
+            if one["type"] in ("integer", "number"):
+                assert {"minimum", "maximum"} <= one.keys(), (tool.name, name)
+
+
+def test_limits_and_metrics_are_those_of_the_service(near: Connected) -> None:
+    schemas = {tool.name: tool.input_schema["properties"] for tool in near.run(near.client.list_tools).tools}
+    assert schemas["cypher"]["limit"]["maximum"] == schemas["run_cookbook"]["limit"]["maximum"] == 200
+    assert schemas["cypher"]["timeout"]["maximum"] == 30
+    assert schemas["score"]["items"]["maxItems"] == 3
+    assert schemas["explain"]["metrics"]["items"]["enum"] == ["grounding", "length"]
+    [score] = [tool for tool in near.run(near.client.list_tools).tools if tool.name == "score"]
+    assert "grounding (0 to 1, higher is better): " in (score.description or "")
+
+
+def test_tools_and_queries_that_the_words_name_exist(near: Connected) -> None:
+    for text in (INSTRUCTIONS, ASK):
+        for name in ("hops", "paths", "neighbours", "tails", "cookbook", "run_cookbook", "schema", "cypher", "infer"):
+            assert re.search(rf"\b{name}\b", text), name
+            assert name in NAMES
+    described = " ".join(tool.description for tool in TOOLS)
+    for name in ("used_for", "causes_of", "analogies", "how_related", "events_about"):
+        assert name in described
+        assert name in cookbook()
+    assert near.client.instructions == INSTRUCTIONS
+
+
+ANSWERS: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
+    ("neighbours", {"concept": "dogs", "hop": 2, "limit": 3, "relations": ["IsA", "Desires"]},
+     "GET", "/v1/neighbours", {"params": {"concept": "dogs", "hop": 2, "limit": 3, "relation": ["IsA", "Desires"]}}),
+    ("hops", {"source": "dog", "targets": ["bone", "doctor"], "max_hops": 2},
+     "GET", "/v1/hops", {"params": {"source": "dog", "target": ["bone", "doctor"], "max_hops": 2}}),
+    ("paths", {"source": "dog", "target": "doctor", "limit": 2, "detail": True},
+     "GET", "/v1/paths", {"params": {"source": "dog", "target": "doctor", "limit": 2}}),
+    ("tails", {"head": EVENT, "relation": "xIntent", "detail": True},
+     "GET", "/v1/tails", {"params": {"head": EVENT, "relation": "xIntent"}}),
+    ("run_cookbook", {"name": "used_for", "parameters": {"concept": "knife"}},
+     "POST", "/v1/cypher", {"json": {"query": "used_for", "parameters": {"concept": "knife"}}}),
+    ("cypher", {"query": "MATCH (c:Concept {text: $word}) RETURN c", "parameters": {"word": "dog"}},
+     "POST", "/v1/cypher", {"json": {"query": "MATCH (c:Concept {text: $word}) RETURN c", "parameters": {"word": "dog"}}}),
+    ("score", {"items": [ITEM, {"history": [], "response": ""}], "detail": True},
+     "POST", "/v1/score", {"json": {"items": [ITEM, {"history": [], "response": ""}]}}),
+    ("explain", {**ITEM, "metrics": ["grounding"], "detail": True},
+     "POST", "/v1/explain", {"json": {**ITEM, "metrics": ["grounding"], "svg": False}}),
+    ("infer", {"dialogue": ["I cooked dinner for you."], "limit": 1, "detail": True},
+     "POST", "/v1/infer", {"json": {"dialogue": ["I cooked dinner for you."], "limit": 1}}),
+]  # fmt: skip
+
+
+def whole(near: Connected, tool: str, arguments: dict[str, Any]) -> Any:
+    """Return a result of any number of pages as JSON."""
+    parts, offset = [], 0
+    while True:
+        found = near.call(tool, **arguments, offset=offset)
+        assert not found.is_error, found.content
+        parts.append(text_of(found))
+        assert len(parts[-1]) <= PAGE
+        if "next_offset" not in found.meta:
+            assert len(found.content) == 1
+            return json.loads("".join(parts))
+        offset = found.meta["next_offset"]
+        assert f"offset={offset}." in found.content[1].text
+
+
+@pytest.mark.parametrize(("tool", "arguments", "method", "path", "content"), ANSWERS, ids=[one[0] for one in ANSWERS])
+def test_an_answer_is_the_services(
+    near: Connected, ask: Asked, tool: str, arguments: dict[str, Any], method: str, path: str, content: dict[str, Any]
+) -> None:
+    answer = ask(method, path, **content)
+    assert answer.status_code == 200, answer.text
+    assert whole(near, tool, arguments) == answer.json()
+
+
+@pytest.fixture(scope="module")
+def ask(reasoner: Reasoner, index: KnowledgeGraph) -> Any:
+    """The service itself, in this process."""
+    app = create_app(reasoner, index)
+    yield Asked(app)
+    app.state.service.close()
+
+
+SHORT: list[tuple[str, dict[str, Any], int]] = [
+    ("schema", {}, 6_000),
+    ("neighbours", {"concept": "dog"}, 1_000),
+    ("paths", {"source": "dog", "target": "doctor"}, 700),
+    ("tails", {"head": EVENT}, 2_500),
+    ("cookbook", {}, 9_000),
+    ("score", {"items": [ITEM]}, 300),
+    ("explain", {**ITEM, "metrics": ["grounding"]}, 6_000),
+    ("infer", {"dialogue": ["I cooked dinner for you.", "Thank you!"], "target": 0}, 5_000),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "most"), SHORT, ids=[one[0] for one in SHORT])
+def test_results_are_short(near: Connected, tool: str, arguments: dict[str, Any], most: int) -> None:
+    found = near.call(tool, **arguments)
+    assert len(found.content) == 1
+    assert 50 < len(text_of(found)) < most
+    if "detail" in next(one for one in TOOLS if one.name == tool).arguments.model_fields:
+        assert near.call(tool, **arguments, detail=True).meta["characters"] > found.meta["characters"]
+
+
+def test_a_long_result_has_pages(near: Connected, ask: Asked) -> None:
+    query = "MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY r.id"
+    answer = ask("POST", "/v1/cypher", json={"query": query, "limit": 150}).json()
+    assert whole(near, "cypher", {"query": query, "limit": 150}) == answer
+    assert near.call("cypher", query=query, limit=150).meta["characters"] > 3 * PAGE
+    assert near.call("cypher", query=query).meta["characters"] < near.call("cypher", query=query, limit=60).meta["characters"]
+
+
+def test_the_cookbook_is_listed_and_shown(near: Connected) -> None:
+    listed = json.loads(near.text("cookbook"))["queries"]
+    assert [one["name"] for one in listed] == sorted(cookbook())
+    assert all(one.keys() == {"name", "summary", "parameters", "example"} for one in listed)
+    [shown] = json.loads(near.text("cookbook", name="used_for"))["queries"]
+    assert shown["text"] == cookbook()["used_for"].text
+
+
+def test_links_are_followed(near: Connected, sample_graph: str, tmp_path: Path) -> None:
+    said = text_of(near.call("tails", head="dog", mentioning=True))
+    assert said == "the events of this graph are not linked to its concepts; run tacit link on the graph"
+    assert "Mentions" not in near.text("schema")
+    shutil.copytree(sample_graph, tmp_path / "linked")
+    with open_graph(tmp_path / "linked") as graph:
+        link_events(graph)
+        app = create_app(Reasoner(graph, ["length"]), graph)
+        concept = next(link.tail for link in graph.links() if link.head == event_uri(EVENT))
+        with connected(create_server(app)) as client:
+            assert "Mentions" in client.text("schema")
+            rows = json.loads(client.text("tails", head=concept, mentioning=True, limit=2))["tails"]
+            assert [row["tail_text"] for row in rows] == [one.tail_text for one in graph.concept_tails(concept, None, 2)] != []
+            assert json.loads(client.text("paths", source=EVENT, target="dog", events=True, limit=1))["paths"]
+        app.state.service.close()
+
+
+ERRORS: list[tuple[str, dict[str, Any], str]] = [
+    ("hops", {"source": "dog", "target": ["bone"]}, "the tool hops has no argument 'target'; did you mean targets?"),
+    ("schema", {"format": "json"}, "the tool schema has no argument 'format'; its arguments are offset"),
+    ("hops", {"source": "dog"}, "targets is missing"),
+    ("hops", {"source": "dog", "targets": "bone"}, "targets is a text; give a list"),
+    ("hops", {"source": "dog", "targets": ["bone"] * 101}, "targets has 101 elements; give at most 100"),
+    ("neighbours", {"concept": "dog", "hop": 7}, "hop must be <= 6"),
+    ("neighbours", {"concept": "dog", "limit": "many"}, "limit is a text; give a whole number"),
+    ("neighbours", {"concept": "dog", "relations": ["isa"]}, "unknown relation isa; did you mean IsA?"),
+    ("neighbours", {"concept": "x" * 1_001}, "concept has more than 1,000 characters; give a shorter text"),
+    ("paths", {"source": "dog", "target": "doctr"}, "'doctr' is not a concept of this graph; did you mean doctor?"),
+    ("run_cookbook", {"name": "used-for"}, "the cookbook has no query 'used-for'; did you mean used_for?"),
+    ("run_cookbook", {"name": "used_for"}, "the query used_for takes the parameters concept; give each of them and no others"),
+    ("cookbook", {"name": "qwertz"}, "the cookbook has no query 'qwertz'; the tool cookbook lists them"),
+    ("cypher", {"query": "RETURN 1 AS x", "limit": 201}, "limit must be <= 200 rows on this service, not 201"),
+    ("cypher", {"query": "RETURN 1 AS x", "timeout": 31}, "timeout must be <= 30 seconds on this service, not 31"),
+    ("score", {"items": []}, "items is empty; give at least one item"),
+    ("score", {"items": [ITEM] * 4}, "there are 4 items; send at most 3 at once"),
+    ("score", {"items": [{"history": ["Hello."]}]}, "items[0].response is missing"),
+    ("score", {"items": [{**ITEM, "reference": "x"}]}, "items[0] has an unknown name 'reference'; did you mean references?"),
+    ("score", {"items": [ITEM], "metrics": ["groundin"]}, "this service has no metric 'groundin'; did you mean grounding?"),
+    ("explain", {"history": [1], "response": "x"}, "history[0] is a number; give a text"),
+    ("infer", {"dialogue": ["Hello."], "questions": ["why"]},
+     "questions[0] must be 'cause', 'subsequent', 'prerequisite', 'motivation' or 'reaction'"),
+    ("neighbours", {"concept": "dog", "offset": 99_999}, "offset must be < "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments", "sentence"), ERRORS, ids=[f"{one[0]}: {one[2][:40]}" for one in ERRORS])
+def test_an_error_is_one_sentence(near: Connected, tool: str, arguments: dict[str, Any], sentence: str) -> None:
+    found = near.call(tool, **arguments)
+    assert found.is_error
+    assert len(found.content) == 1
+    assert text_of(found).startswith(sentence)
+    assert "\n" not in text_of(found)
+    assert len(text_of(found)) < 300
+
+
+def test_what_does_not_exist_is_named(near: Connected) -> None:
+    client = near.client
+    for function, values, sentence in (
+        (client.call_tool, ("neighbour", {}), "unknown tool 'neighbour'; did you mean neighbours?"),
+        (
+            client.read_resource,
+            ("tacit://x",),
+            "unknown resource 'tacit://x'; the resources are tacit://schema and tacit://manifest",
+        ),
+        (client.get_prompt, ("x",), "unknown prompt 'x'; there is one, ask"),
+        (client.get_prompt, ("ask",), "the prompt ask needs the argument question; give the question in plain words"),
+    ):
+        with pytest.raises(MCPError, match=re.escape(sentence)):
+            near.run(function, *values)
+
+
+def test_resources_tell_the_schema_and_the_manifest(near: Connected, index: KnowledgeGraph) -> None:
+    assert [one.uri for one in near.run(near.client.list_resources).resources] == ["tacit://schema", "tacit://manifest"]
+    schema = near.run(near.client.read_resource, "tacit://schema").contents[0].text
+    assert schema == near.text("schema")
+    for name, number in index.counts().relations.items():
+        assert f"  {name}  {number:,}  {RELATIONS[name]}" in schema
+    [row] = json.loads(near.text("cypher", query="MATCH (:Event)-[r]->() RETURN keys(r) AS names LIMIT 1"))["rows"]
+    section = schema.partition("Relationships")[2].partition("Relations:")[0]
+    named = {name for names in re.findall(r"^  ([a-z_]+(?:, [a-z_]+)*)  ", section, re.M) for name in names.split(", ")}
+    assert named == set(row["names"]) - {"relation", "role", "position"}  # the last two are those of links
+    manifest = json.loads(near.run(near.client.read_resource, "tacit://manifest").contents[0].text)
+    assert manifest["graph"]["digest"] == index.manifest().digest
+    assert [one["file"] for one in manifest["graph"]["loads"]] == ["conceptnet.csv", "atomic2020.tsv"]
+    assert list(manifest["metrics"]) == ["grounding", "length"]
+
+
+def test_the_prompt_says_how_to_ask(near: Connected) -> None:
+    [prompt] = near.run(near.client.list_prompts).prompts
+    assert [one.name for one in prompt.arguments] == ["question"]
+    [message] = near.run(near.client.get_prompt, "ask", {"question": "Why {do} people cook?"}).messages
+    assert message.role == "user"
+    assert "Why {do} people cook?" in message.content.text
+
+
+def test_an_error_of_opening_answers_every_call() -> None:
+    async def ready() -> Any:
+        raise MissingExtra("torch", "neural")
+
+    async def ask() -> Any:
+        async with Client(_server(ready, Settings(), ["length"])) as client:
+            tools = (await client.list_tools()).tools
+            return len(tools), await client.call_tool("hops", {"source": "dog", "targets": ["bone"]})
+
+    tools, found = asyncio.run(ask())
+    assert tools == len(TOOLS)
+    assert found.is_error
+    assert text_of(found).startswith("torch is not installed; run: pip install 'tacit-kg[neural]'")
+
+
+def test_a_changed_graph_is_told(sample_graph: str, tmp_path: Path) -> None:
+    shutil.copytree(sample_graph, tmp_path / "graph")
+    with open_graph(tmp_path / "graph") as graph:
+        app = create_app(Reasoner(graph, ["length"]), graph)
+        with connected(create_server(app)) as client:
+            client.text("cypher", query="RETURN 1 AS one")
+            os.utime(tmp_path / "graph" / DATABASE)
+            found = client.call("cypher", query="RETURN 1 AS one")
+            assert found.is_error
+            assert "was loaded again since this service opened it; restart" in text_of(found)
+            assert "was loaded again" in client.text("schema")
+        app.state.service.close()
+
+
+def test_the_server_needs_a_graph() -> None:
+    app = create_app(Reasoner(None, ["length"]))
+    with pytest.raises(InputError, match="needs a graph"):
+        create_server(app)
+    app.state.service.close()
