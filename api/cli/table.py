@@ -35,7 +35,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
     "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity", "prompts": "prompting.prompts"},
     "Serve": {"serve": "serving.serve", "mcp": "agents.mcp", "keys": "serving.keys"},
     "Try it": {"demo": "demo.demo"},
-    "Get help": {"doctor": "doctor.doctor"},
+    "Get help": {"help": "help.help_on", "doctor": "doctor.doctor"},
 }  # fmt: skip
 
 _CLASSES = {
@@ -103,6 +103,11 @@ def _root(
 ) -> None:
     """Commonsense you can query, scores you can explain."""
     begin(ctx)
+
+
+def command_names() -> tuple[str, ...]:
+    """Return the names of all commands, in the order of ``tacit --help``."""
+    return tuple(name for commands in _COMMANDS.values() for name in commands)
 
 
 def command(arguments: Sequence[str] = ()) -> Any:

@@ -27,7 +27,7 @@ COMMANDS = [
     ["train", "language-model"], ["train", "responder"], ["train", "cicero"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
     ["train", "judgement"], ["train", "recipe"], ["demo"],
-    ["doctor"],
+    ["doctor"], ["help"],
     ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
     ["serve"], ["mcp"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
@@ -135,6 +135,9 @@ WRONG = [
     ["score", "FILE", "--graph", "GRAPH", "--output", "missing/out.jsonl"],
     ["score", "FILE", "--graph", "GRAPH", "--text", "--json"],
     ["doctor", "extra"],
+    ["help", "nonsense"],
+    ["help", "train", "nonsense"],
+    ["help", "environment", "nonsense"],
     ["doctor", "--graph"],
     ["choose"],
     ["choose", "missing.json", "--graph", "GRAPH"],

@@ -1,0 +1,161 @@
+"""The command ``help``: short texts on topics, which are in ``api/topics/``, and the help of commands."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.resources import files
+from textwrap import wrap
+from typing import Annotated, Any
+
+import typer
+
+from ...graph.errors import InputError, did_you_mean
+
+_WIDTH = 78
+
+
+def topics() -> dict[str, str]:
+    """Return the topics in alphabetical order, each with its summary."""
+    folder = files("tacit.api") / "topics"
+    names = sorted(place.name.removesuffix(".txt") for place in folder.iterdir() if place.name.endswith(".txt"))
+    return {name: topic_text(name).partition("\n")[0].partition(" - ")[2] for name in names}
+
+
+def topic_text(name: str) -> str:
+    """Return the text of a topic; in the text on metrics with the list of those that are known."""
+    text = (files("tacit.api") / "topics" / f"{name}.txt").read_text(encoding="utf-8")
+    return text.replace("{metrics}\n", _metrics()) if name == "metrics" else text
+
+
+def _metrics() -> str:
+    """Return each metric with its summary."""
+    from ...reasoning.registry import METRIC_REGISTRY
+
+    names = METRIC_REGISTRY.names()
+    column = max(map(len, names)) + 3
+    lines: list[str] = []
+    for name in names:
+        summary = METRIC_REGISTRY.summary(name).replace("`", "") or "of a plugin that cannot be used; tacit metrics says why"
+        first = f"    {name:<{column}}"
+        lines += wrap(first + summary, _WIDTH, subsequent_indent=" " * len(first), drop_whitespace=True)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def complete_topics(incomplete: str) -> list[str]:
+    """Complete topics and commands for the shell."""
+    return [name for name in (*topics(), *_command_names()) if name.startswith(incomplete)]
+
+
+def help_on(
+    topic: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TOPIC", show_default=False, autocompletion=complete_topics, help="A topic, or the words of a command."
+        ),
+    ] = None,
+) -> None:
+    """Show the help on a topic or a command; without TOPIC, list the topics.
+
+    Topics: config, cypher, environment, exit-codes, files, graph, metrics, options, signatures. On a terminal a long text is
+    shown by PAGER, by default less.
+    """
+    page(help_text(topic or ()))
+
+
+def help_text(words: Sequence[str]) -> str:
+    """Return the help on a topic or a command.
+
+    Args:
+        words: the name of a topic, or the words of a command, such as ``train coherence``; none: the list of topics.
+
+    Raises:
+        InputError: there is no such topic or command.
+    """
+    if not words:
+        return "".join(f"{line}\n" for line in _list())
+    known = topics()
+    name = words[0]
+    if len(words) == 1 and name in known:
+        text = topic_text(name)
+        return f"{text}\nCOMMAND\n    tacit {name} --help shows the command {name}.\n" if name in _command_names() else text
+    if name in _command_names():
+        return _of_command(words)
+    everything = [*known, *_command_names()]
+    raise InputError(f"no help on {' '.join(words)!r}; {did_you_mean(name, everything, 'tacit help lists the topics')}")
+
+
+def _list() -> Iterator[str]:
+    yield "TOPICS"
+    found = topics()
+    column = max(map(len, found)) + 3
+    for name, summary in found.items():
+        yield f"    {name:<{column}}{summary}"
+    yield ""
+    yield "COMMANDS"
+    yield from wrap(", ".join(_command_names()), _WIDTH, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    yield ""
+    yield "tacit help TOPIC shows a topic, tacit help COMMAND the help of a command."
+
+
+def _command_names() -> tuple[str, ...]:
+    from .table import command_names
+
+    return command_names()
+
+
+def _of_command(words: Sequence[str]) -> str:
+    """Return the help of a command, which may be in a group.
+
+    Raises:
+        InputError: the group has no such command.
+    """
+    from .table import command
+
+    found: Any = command(words)
+    context = found.context_class(found, info_name="tacit", **found.context_settings)
+    for place, word in enumerate(words):
+        below = getattr(found, "commands", {})
+        if word not in below:
+            path = f"tacit {' '.join(words[:place])}"
+            advice = did_you_mean(word, below, f"see: {path} --help") if below else f"see: {path} --help"
+            raise InputError(f"{path} has no command {word!r}; {advice}")
+        found = below[word]
+        context = found.context_class(found, info_name=word, parent=context)
+    return f"{context.get_help()}\n"
+
+
+def page(text: str) -> None:
+    """Print a text; on a terminal with bold headings, and by a pager where it is longer than the screen."""
+    if not (sys.stdout.isatty() and sys.stdin.isatty()) or os.environ.get("TERM") == "dumb":
+        sys.stdout.write(text)
+        return
+    shown = text if os.environ.get("NO_COLOR") else "".join(_styled(line) for line in text.splitlines(keepends=True))
+    if text.count("\n") < shutil.get_terminal_size().lines or not _paged(shown):
+        sys.stdout.write(shown)
+
+
+def _styled(line: str) -> str:
+    """Return a heading in bold, and other lines as they are."""
+    words = line.rstrip("\n")
+    return f"\033[1m{words}\033[0m\n" if words and words == words.upper() and not words.startswith(" ") else line
+
+
+def _paged(text: str) -> bool:
+    """Show a text by the pager; return whether there is one."""
+    named = os.environ.get("PAGER")
+    command = shlex.split(named) if named is not None else ["less"]
+    if not command or shutil.which(command[0]) is None:
+        return False
+    environment = {"LESS": "FRX", **os.environ}  # as git: end at the end of one screen, show styles, leave the text on screen
+    try:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as pager, suppress(BrokenPipeError):
+            pager.communicate(text.encode(errors="replace"))
+    except OSError:
+        return False
+    return True
