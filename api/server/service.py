@@ -112,6 +112,9 @@ class Settings:
         return {name: value for name, value in asdict(self).items() if name in shown}
 
 
+_UNCHECKED = "the graph has not been checked yet"
+
+
 class Health:
     """Cached health check of the graph's store: one query at most every ``fresh`` seconds, however many requests need it.
 
@@ -130,7 +133,7 @@ class Health:
         self._lock = threading.Lock()
         self._pending: Future[str] | None = None
         self._checked_at = float("-inf")
-        self._fault = "the graph has not been checked yet"
+        self._fault = _UNCHECKED
         self._files = self._version()
 
     @property
@@ -183,7 +186,8 @@ class Health:
             pending = self._pending
         if not fresh and self._fault and self._checked_at > float("-inf"):
             return  # the last check failed, and the running one has no result yet
-        answered, _ = await asyncio.wait({asyncio.wrap_future(pending)}, timeout=self._timeout)
+        opening = self._fault == _UNCHECKED and "://" not in self._url()  # of a large graph it takes seconds, once
+        answered, _ = await asyncio.wait({asyncio.wrap_future(pending)}, timeout=None if opening else self._timeout)
         if not answered and "://" not in self._url():
             self._checked_at = time.monotonic()  # an embedded engine is busy with another query
         elif not answered:

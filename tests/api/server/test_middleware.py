@@ -224,6 +224,22 @@ def test_a_store_that_goes_away_turns_readiness_red_until_it_is_back(
     assert asked() == {200}
 
 
+def test_the_first_requests_wait_while_the_engine_of_a_large_graph_opens(
+    service: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = service(ping_seconds=0.05)
+    health = ask.app.state.service.health
+    ping = health._ping
+
+    def slow(answer: Any) -> None:
+        time.sleep(0.5)
+        ping(answer)
+
+    monkeypatch.setattr(health, "_ping", slow)
+    assert {found.status_code for found in ask.together([("GET", "/readyz", None), ("POST", "/v1/score", ITEM)] * 5)} == {200}
+    assert health.up
+
+
 def test_the_store_is_asked_once_a_second_however_many_want_to_know(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
     graph = Mortal(index)
     ask = service(Reasoner(graph, ["grounding"]), ready_seconds=60)
