@@ -31,9 +31,9 @@ from ...graph.protocol import KnowledgeGraph, LinksEvents
 from ...graph.relations import RELATIONS
 from ...graph.schema import dump
 from ..server.service import Service, Settings
-from ..server.telemetry import log
-from .pages import layout, page, without
-from .tools import TOOLS, Detailed, Request, Tool
+from ..server.telemetry import fault, log
+from .pages import Recent, layout, page, without
+from .tools import TOOLS, Arguments, Detailed, Request, Tool
 from .words import ASK, INSTRUCTIONS, schema_text
 
 PATH = "/mcp"
@@ -86,6 +86,7 @@ class Asking:
         self._loads = [dump(entry) for entry in manifest.loads]
         self._meanings = {**RELATIONS, **{name: one.meaning for name, one in manifest.relations.items()}}
         self._linked = _is_linked(graph)
+        self._recent = Recent()
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None)
 
@@ -111,16 +112,23 @@ class Asking:
         info = await self.answer(Request(method="GET", url="/v1/info"), headers)
         return layout({**info, "graph": {**info["graph"], "loads": self._loads}})
 
+    async def _text(self, tool: Tool, arguments: Arguments, headers: Mapping[str, str]) -> str:
+        """Return the whole text of a result."""
+        if tool.name == "schema":
+            return await self.schema(headers)
+        answer = tool.shape(arguments, await self.answer(tool.request(arguments), headers))
+        detail = isinstance(arguments, Detailed) and arguments.detail
+        return layout(answer if detail else without(answer, tool.left_out))
+
     async def result(self, tool: Tool, given: Mapping[str, Any], headers: Mapping[str, str]) -> types.CallToolResult:
         """Return the result of a tool, or an error as a result that the model can read."""
         try:
             arguments = tool.check(given)
-            if tool.name == "schema":
-                text = await self.schema(headers)
-            else:
-                answer = tool.shape(arguments, await self.answer(tool.request(arguments), headers))
-                detail = isinstance(arguments, Detailed) and arguments.detail
-                text = layout(answer if detail else without(answer, tool.left_out))
+            key = f"{tool.name} {arguments.model_dump_json(exclude={'offset'})}"
+            text = self._recent.get(key) if arguments.offset else None
+            if text is None:
+                text = await self._text(tool, arguments, headers)
+                self._recent.add(key, text)
             found = page(text, arguments.offset)
         except (InputError, Refused) as error:
             return failure(error)
@@ -186,7 +194,11 @@ def _server(ready: Callable[[], Awaitable[Asking]], settings: Settings, metrics:
             asking = await ready()
         except TacitError as error:
             return failure(error)
-        return await asking.result(tools[params.name], params.arguments or {}, _headers(context))
+        try:
+            return await asking.result(tools[params.name], params.arguments or {}, _headers(context))
+        except Exception as error:
+            log("error", "failure", tool=params.name, **fault(error))
+            return failure(RuntimeError("an unexpected error in tacit; its log on stderr says where"))
 
     async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=list(RESOURCES))

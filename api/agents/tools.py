@@ -166,6 +166,14 @@ class InferArguments(Detailed):
     detail: bool = _detail("Return also the nodes of each edge, its provenance, and parameters that find it by the query claim.")
 
 
+_LAST = ("detail", "offset")
+
+
+def _place(name: str) -> int:
+    """Sort key of arguments, for schemas and errors: those that all tools have come last."""
+    return _LAST.index(name) + 1 if name in _LAST else 0
+
+
 class Request(dict[str, Any]):
     """The keyword arguments of a request to the service: ``method``, ``url``, and ``params`` or ``json``."""
 
@@ -198,20 +206,27 @@ class Tool:
     shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)
 
     def check(self, given: Mapping[str, Any]) -> Arguments:
-        """Return the arguments that a client gave.
+        """Return the arguments that a client gave; null for one that may be left out means its default.
 
         Raises:
             InputError: one is unknown, missing or out of its range.
         """
-        known = list(self.arguments.model_fields)
+        fields = self.arguments.model_fields
+        known = sorted(fields, key=_place)
         for name in given:
             if name not in known:
                 advice = did_you_mean(name, known, f"its arguments are {', '.join(known)}")
                 raise InputError(f"the tool {self.name} has no argument {name[:60]!r}; {advice}")
         try:
-            return self.arguments.model_validate(given)
+            found = self.arguments.model_validate(
+                {name: value for name, value in given.items() if value is not None or fields[name].is_required()}
+            )
+            found.model_dump_json()
         except ValidationError as error:
             raise InputError(invalid_parameters(error.errors(include_url=False)).detail) from None
+        except ValueError:
+            raise InputError("the arguments are nested too deeply, or have half of a surrogate pair; give plain JSON") from None
+        return found
 
     def described(self, settings: Settings, metrics: Sequence[str]) -> Described:
         """Return the description for clients, with the limits and the metrics of the service."""
@@ -252,8 +267,7 @@ def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
     defined = schema.pop("$defs", {})
     plain: dict[str, Any] = _plain(schema, defined)
     properties = plain["properties"]
-    last = [name for name in ("detail", "offset") if name in properties]
-    plain["properties"] = {name: properties[name] for name in [*(one for one in properties if one not in last), *last]}
+    plain["properties"] = {name: properties[name] for name in sorted(properties, key=_place)}
     plain.pop("description", None)
     return plain
 

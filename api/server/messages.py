@@ -455,6 +455,10 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
         return f"{where} has {context['actual_length']:,} elements; give at most {context['max_length']:,}"
     if kind == "string_too_long":
         return f"{where} has more than {context['max_length']:,} characters; give a shorter text"
+    if kind == "string_unicode":
+        return f"{where} has half of a surrogate pair; give valid Unicode"
+    if kind == "int_from_float":
+        return f"{where} is a number with a fraction; give a whole number"
     if kind == "enum":
         return f"{where} must be {context['expected']}"
     if kind in _SIGNS:

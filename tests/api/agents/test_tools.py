@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from tacit.api.agents import create_server
+from tacit.api.agents import create_server, server
 from tacit.api.agents.pages import PAGE
 from tacit.api.agents.server import _server
 from tacit.api.agents.tools import TOOLS
@@ -175,6 +175,19 @@ def test_a_long_result_has_pages(near: Connected, ask: Asked) -> None:
     assert near.call("cypher", query=query).meta["characters"] < near.call("cypher", query=query, limit=60).meta["characters"]
 
 
+def test_further_pages_are_of_the_same_result(near: Connected) -> None:
+    """A query whose rows differ each time it is run shows whether it was run again."""
+    query = "MATCH (a)-[r]->(b) RETURN a, r, b, rand() AS x"
+    first = near.call("cypher", query=query, limit=100)
+    pages, offset = [text_of(first)], first.meta["next_offset"]
+    while offset is not None:
+        found = near.call("cypher", query=query, limit=100, offset=offset)
+        pages.append(text_of(found))
+        offset = found.meta.get("next_offset")
+    assert len(json.loads("".join(pages))["rows"]) == 100
+    assert text_of(near.call("cypher", query=query, limit=100)) != pages[0]
+
+
 def test_the_cookbook_is_listed_and_shown(near: Connected) -> None:
     listed = json.loads(near.text("cookbook"))["queries"]
     assert [one["name"] for one in listed] == sorted(cookbook())
@@ -224,6 +237,10 @@ ERRORS: list[tuple[str, dict[str, Any], str]] = [
     ("explain", {"history": [1], "response": "x"}, "history[0] is a number; give a text"),
     ("infer", {"dialogue": ["Hello."], "questions": ["why"]},
      "questions[0] must be 'cause', 'subsequent', 'prerequisite', 'motivation' or 'reaction'"),
+    ("neighbours", {"concept": None}, "concept is null; give a text"),
+    ("neighbours", {"concept": "dog", "limit": 2.5}, "limit is a number with a fraction; give a whole number"),
+    ("hops", {"source": "\ud800", "targets": ["dog"]}, "source has half of a surrogate pair; give valid Unicode"),
+    ("cypher", {"query": "RETURN $a AS a", "parameters": {"a": "\ud800"}}, "the arguments are nested too deeply, or have half"),
     ("neighbours", {"concept": "dog", "offset": 99_999}, "offset must be < "),
 ]  # fmt: skip
 
@@ -236,6 +253,27 @@ def test_an_error_is_one_sentence(near: Connected, tool: str, arguments: dict[st
     assert text_of(found).startswith(sentence)
     assert "\n" not in text_of(found)
     assert len(text_of(found)) < 300
+
+
+def test_null_and_digits_are_understood(near: Connected) -> None:
+    """Some programs send null for what the model left out, or a number as text."""
+    given = {"concept": "dog", "hop": None, "limit": "3", "relations": None, "offset": None}
+    assert near.text("neighbours", **given) == near.text("neighbours", concept="dog", limit=3)
+
+
+def test_an_unexpected_error_is_told_and_logged(
+    near: Connected, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("a secret")
+
+    monkeypatch.setattr(server, "page", fail)
+    found = near.call("hops", source="dog", targets=["bone"])
+    assert found.is_error
+    assert text_of(found) == "an unexpected error in tacit; its log on stderr says where"
+    logged = json.loads(capsys.readouterr().err)
+    assert (logged["event"], logged["tool"], logged["error"]) == ("failure", "hops", "ZeroDivisionError")
+    assert "secret" not in json.dumps(logged)
 
 
 def test_what_does_not_exist_is_named(near: Connected) -> None:
