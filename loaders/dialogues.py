@@ -52,18 +52,26 @@ class BrokenRecord(Exception):
     """A record that cannot be used, with the reason."""
 
 
-def read_items(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Item | ItemError]:
+def read_items(
+    path: str | os.PathLike[str], *, strict: bool = False, columns: Mapping[str, str] | None = None
+) -> Iterator[Item | ItemError]:
     """Yield the items of a dialogue file (``-`` for standard input, except Parquet) in its order.
 
     Blank lines are skipped. The file is opened at once and read in constant memory. A line, or an element of a JSON list, can
     have at most 1 MiB.
+
+    Args:
+        path: the file.
+        strict: end at the first record without an item.
+        columns: for fields of a record the columns (of JSON: the keys) that have them, where they have other names, e.g.
+            ``{"history": "context", "response": "answer"}``.
 
     Raises:
         InputError: the file cannot be opened, has none of the forms, or is a table without the columns; under ``strict`` also,
             while iterating, for the first record without an item.
         DamagedInput: under ``strict``, the file ends early.
     """
-    return _items(ByteSource(path), strict)
+    return _items(ByteSource(path), strict, columns)
 
 
 def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Iterator[Dialogue | ItemError]:
@@ -72,13 +80,13 @@ def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Ite
     return parsed_rows(ByteSource(path), columns, _dialogue_in, strict=strict)
 
 
-def item_records(source: ByteSource) -> Iterator[Line]:
+def item_records(source: ByteSource, columns: Mapping[str, str] | None = None) -> Iterator[Line]:
     """Yield the records of a dialogue file for :func:`items_of`, which may run on another machine.
 
     Raises:
         InputError: as for :func:`read_items`.
     """
-    return read_records(source, Columns(has_items, _FORMS, "dialogues"))
+    return read_records(source, Columns(has_items, _FORMS, "dialogues", columns or {}))
 
 
 def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
@@ -96,9 +104,9 @@ def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterat
             yield item
 
 
-def _items(source: ByteSource, strict: bool) -> Iterator[Item | ItemError]:
+def _items(source: ByteSource, strict: bool, columns: Mapping[str, str] | None) -> Iterator[Item | ItemError]:
     try:
-        yield from items_of(item_records(source), source.path, strict=strict)
+        yield from items_of(item_records(source, columns), source.path, strict=strict)
     finally:
         source.close()
 

@@ -73,7 +73,12 @@ class JudgementError(ItemError):
 
 
 def read_judgements(
-    path: str | os.PathLike[str], *, strict: bool = False, rating: str = "event_cs", dataset: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    rating: str = "event_cs",
+    dataset: str | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[Judgement | ItemError]:
     """Yield the judgements of a file (gzip or plain; ``-`` reads standard input) in its order.
 
@@ -96,6 +101,7 @@ def read_judgements(
         strict: end at the first row without a judgement.
         rating: the rating of DECO to use, ``event_cs`` or ``general_cs``; other formats have one.
         dataset: the data set of rows that do not name one; by default the file's name without extensions.
+        columns: for fields of a row the columns (of JSON: the keys) that have them, where they have other names.
 
     Raises:
         InputError: the file cannot be opened, or ``rating`` is neither of the two; while iterating, when the file has none of
@@ -103,7 +109,7 @@ def read_judgements(
     """
     if rating not in DECO_RATINGS:
         raise InputError(f"unknown DECO rating {rating!r}; choose from {', '.join(DECO_RATINGS)}")
-    return _judgements(ByteSource(path), strict, rating, dataset_name(path) if dataset is None else dataset)
+    return _judgements(ByteSource(path), strict, rating, dataset_name(path) if dataset is None else dataset, columns or {})
 
 
 def dataset_name(path: str | os.PathLike[str]) -> str:
@@ -116,9 +122,11 @@ def dataset_name(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def _judgements(source: ByteSource, strict: bool, rating: str, dataset: str) -> Iterator[Judgement | ItemError]:
+def _judgements(
+    source: ByteSource, strict: bool, rating: str, dataset: str, columns: Mapping[str, str]
+) -> Iterator[Judgement | ItemError]:
     try:
-        for line in read_records(source, Columns(_has_judgements, _WANTED, "judgements")):
+        for line in read_records(source, Columns(_has_judgements, _WANTED, "judgements", columns)):
             text, reason = decode(line)
             if reason is None and not text.strip():
                 continue

@@ -14,8 +14,9 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -40,11 +41,28 @@ class Columns(NamedTuple):
         enough: whether a set of names, in lower case, contains them.
         wanted: a description of them, for the error message.
         holds: what the file contains, e.g. ``dialogues``.
+        named: for fields the columns that have them, where they have other names; of JSON the keys.
     """
 
     enough: Callable[[set[str]], bool]
     wanted: str
     holds: str
+    named: Mapping[str, str] = MappingProxyType({})
+
+    def fields(self, columns: Sequence[str]) -> list[str]:
+        """Return the field that each of ``columns``, in lower case, has; an empty text where another column has that field."""
+        field_of = {column.strip().lower(): field for field, column in self.named.items()}
+        return [field_of.get(name, "" if name in self.named else name) for name in columns]
+
+    def check(self, columns: Sequence[str], path: str) -> None:
+        """Check that a table with ``columns``, in lower case, has those that are named.
+
+        Raises:
+            InputError: it has not.
+        """
+        for field, column in self.named.items():
+            if column.strip().lower() not in columns:
+                raise InputError(f"{path} has no column {column!r} for {field}; it has {_listed(columns)}")
 
 
 class Damage(str):
@@ -66,12 +84,15 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
     if not head:
         return json_lines(peeked)
     if head.startswith(b"[") and not _is_list_line(head):
-        return json_elements(peeked)
+        return _renamed(json_elements(peeked), columns)
     if not head.startswith((b"{", b"[")):
         found = _heading(head)
         for delimiter, cells in found:
-            if columns.enough(set(cells)):
-                return _table(peeked, delimiter)
+            if columns.enough(set(columns.fields(cells))):
+                columns.check(cells, source.path)
+                return _table(peeked, delimiter, columns)
+        if found and b"\n{" not in head:
+            columns.check(found[0][1], source.path)
         named = source.path.lower().removesuffix(".gz").endswith(_TABLE_SUFFIXES)
         if found and (named or b"\n{" not in head):
             raise InputError(f"{source.path} has the columns {_listed(found[0][1])}; wanted are {columns.wanted}")
@@ -80,7 +101,26 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
                 f"{source.path} holds no {columns.holds} in a form that is known; expected JSON lines, a JSON list, CSV or "
                 f"Parquet with {columns.wanted}"
             )
-    return json_lines(peeked)
+    return _renamed(json_lines(peeked), columns)
+
+
+def _renamed(lines: Iterator[Line], columns: Columns) -> Iterator[Line]:
+    """Yield JSON records with the fields under their own names; what is not a JSON object is left as it is."""
+    if not columns.named:
+        return lines
+    return (_with_fields(line, columns.named) if line.flaw is None else line for line in lines)
+
+
+def _with_fields(line: Line, named: Mapping[str, str]) -> Line:
+    try:
+        record = orjson.loads(line.data)
+    except orjson.JSONDecodeError:
+        return line
+    if not isinstance(record, dict):
+        return line
+    held = {field: record[key] for field, key in named.items() if key in record}
+    kept = {key: value for key, value in record.items() if key not in named and key not in named.values()}
+    return Line(line.number, orjson.dumps(kept | held))
 
 
 class Peeked:
@@ -259,14 +299,14 @@ def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True) -> Iterat
         flaws.clear()
 
 
-def _table(source: Peeked, delimiter: str) -> Iterator[Line]:
-    """Yield the rows of CSV, numbered by their first line."""
+def _table(source: Peeked, delimiter: str, columns: Columns) -> Iterator[Line]:
+    """Yield the rows of CSV under the names of their fields, numbered by their first line."""
     heading: list[str] = []
     for number, cells, data, flaw in table_rows(source, delimiter):
         if flaw is not None:
             yield Line(number, data, flaw)
         elif not heading:
-            heading = [cell.strip().lower() for cell in cells]
+            heading = columns.fields([cell.strip().lower() for cell in cells])
         else:
             yield _cells(number, heading, cells)
 
@@ -292,13 +332,15 @@ def _parquet(path: str, columns: Columns) -> Iterator[Line]:
     try:
         with pq.ParquetFile(path) as file:
             names = [name.strip().lower() for name in file.schema_arrow.names]
-            if not columns.enough(set(names)):
+            columns.check(names, path)
+            fields = columns.fields(names)
+            if not columns.enough(set(fields)):
                 raise InputError(f"{path} has the columns {_listed(names)}; wanted are {columns.wanted}")
             number = 0
             for batch in file.iter_batches(_ROWS):
                 for row in batch.to_pylist():
                     number += 1
-                    yield _row(number, dict(zip(names, row.values(), strict=True)))
+                    yield _row(number, dict(zip(fields, row.values(), strict=True)))
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from None
 

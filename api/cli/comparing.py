@@ -11,6 +11,7 @@ from ..opening import readable
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
 from .options import (
+    ColumnOption,
     Engine,
     EngineOption,
     GraphOption,
@@ -25,6 +26,7 @@ from .options import (
     address_of,
     chosen_metrics,
     metric_options,
+    named_columns,
     open_reasoner,
     tell_default,
 )
@@ -41,6 +43,7 @@ def compare(
     ],
     graph: GraphOption = None,
     metrics: Metrics = None,
+    column: ColumnOption = None,
     show_items: Annotated[
         int, typer.Option("--show", metavar="N", min=0, help="Show the N items that differ most in favour of each system.")
     ] = 3,
@@ -73,7 +76,8 @@ def compare(
             check_output(html, file)
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
-    one, other = (_items(file, strict) for file in (first, second))
+    columns = named_columns(column)
+    one, other = (_items(file, strict, columns) for file in (first, second))
     tell_default(default, quiet)
     from ...reasoning.evaluation.comparing import compare_systems
 
@@ -102,7 +106,7 @@ def compare(
         raise typer.Exit(1)
 
 
-def _items(file: str, strict: bool) -> list[Item]:
+def _items(file: str, strict: bool, columns: dict[str, str]) -> list[Item]:
     """Return the items of a file, all in memory; those that cannot be read are reported.
 
     Raises:
@@ -112,7 +116,7 @@ def _items(file: str, strict: bool) -> list[Item]:
     from ..terminal.records import report_faults, sound
 
     errors: list[ItemError] = []
-    found = list(sound(read_items(readable(file), strict=strict), file, errors))
+    found = list(sound(read_items(readable(file), strict=strict, columns=columns), file, errors))
     report_faults(file, errors, len(found), "an item")
     return found
 

@@ -18,7 +18,9 @@ from ..terminal.progress import Meter
 from ..terminal.screen import note, note_faults, show, table
 from ..terminal.text import count, plural
 from .options import (
+    RATED_FIELDS,
     BatchSize,
+    ColumnOption,
     Engine,
     EngineOption,
     GraphOption,
@@ -33,6 +35,7 @@ from .options import (
     address_of,
     chosen_metrics,
     metric_options,
+    named_columns,
     open_metrics,
     tell_default,
 )
@@ -57,11 +60,14 @@ def evaluate(
     judgements: Annotated[
         list[str],
         typer.Argument(
-            metavar="JUDGEMENTS", show_default=False, help="Rated responses: JSON or CSV, plain or gzip; - reads stdin."
+            metavar="JUDGEMENTS",
+            show_default=False,
+            help="Rated responses: JSON, CSV or Parquet; plain or gzip; - reads stdin.",
         ),
     ],
     metrics: Metrics = None,
     graph: GraphOption = None,
+    column: ColumnOption = None,
     plot: Annotated[
         list[Path] | None,
         typer.Option("--plot", metavar="FILE", show_default=False, help="Write a plot, .png or .svg; repeatable."),
@@ -82,13 +88,13 @@ def evaluate(
     """Measure the agreement of metrics with human ratings: correlations, intervals, tests, ranking of systems.
 
     The first metric is the baseline with which the others are compared.
-    JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV with these columns, or
-    dialogues with "turns" and "turn_ratings".
+    JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV or Parquet with these
+    columns (--column names others), or dialogues with "turns" and "turn_ratings".
     """
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
-    collected = _collect(judgements, rating.value, by_file, strict)
+    collected = _collect(judgements, rating.value, by_file, strict, named_columns(column, RATED_FIELDS))
     tell_default(default, quiet)
     with open_metrics(names, options, address_of(graph), engine, quiet=quiet) as chosen:
         judged = _scored(collected, chosen, batch_size, quiet)
@@ -154,7 +160,7 @@ class _Collected:
         return [*rows, *(Agreement(metric, dataset, None, 0, note=TOO_FEW) for dataset in gone for metric in metrics)]
 
 
-def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> _Collected:
+def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, columns: Mapping[str, str]) -> _Collected:
     """Read every file.
 
     Raises:
@@ -168,7 +174,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool) -> 
     found = _Collected()
     for file, name in zip(files, _names([readable(file) for file in files]), strict=True):
         own: dict[str, None] = {}
-        for row in read_judgements(file, strict=strict, rating=rating, dataset=name):
+        for row in read_judgements(file, strict=strict, rating=rating, dataset=name, columns=columns):
             if isinstance(row, Judgement):
                 if by_file:
                     row = replace(row, dataset=name)

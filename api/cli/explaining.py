@@ -15,6 +15,7 @@ from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to, write_file
 from .options import (
+    ColumnOption,
     Engine,
     EngineOption,
     GraphOption,
@@ -26,6 +27,7 @@ from .options import (
     address_of,
     chosen_metrics,
     metric_options,
+    named_columns,
     open_reasoner,
     tell_default,
 )
@@ -47,6 +49,7 @@ def explain(
     ] = None,
     graph: GraphOption = None,
     metrics: Metrics = None,
+    column: ColumnOption = None,
     item: Annotated[
         str | None,
         typer.Option("--item", metavar="ID", show_default="the first", help="The item to explain: its ID, or its number from 1."),
@@ -89,7 +92,7 @@ def explain(
     elif form == ".svg" and from_config("metrics"):
         names = names[:1]
     options = metric_options(option, names, pipeline)
-    items = _items(file, item, first, response, history)
+    items = _items(file, item, first, response, history, named_columns(column))
     if form == ".svg" and (len(names) > 1 or first > 1):
         raise InputError("a picture shows one item and one metric; give one of each, or write a page (.html)")
     if output is not None:
@@ -131,7 +134,7 @@ def _form(output: Path | None, json: bool) -> str:
 
 
 def _items(
-    file: str | None, item: str | None, first: int, response: str | None, history: list[str] | None
+    file: str | None, item: str | None, first: int, response: str | None, history: list[str] | None, columns: dict[str, str]
 ) -> Iterator[Item | ItemError]:
     """Return the items to explain.
 
@@ -149,7 +152,7 @@ def _items(
     if history:
         raise InputError("--history goes with --response; in a file every item has its own")
     assert file is not None
-    rows = read_items(readable(file))
+    rows = read_items(readable(file), columns=columns)
     if item is None:
         found = list(islice(rows, first))
         if not found:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ...graph.errors import InputError, TacitError
+from ...graph.errors import InputError, TacitError, did_you_mean
 from ..config import unknown_option
 from ..opening import Address, Options
 from ..opening import Engine as Engine
@@ -175,6 +175,15 @@ OptionOption = Annotated[
         autocompletion=complete_options,
     ),
 ]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="FIELD=NAME",
+        show_default=False,
+        help="The column, or JSON key, that has a field, e.g. history=context; repeatable.",
+    ),
+]
 Pipeline = Annotated[
     str | None,
     typer.Option("--pipeline", metavar="NAME", show_default="tacit's own", help="A spaCy pipeline's name or folder."),
@@ -272,6 +281,30 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
                 options[name][option] = meant
                 took_option(name, option, meant)
     return options
+
+
+ITEM_FIELDS = ("history", "response", "turns", "messages", "references", "reference", "id")
+RATED_FIELDS = (*ITEM_FIELDS, "rating", "ratings", "turn_ratings", "dataset", "system")
+
+
+def named_columns(given: Sequence[str] | None, fields: Sequence[str] = ITEM_FIELDS) -> dict[str, str]:
+    """Return the column of each field from ``FIELD=NAME`` texts.
+
+    Raises:
+        InputError: a text has another form or names another field, or a field or a column is given twice.
+    """
+    found: dict[str, str] = {}
+    known = f"the fields are {', '.join(fields)}"
+    for text in given or ():
+        field, equals, column = (part.strip() for part in text.partition("="))
+        if not equals or not field or not column:
+            raise InputError(f"--column {text} is not FIELD=NAME, e.g. history=context")
+        if field not in fields:
+            raise InputError(f"--column {text}: unknown field {field!r}; {did_you_mean(field, fields, known)}")
+        if field in found or column in found.values():
+            raise InputError(f"--column {text}: {field if field in found else column} is given twice; give it once")
+        found[field] = column
+    return found
 
 
 def _value(text: str) -> Any:

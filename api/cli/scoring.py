@@ -21,6 +21,7 @@ from ..terminal.output import check_output, lines_to
 from ..terminal.text import visible
 from .options import (
     BatchSize,
+    ColumnOption,
     Engine,
     GraphOption,
     Metrics,
@@ -32,6 +33,7 @@ from .options import (
     address_of,
     chosen_metrics,
     metric_options,
+    named_columns,
     tell_default,
 )
 
@@ -56,6 +58,8 @@ class Format(Enum):
 
     JSONL = "jsonl"
     PARQUET = "parquet"
+    CSV = "csv"
+    TSV = "tsv"
 
 
 def score(
@@ -64,6 +68,7 @@ def score(
     ],
     graph: GraphOption = None,
     metrics: Metrics = None,
+    column: ColumnOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Add the evidence; on a terminal in words.")] = False,
     output: Output = None,
     form: Annotated[
@@ -116,8 +121,9 @@ def score(
     Without --metrics: of the metrics that are ready here the one that agrees best with human ratings, and with a graph grounding.
     FILE has {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
     list, CSV or Parquet. Of turns, each from the second on is scored after those before it; of messages, the assistant's.
-    The output has one row per item, in order: {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A
-    percentile is the share of human responses of a reference corpus with this score or less, null without a reference.
+    --column names columns that are called otherwise. The output (JSON lines, Parquet, CSV or TSV) has one row per item, in order:
+    {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile is the share of human responses of
+    a reference corpus with this score or less, null without a reference.
     An interrupted run from file to file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
     from ...loaders import read_items
@@ -131,6 +137,7 @@ def score(
         raise InputError("--text and --json exclude each other; give one of them")
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
+    columns = named_columns(column)
     readable(file)
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
@@ -144,7 +151,9 @@ def score(
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
     _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
     if Path(file).is_file():
-        next(iter(read_items(file, strict=strict)), None)  # an unreadable file is an error before anything is said
+        next(
+            iter(read_items(file, strict=strict, columns=columns)), None
+        )  # an unreadable file is an error before anything is said
     tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
         done = score_file(
@@ -160,15 +169,27 @@ def score(
             resume=resume,
             batch_size=batch_size,
             shard_lines=shard_lines,
+            columns=columns,
             cluster=Cluster(address, workers) if engine is RunEngine.RAY else None,
             observers=observers,
             progress=not quiet,
             tell=note,
         )
     else:
-        words = text or (explain and not json and output is None and sys.stdout.isatty())
+        words = text or (explain and not (json or written.delimited) and output is None and sys.stdout.isatty())
         plan = Plan(
-            file, tuple(names), options, where, asked, explain or words, explain, strict, batch_size, shard_lines, written
+            file,
+            tuple(names),
+            options,
+            where,
+            asked,
+            explain or words,
+            explain,
+            strict,
+            batch_size,
+            shard_lines,
+            written,
+            columns,
         )
         done = _stream(plan, output, words, observers, quiet)
     _report(done, output, quiet, "" if default is None else default.not_run)
@@ -188,6 +209,7 @@ def score(
 def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
     from ...loaders import read_items
+    from ..scoring.delimited import delimited_line, heading
     from ..scoring.rows import json_line
     from ..scoring.running import Done, total_items
     from ..scoring.statistics import Tally
@@ -195,18 +217,27 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
     from ..terminal.screen import note
     from ..terminal.text import plural
 
+    def one_line(row: ItemScores) -> str:
+        if plan.form.delimited:
+            return delimited_line(row, plan.names, plan.shown, plan.form)
+        return json_line(row, plan.shown)
+
     tally = Tally()
     damage = None
     watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
-    items = read_items(plan.file, strict=plan.strict)
+    items = read_items(plan.file, strict=plan.strict, columns=plan.columns)
     try:
         with (
             plan.open(quiet=quiet) as reasoner,
             lines_to(output, apart_from=plan.file) as write,
-            Meter("scoring", total_items(plan.file, watched), unit="items", noun="items", quiet=not watched) as meter,
+            Meter(
+                "scoring", total_items(plan.file, watched, plan.columns), unit="items", noun="items", quiet=not watched
+            ) as meter,
         ):
+            if plan.form.delimited:
+                write(heading(plan.names, plan.shown, plan.form))
             for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
-                write(in_words(row, first=not tally.rows) if words else json_line(row, plan.shown))
+                write(in_words(row, first=not tally.rows) if words else one_line(row))
                 tally.add(row)
                 meter.add(1)
                 for tell in observers:
@@ -223,7 +254,7 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
     """Return the format of the rows: as given, or by the suffix of the output.
 
     Raises:
-        InputError: Parquet without a regular file, or with --text or --json; or the output has the suffix of a CSV file.
+        InputError: Parquet without a regular file; Parquet or CSV with --text or --json; or compressed CSV.
     """
     from ..scoring.rows import Form
 
@@ -233,8 +264,14 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
         if output is None or (output.exists() and not output.is_file()):
             raise InputError("Parquet needs a regular file to write to; name one with --output")
         return Form.PARQUET
-    if asked is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in (".csv", ".tsv"):
-        raise InputError(f"{output}: scores are written as JSON lines or Parquet, not CSV; name it .jsonl or .parquet")
+    delimited = {".csv": Format.CSV, ".tsv": Format.TSV}
+    chosen = delimited.get(output.suffix) if asked is None and output is not None else asked
+    if chosen in (Format.CSV, Format.TSV):
+        if printed:
+            raise InputError("--text and --json print rows in another form than CSV; leave them out, or write .jsonl")
+        return Form(chosen.value)
+    if asked is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in delimited:
+        raise InputError(f"{output}: CSV is written without compression; name it .csv, .tsv or .jsonl.gz")
     return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
 
 

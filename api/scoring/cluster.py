@@ -130,7 +130,7 @@ def _tables(plan: Plan, without: frozenset[int]) -> Iterable[pa.Table]:
 
     fields = [("part", pa.int64()), ("numbers", pa.list_(pa.int64())), ("data", pa.list_(pa.binary()))]
     schema = pa.schema([*fields, ("flaws", pa.list_(pa.string()))])
-    for shard in read_shards(plan.file, plan.lines, without):
+    for shard in read_shards(plan.file, plan.lines, without, plan.columns):
         if isinstance(shard, Shard):
             numbers, lines, flaws = zip(*shard.lines, strict=True)
             row = {"part": shard.number, "numbers": numbers, "data": lines, "flaws": flaws}

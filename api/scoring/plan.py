@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,9 @@ class Shard:
         return found.hexdigest()
 
 
-def read_shards(file: str, size: int = LINES, without: Container[int] = ()) -> Iterator[Shard | int]:
+def read_shards(
+    file: str, size: int = LINES, without: Container[int] = (), columns: Mapping[str, str] | None = None
+) -> Iterator[Shard | int]:
     """Yield the shards of a file (see :func:`tacit.loaders.read_items`) one by one; of those in ``without`` only the number.
 
     A shard ends after ``size`` records, or earlier with the record that makes it 1 MiB or larger.
@@ -64,7 +66,7 @@ def read_shards(file: str, size: int = LINES, without: Container[int] = ()) -> I
         number = count = weight = 0
         held: list[Line] = []
         damage: Line | None = None
-        for line in item_records(source):
+        for line in item_records(source, columns):
             if isinstance(line.flaw, Damage):
                 damage = line
                 break
@@ -110,6 +112,7 @@ class Plan:
         strict: a line without an item ends the run with an error.
         batch_size: items scored together, None: the metrics' defaults; lines: records of a shard.
         form: output format.
+        columns: for fields of a record the names under which the file has them; None: their own names.
     """
 
     file: str
@@ -123,6 +126,7 @@ class Plan:
     batch_size: int | None = None
     lines: int = LINES
     form: Form = Form.JSONL
+    columns: Mapping[str, str] | None = None
 
     def open(self, *, quiet: bool) -> AbstractContextManager[Reasoner]:
         """Open the metrics and the graph; see :func:`tacit.api.opening.open_reasoner`."""
@@ -139,6 +143,7 @@ class Plan:
             "--strict": self.strict,
             "format": self.form.value,
             "--shard-lines": self.lines,
+            "--column": dict(self.columns) if self.columns else None,
         }
 
 
@@ -175,6 +180,11 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
         rows.append(row)
     if plan.form is Form.PARQUET:
         return Part(shard.number, packed(rows, plan.names, plan.shown), tally, shard.digest)
+    if plan.form.delimited:
+        from .delimited import delimited_line
+
+        lines = (delimited_line(row, plan.names, plan.shown, plan.form) for row in rows)
+        return Part(shard.number, "".join(lines).encode(), tally, shard.digest)
     data = "".join(json_line(row, plan.shown) for row in rows).encode()
     if plan.form is Form.GZIP and data:
         import gzip

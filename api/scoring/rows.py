@@ -1,4 +1,4 @@
-"""Output rows of scores: writing and reading JSON lines and Parquet.
+"""Output rows of scores: writing and reading JSON lines and Parquet (CSV: :mod:`.delimited`).
 
 A line of JSON is :meth:`tacit.reasoning.ItemScores.to_dict`. Columns of Parquet: ``id`` (text; null for a record without an item
 and ID), ``line`` (record number; only for records without an item), for each metric ``score.<metric>`` (double; null if the
@@ -10,7 +10,7 @@ the item was scored), and with evidence ``evidence`` (JSON text, by metric).
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from math import isnan
 from pathlib import Path
@@ -34,11 +34,19 @@ class Form(Enum):
     JSONL = "jsonl"
     GZIP = "jsonl.gz"
     PARQUET = "parquet"
+    CSV = "csv"
+    TSV = "tsv"
 
     @classmethod
     def of(cls, output: Path) -> Form:
         """Return the format for the suffix of ``output``; default: JSON lines."""
-        return {".parquet": cls.PARQUET, ".gz": cls.GZIP}.get(output.suffix, cls.JSONL)
+        forms = {".parquet": cls.PARQUET, ".gz": cls.GZIP, ".csv": cls.CSV, ".tsv": cls.TSV}
+        return forms.get(output.suffix, cls.JSONL)
+
+    @property
+    def delimited(self) -> bool:
+        """Whether it is CSV or TSV."""
+        return self in (Form.CSV, Form.TSV)
 
 
 def json_line(row: ItemScores, explain: bool) -> str:
@@ -141,13 +149,18 @@ def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
     with pq.ParquetFile(output) as file:
         for batch in file.iter_batches(_AT_A_TIME, columns=columns):
             for sheet in batch.to_pylist():
-                row = {name: sheet[name] for name in ("id", "line", "error")}
-                if row["error"] is None:
-                    row["scores"] = {name: sheet[f"score.{name}"] for name in names}
-                    row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
-                    row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
-                    row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
-                yield _row(row)
+                yield score_of_columns(sheet, names)
+
+
+def score_of_columns(sheet: Mapping[str, Any], names: Sequence[str]) -> ItemScores:
+    """Return the row that has these columns (:func:`columns_of`), without its evidence."""
+    row = {name: sheet[name] for name in ("id", "line", "error")}
+    if row["error"] is None:
+        row["scores"] = {name: sheet[f"score.{name}"] for name in names}
+        row["percentiles"] = {name: sheet[f"percentile.{name}"] for name in names}
+        row["notes"] = {name: note for name in names if (note := sheet[f"note.{name}"]) is not None}
+        row["signature"] = {name: sheet[f"signature.{name}"] for name in names}
+    return _row(row)
 
 
 def has_evidence(output: Path, form: Form) -> bool | None:
@@ -158,6 +171,10 @@ def has_evidence(output: Path, form: Form) -> bool | None:
         import pyarrow.parquet as pq
 
         return "evidence" in pq.read_schema(output).names
+    if form.delimited:
+        from .delimited import columns_in
+
+        return "evidence" in columns_in(output, form)
     with gzip.open(output) if form is Form.GZIP else output.open("rb") as file:
         rows = (orjson.loads(line) for line in file)
         return next(("evidence" in row for row in rows if "scores" in row), None)

@@ -21,6 +21,7 @@ from ..terminal.output import DiskFull, atomic_file, check_output, disk_full_err
 from ..terminal.progress import Meter
 from ..terminal.text import count
 from . import LINES
+from .delimited import heading, read_delimited
 from .plan import Observe, Part, Plan, Shard, digest, read_shards, score_shard
 from .rows import Form, has_evidence, read_lines, read_parquet, write_parquet
 from .statistics import Tally
@@ -52,6 +53,7 @@ _DIFFERENCES = {
     "--strict": "another --strict",
     "format": "another format",
     "--shard-lines": "another --shard-lines",
+    "--column": "another --column",
 }
 
 
@@ -203,6 +205,8 @@ class WorkFolder:
             if plan.form is Form.PARQUET:
                 write_parquet(paths, plan.names, plan.shown, file)
             else:
+                if plan.form.delimited:
+                    file.write(heading(plan.names, plan.shown, plan.form).encode())
                 for path in paths:
                     with path.open("rb") as data:
                         shutil.copyfileobj(data, file, 1 << 20)
@@ -280,6 +284,7 @@ def score_file(
     resume: bool = False,
     batch_size: int | None = None,
     shard_lines: int = LINES,
+    columns: Mapping[str, str] | None = None,
     cluster: Cluster | None = None,
     observers: Sequence[Observe] = (),
     progress: bool = False,
@@ -298,11 +303,12 @@ def score_file(
         options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``.
         engine: for concept queries: ``index``, ``store`` or ``auto``.
         explain: write the evidence too.
-        form: ``jsonl``, ``jsonl.gz`` or ``parquet``; default: by the suffix of ``output``.
+        form: ``jsonl``, ``jsonl.gz``, ``parquet``, ``csv`` or ``tsv``; default: by the suffix of ``output``.
         strict: raise at the first record without an item.
         resume: continue an interrupted run of the same file into the same output.
         batch_size: items scored together, >= 1; affects the speed only.
         shard_lines: records of a shard, >= 1.
+        columns: for fields of a record the names under which the file has them, e.g. ``{"history": "context"}``.
         cluster: score on this Ray cluster.
         observers: called with every :class:`tacit.reasoning.ItemScores` that this process scores.
         progress: show a progress bar on stderr.
@@ -349,6 +355,7 @@ def score_file(
         batch_size=batch_size,
         lines=shard_lines,
         form=Form.of(target) if form is None else _choice(Form, form, "form"),
+        columns=dict(columns) if columns else None,
     )
     return _run(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
 
@@ -365,13 +372,13 @@ def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
         raise InputError(f"{name} must be {' or '.join(str(one.value) for one in kind)}, not {value!r}") from None
 
 
-def total_items(file: str, watched: bool) -> int | None:
+def total_items(file: str, watched: bool, columns: Mapping[str, str] | None = None) -> int | None:
     """Return the number of items for a progress bar; None if no terminal shows it or the file cannot be read twice."""
     if not watched or not sys.stderr.isatty() or not Path(file).is_file():
         return None
     from ...loaders import read_items
 
-    return sum(1 for _ in read_items(file)) or None
+    return sum(1 for _ in read_items(file, columns=columns)) or None
 
 
 def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
@@ -383,8 +390,13 @@ def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
     from ...graph.item import ItemError
     from ...loaders import read_items
 
-    rows = read_parquet(output, plan.names) if plan.form is Form.PARQUET else read_lines(output, plan.form)
-    for item, row in zip_longest(read_items(plan.file), rows):
+    if plan.form is Form.PARQUET:
+        rows = read_parquet(output, plan.names)
+    elif plan.form.delimited:
+        rows = read_delimited(output, plan.names, plan.form)
+    else:
+        rows = read_lines(output, plan.form)
+    for item, row in zip_longest(read_items(plan.file, columns=plan.columns), rows):
         if isinstance(item, ItemError) and row is not None and item.line == row.line:
             yield row
         elif item is None or row is None or isinstance(item, ItemError) or row.line is not None or row.id != item.id:
@@ -411,11 +423,11 @@ def _run(
             return Done(plan, tally, 0, 0.0, signatures, complete=True)
         if cluster is not None:
             stack.close()  # it was opened to report errors early, and to build the index only once
-        total = total_items(plan.file, progress)
+        total = total_items(plan.file, progress, plan.columns)
         meter = Meter("scoring", total, unit="items", noun="items", quiet=not progress)
         with _work(plan, target, signatures, resume=resume, tell=tell) as work, meter:
             if work.replaced:
-                work.compare(read_shards(plan.file, plan.lines))
+                work.compare(read_shards(plan.file, plan.lines, columns=plan.columns))
             before = work.rows
             if before:
                 meter.add(0, done=before)
@@ -454,7 +466,7 @@ def _kept(work: WorkFolder) -> str:
 def _score_locally(plan: Plan, work: WorkFolder, reasoner: Reasoner, observers: Sequence[Observe], meter: Meter) -> int:
     """Score the missing shards in this process, and return the number of all shards."""
     shards = 0
-    for shard in read_shards(plan.file, plan.lines, work.done):
+    for shard in read_shards(plan.file, plan.lines, work.done, plan.columns):
         shards += 1
         if isinstance(shard, Shard):
             work.keep(score_shard(plan, reasoner, shard, (lambda _: meter.add(1), *observers)))
@@ -463,7 +475,7 @@ def _score_locally(plan: Plan, work: WorkFolder, reasoner: Reasoner, observers: 
 
 def _score_on_cluster(plan: Plan, work: WorkFolder, cluster: Cluster, signatures: dict[str, str], meter: Meter) -> int:
     """Score the missing shards on a cluster, and return the number of all shards."""
-    shards = sum(1 for _ in read_shards(plan.file, plan.lines, range(1 << 62)))
+    shards = sum(1 for _ in read_shards(plan.file, plan.lines, range(1 << 62), plan.columns))
     if len(work.done) == shards:
         return shards
     from .cluster import score_on_cluster

@@ -34,7 +34,13 @@ COMMANDS = [
 
 WRONG = [
     ["tails", "GRAPH", "PersonX cooks dinner for PersonY", "xwant"],
-    ["score", "FILE", "-m", "length", "-o", "scores.csv"],
+    ["score", "FILE", "-m", "length", "-o", "scores.csv.gz"],
+    ["score", "FILE", "-m", "length", "-o", "scores.csv", "--text"],
+    ["score", "FILE", "-m", "length", "--format", "csv", "--json"],
+    ["score", "FILE", "-m", "length", "--column", "history"],
+    ["score", "FILE", "-m", "length", "--column", "story=x"],
+    ["score", "FILE", "-m", "length", "--column", "id=x", "--column", "id=y"],
+    ["evaluate", "FILE", "-m", "length", "--column", "story=x"],
     ["nonsense"],
     ["--nonsense"],
     ["setup", "--files", "missing"],

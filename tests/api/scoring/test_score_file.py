@@ -91,7 +91,7 @@ def test_a_complete_output_is_left_as_it_is(tacit: Tacit, dialogues: Path, name:
         ({"metrics": "length"}, "metrics must be a list of names"),
         ({"batch_size": 0}, "batch_size must be >= 1"),
         ({"shard_lines": 0}, "shard_lines must be >= 1"),
-        ({"form": "xml"}, "form must be jsonl or jsonl.gz or parquet, not 'xml'"),
+        ({"form": "xml"}, "form must be jsonl or jsonl.gz or parquet or csv or tsv, not 'xml'"),
         ({"engine": "neo4j"}, "engine must be auto or store or index"),
         ({"options": {"grade": {}}}, "options has 'grade', which is not in metrics"),
         ({"output": "nowhere/out.jsonl"}, "there is no folder"),
