@@ -95,7 +95,13 @@ def _table(frame: Any) -> pa.Table:
     """
     if isinstance(frame, pa.Table):
         return frame
-    if hasattr(frame, "with_format") and hasattr(frame, "column_names"):  # datasets.Dataset
+    if hasattr(frame, "with_format") and hasattr(frame, "column_names"):  # datasets.Dataset, and others of that package
+        if isinstance(frame.column_names, dict):  # datasets.DatasetDict
+            raise InputError(f"the {type(frame).__name__} has several tables; give one of them: {', '.join(frame.column_names)}")
+        if not hasattr(frame, "__len__"):  # datasets.IterableDataset
+            raise InputError(
+                f"the {type(frame).__name__} is read row by row; make a Dataset of it, with Dataset.from_list(list(rows))"
+            )
         frame = frame.with_format("arrow")[:]
     try:
         return pa.table(frame)

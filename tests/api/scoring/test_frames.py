@@ -88,3 +88,19 @@ def test_what_cannot_be_read_is_named(reasoner: Reasoner) -> None:
         score_frame(COLUMNS, reasoner, columns={"response": "reply"})
     with pytest.raises(InputError, match="cannot read the list as a table"):
         score_frame([1, 2], reasoner)
+
+
+def test_datasets_are_read_in_the_order_of_their_rows(reasoner: Reasoner) -> None:
+    datasets = pytest.importorskip("datasets")
+    whole = datasets.Dataset.from_dict(COLUMNS)
+    lengths = [4, 3, 3]
+    assert score_frame(whole, reasoner)["score.length"].to_pylist() == lengths
+    assert score_frame(whole.select([2, 0]), reasoner)["score.length"].to_pylist() == [3, 4]
+    assert score_frame(whole.with_format("numpy"), reasoner)["score.length"].to_pylist() == lengths
+    renamed = whole.rename_columns({"history": "prompt", "response": "answer"})
+    found = score_frame(renamed, reasoner, columns={"history": "prompt", "response": "answer"})
+    assert found["score.length"].to_pylist() == lengths
+    with pytest.raises(InputError, match="the DatasetDict has several tables; give one of them: train, test"):
+        score_frame(datasets.DatasetDict(train=whole, test=whole), reasoner)
+    with pytest.raises(InputError, match="the IterableDataset is read row by row; make a Dataset of it"):
+        score_frame(whole.to_iterable_dataset(), reasoner)
