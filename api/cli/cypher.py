@@ -20,7 +20,9 @@ def cypher(
     graph: Annotated[
         str | None,
         typer.Argument(
-            metavar="GRAPH", show_default=False, help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH]."
+            metavar="GRAPH",
+            show_default=False,
+            help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
         ),
     ] = None,
     query: Annotated[

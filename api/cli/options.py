@@ -80,14 +80,14 @@ GraphOrDefault = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
-        help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH].",
+        help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
     ),
 ]  # fmt: skip
 GraphNeeded = Annotated[
     str,
     typer.Option(
         "--graph", metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
-        help="A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH].",
+        help="A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].",
     ),
 ]  # fmt: skip
 Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
@@ -125,7 +125,7 @@ GraphOption = Annotated[
     str | None,
     typer.Option(
         "--graph", metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
-        help="A path, or a neo4j:// or bolt:// URL; most metrics need it [env TACIT_GRAPH].",
+        help="A path, or a neo4j:// or bolt:// URL; most metrics need it [env TACIT_GRAPH, tacit.toml].",
     ),
 ]  # fmt: skip
 

@@ -288,7 +288,7 @@ def evaluate_tuples(
             show_default=False,
             envvar=GRAPH,
             show_envvar=False,
-            help="For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH].",
+            help="For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].",
         ),
     ] = None,
     option: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +317,20 @@ def test_every_command_is_listed(tacit: Tacit) -> None:
     shown = {line.split()[0] for line in tacit("--help").out.splitlines() if line.startswith("  ") and line.split()}
     assert set(command().commands) <= shown
     assert {words[0] for words in COMMANDS} == set(command().commands)
+
+
+def test_every_command_argument_and_option_has_a_help_text() -> None:
+    def without(found: Any, path: str) -> Iterator[str]:
+        for name, below in getattr(found, "commands", {}).items():
+            yield from without(below, f"{path} {name}")
+        if not (found.help or "").strip():
+            yield path
+        for param in found.params:
+            text = (param.help or "").strip()
+            if len(text.split()) < 2 or not text.rstrip("]").endswith((".", "TACIT_GRAPH, tacit.toml", "NEO4J_USERNAME")):
+                yield f"{path} {'/'.join(param.opts)}: {text}"
+
+    assert [*without(command(), "tacit")] == []
 
 
 def test_version(tacit: Tacit) -> None:
