@@ -16,11 +16,11 @@ from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
 from tacit.graph import KnowledgeGraph
 
-from tests.api.agents.conftest import METRICS, Connected, Served, connected, over_http, text_of
+from tests.api.agents.conftest import Connected, Served, connected, over_http, text_of
 from tests.api.server.conftest import PROGRAM
 from tests.graph.query.refused_statements import COSTLY, HOSTILE
 
-CALLS = 350  # three times: by either transport, and by HTTP with two versions of the protocol
+CALLS = 335  # three times: by either transport, and by HTTP with two versions of the protocol
 TOGETHER = 20
 ENDLESS = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
 
@@ -67,9 +67,9 @@ def test_a_query_as_a_name_of_the_cookbook_is_no_way_around(near: Connected) -> 
 
 def test_costly_statements_end(stdio: Connected) -> None:
     started = time.monotonic()
-    names = ["long range in reduce", "doubling lists", "nested repeats", "lists of lists"]
+    names = ["long range in reduce", "doubling lists"]
     for name in names:
-        stdio.call("cypher", query=COSTLY[name], parameters={"l": [1, 2]} if "$l" in COSTLY[name] else {}, timeout=0.5)
+        stdio.call("cypher", query=COSTLY[name], timeout=0.5)
     assert time.monotonic() - started < 5 * len(names)
     said = stdio.call("cypher", query=ENDLESS, timeout=0.5)
     assert said.is_error
@@ -142,7 +142,7 @@ def test_nothing_but_the_protocol_is_on_stdout(sample_graph: str) -> None:
         *({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call} for number, call in calls.items()),
     ]
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "mcp", sample_graph, *METRICS],
+        [sys.executable, "-c", PROGRAM, "mcp", sample_graph, "--metrics", "length"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
