@@ -12,7 +12,6 @@ to a folder above must not apply. Git treats repositories of other users in the 
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,6 +123,8 @@ def _concerns(path: Path) -> bool:
         return False
     if b"tacit" not in data:
         return False
+    import tomllib
+
     try:
         tool = tomllib.loads(data.decode()).get("tool")
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
@@ -145,6 +146,8 @@ def _trusted(path: Path) -> bool:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -53,6 +52,8 @@ def doctor(
 
 def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
     """Yield the lines and their styles: groups, below each its checks, below each the command that gets what is missing."""
+    from textwrap import wrap
+
     width = console(sys.stdout).width - 1
     before = ""
     for check in found.checks:

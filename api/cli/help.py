@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.resources import files
-from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +18,8 @@ _WIDTH = 78
 
 def topics() -> dict[str, str]:
     """Return the topics in alphabetical order, each with its summary."""
+    from importlib.resources import files
+
     folder = files("tacit.api") / "topics"
     names = sorted(place.name.removesuffix(".txt") for place in folder.iterdir() if place.name.endswith(".txt"))
     return {name: topic_text(name).partition("\n")[0].partition(" - ")[2] for name in names}
@@ -29,12 +27,16 @@ def topics() -> dict[str, str]:
 
 def topic_text(name: str) -> str:
     """Return the text of a topic; in the text on metrics with the list of those that are known."""
+    from importlib.resources import files
+
     text = (files("tacit.api") / "topics" / f"{name}.txt").read_text(encoding="utf-8")
     return text.replace("{metrics}\n", _metrics()) if name == "metrics" else text
 
 
 def _metrics() -> str:
     """Return each metric with its summary."""
+    from textwrap import wrap
+
     from ...reasoning.registry import METRIC_REGISTRY
 
     names = METRIC_REGISTRY.names()
@@ -91,6 +93,9 @@ def help_text(words: Sequence[str]) -> str:
 
 
 def _list() -> Iterator[str]:
+    """Yield the lines of the list of topics and commands."""
+    from textwrap import wrap
+
     yield "TOPICS"
     found = topics()
     column = max(map(len, found)) + 3
@@ -148,6 +153,9 @@ def _styled(line: str) -> str:
 
 def _paged(text: str) -> bool:
     """Show a text by the pager; return whether there is one."""
+    import shlex
+    import subprocess
+
     named = os.environ.get("PAGER")
     command = shlex.split(named) if named is not None else ["less"]
     if not command or shutil.which(command[0]) is None:

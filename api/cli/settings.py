@@ -104,7 +104,9 @@ def tell_settings(quiet: bool) -> None:
     if quiet or run.told or not run.taken or run.config is None:
         return
     run.told = True
-    said = [f"{key} {value}" if key in ("graph", "metrics") else f"{key}={value}" for key, value in run.taken.items()]
+    first = ("graph", "metrics")
+    said = [f"{key} {run.taken[key]}" for key in first if key in run.taken]
+    said += [f"{key}={value}" for key, value in run.taken.items() if key not in first]
     note(f"settings of {shown(run.config.path)}: {', '.join(said)}")
 
 

@@ -44,6 +44,11 @@ def test_scores_with_the_settings_and_says_so_once(tacit: Tacit) -> None:
     assert "tacit.toml" not in tacit("score", "talk.jsonl", "--quiet").err
 
 
+def test_the_graph_is_said_first(tacit: Tacit, here: Path) -> None:
+    (here / "rated.jsonl").write_text('{"history": ["a"], "response": "b", "rating": 1}\n')
+    assert "settings of tacit.toml: graph graph, metrics grounding length, grounding" in tacit("evaluate", "rated.jsonl").err
+
+
 def test_the_same_scores_as_with_options(tacit: Tacit, here: Path) -> None:
     by_file = tacit("score", "talk.jsonl", "--json").out
     write(here, "")
