@@ -20,7 +20,7 @@ from ..opening import Engine as Engine
 from ..opening import open_metrics as open_metrics
 from ..opening import open_reasoner as open_reasoner
 from .settings import GRAPH as GRAPH
-from .settings import config_options, default_graph, tell_settings, took_option
+from .settings import check_default_graph, config_options, default_graph, tell_settings, took_option
 
 if TYPE_CHECKING:
     from ...reasoning import DefaultMetrics
@@ -361,10 +361,15 @@ def server_given() -> dict[str, str | None]:
 
 
 def address_at(graph: str) -> Address:
-    """Return the address of a graph, with the server's options."""
+    """Return the address of a graph that a command opens, with the server's options.
+
+    Raises:
+        InputError: ``tacit.toml`` names the graph, and there is none.
+    """
+    check_default_graph(graph)
     return Address(graph, **server_given())
 
 
 def address_of(graph: str | None) -> Address | None:
     """Return the address of a graph with the server's options; None without a graph."""
-    return None if graph is None else address_at(graph)
+    return None if graph is None else Address(graph, **server_given())

@@ -68,6 +68,19 @@ def default_graph() -> str | None:
     return os.environ.get(GRAPH) or _graph()
 
 
+def check_default_graph(graph: str) -> None:
+    """Check that a folder which the file names as the graph is there.
+
+    Raises:
+        InputError: it is not; the message names the file.
+    """
+    run = _this_run()
+    config = run.config
+    named = config is not None and "graph" in run.taken and graph == config.graph and "://" not in graph
+    if named and config is not None and not os.path.lexists(graph):
+        raise config.error("graph", f"there is no graph at {graph}; name another, or make one with tacit setup or tacit load")
+
+
 def from_config(key: str) -> bool:
     """Return whether the command took ``graph`` or ``metrics`` from the file."""
     return key in _this_run().taken

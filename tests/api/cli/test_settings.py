@@ -112,6 +112,14 @@ def test_a_picture_takes_the_first_metric(tacit: Tacit, here: Path) -> None:
     assert "<svg" in (here / "one.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("words", [["hops", "dog", "bone"], ["info"], ["filter", "talk.jsonl"]])
+def test_a_graph_that_is_not_there_is_said_with_the_file(words: list[str], tacit: Tacit, here: Path) -> None:
+    write(here, 'graph = "gone"\n')
+    outcome = tacit(*words)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"tacit: tacit.toml: graph: there is no graph at {here / 'gone'}; name another" in outcome.err
+
+
 def test_credentials_in_a_url_are_not_shown(tacit: Tacit, here: Path) -> None:
     write(here, 'graph = "bolt://someone:secret@127.0.0.1:1"\nmetrics = ["length"]\n')
     outcome = tacit("score", "talk.jsonl")
