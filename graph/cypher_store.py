@@ -153,7 +153,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         answers.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
-        rows = self._tails("Event", [uri], [] if relation is None else [check_relation(relation)])
+        named = query("tails_of", self.dialect).naming(LABEL="Event")
+        rows = map(
+            assertion_of, self._rows(named, {"head": uri, "relation": "" if relation is None else check_relation(relation)})
+        )
         return sorted(rows, key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
 
     def _tails(self, label: Label, heads: list[str], relations: list[str]) -> list[Assertion]:

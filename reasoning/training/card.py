@@ -39,8 +39,8 @@ _NEGATIVES = {
 _RETRIEVER_FACTS = ("triples", "heads", "tails", "data", "held_out", "graph")
 _PROBE_FACTS = ("layers", "tuples", "heads", "plausible", "data", "penalty", "auc", "best", "seed", "variants")
 _JUDGEMENT_FACTS = (
-    "layers", "pairs", "histories", "corpora", "data", "penalty", "ordered", "interval", "yes_alone", "yes_gain", "yes_error",
-    "seed", "variants", "kinds", "weighed_on",
+    "layers", "pairs", "histories", "corpora", "data", "penalty", "ordered", "interval", "yes_alone", "yes_error", "seed",
+    "variants", "kinds", "weighed_on",
 )  # fmt: skip
 _WORDS = {
     "one_hop": "one-hop {count} between history and response, `log1p`",
@@ -299,10 +299,11 @@ def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
 def judgement_card(probe: JudgementProbe, *, path: str | None, remarks: str = "") -> str:
     """Return the card of a probe for the metric ``judgement`` as Markdown; the arguments are those of :func:`probe_card`."""
     facts = probe.facts
-    # the probe that ships recorded the settings one by one
+    # the probe that ships recorded the settings one by one, and has a fitted weight of yes
     older = {"histories": facts["histories"], "licence": facts.get("licence"), "seed": facts["seed"]}
     return render(
         "judgement", **{name: facts[name] for name in _JUDGEMENT_FACTS},
+        yes_share=facts.get("yes_share"), yes_gain=facts.get("yes_gain"),
         name=probe.model.rpartition("@")[0], model=probe.model, layer=probe.layer, yes=probe.yes, width=probe.weights.size,
         digest=probe.digest, path=path, command=again(facts.get("command", "tacit train judgement")),
         recipe=JudgementRecipe.from_dict(facts.get("recipe", older)).to_toml(), licence=facts.get("licence") or "not stated",

@@ -30,7 +30,7 @@ def judgement(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="JSON lines with turns, options and answer, of another corpus: sets the weight of the model's own yes or no.",
+            help="JSON lines with turns, options and answer, of another corpus: decides whether the model's own answer counts.",
         ),
     ] = None,
     exclude: Exclude = None,

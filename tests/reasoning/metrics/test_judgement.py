@@ -24,7 +24,7 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
-from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
+from tacit.reasoning.training.judgement import given_contrasts, layers_to_try, make_contrasts, train_judgement
 from tacit.reasoning.training.reference import LEAST_JUDGED
 
 WORDS = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
@@ -260,8 +260,9 @@ def test_too_few_dialogues_are_refused(causal: CausalModel, tmp_path: Path) -> N
         train_judgement(make_contrasts({"talk": tiny_dialogues(3)}, most=9), causal, tmp_path)
 
 
-def test_yes_gets_the_weight_that_it_earns_on_another_corpus(
-    causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("knowing", [True, False])
+def test_yes_gets_the_weight_of_the_probe_where_it_tells_true_from_false_on_another_corpus(
+    causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knowing: bool
 ) -> None:
     contrasts = make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2)
     chosen = [(("the puppy is hungry",), (f"give it food {place}", f"tell me more {place}"), 0) for place in range(40)]
@@ -269,22 +270,38 @@ def test_yes_gets_the_weight_that_it_earns_on_another_corpus(
     assert others[3].true == "give it food 3"
     assert others[3].false == (("given", "tell me more 3"),)
     read, random = JudgementPrompt.read, np.random.default_rng(0)
+    texts, seen = [], []
 
     def knows(self: JudgementPrompt, pairs: Any, layers: Any, *, margins: bool = False) -> Any:
         found = read(self, pairs, layers, margins=margins)
-        known = np.array([1.0 if "give it food" in response else -1.0 for _, response in pairs])
-        blind = np.array([turns == ("the puppy is hungry",) for turns, _ in pairs])
-        hidden = found.hidden.copy()
-        side = found.hidden[~blind].std(0) if (~blind).any() else np.ones_like(hidden[0])
-        hidden[blind] = side * random.normal(size=hidden[blind].shape)  # the probe cannot tell these apart, and yes can
-        return found._replace(hidden=hidden, margins=np.where(blind, known, 0.0))
+        known = np.array([1.0 if knowing and "give it food" in response else -1.0 for _, response in pairs])
+        elsewhere = np.array([turns == ("the puppy is hungry",) for turns, _ in pairs])
+        told = found._replace(margins=np.where(elsewhere, known, random.normal(size=len(pairs))))
+        texts.extend(told.hidden[~elsewhere])
+        seen.extend(told.margins[~elsewhere])
+        return told
 
     monkeypatch.setattr(JudgementPrompt, "read", knows)
-    assert train_judgement(contrasts, causal, tmp_path / "alone").yes == 0
     probe = train_judgement(contrasts, causal, tmp_path / "weighed", weigh=others)
-    assert probe.yes > 0
-    assert probe.facts["yes_gain"] > 0.2
     assert probe.facts["weighed_on"] == 40
+    assert probe.facts["yes_share"] == (1.0 if knowing else 0.5)
+    column = layers_to_try(LAYERS).index(probe.layer)
+    along = np.array(texts, np.float16)[:, column].astype(float) @ probe.weights.astype(float)
+    assert probe.yes * np.std(seen) == pytest.approx(along.std() if knowing else 0.0, rel=1e-3)
+
+
+def test_a_probe_that_is_no_better_than_chance_is_not_written(
+    causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = JudgementPrompt.read
+
+    def blank(self: JudgementPrompt, *given: Any, **named: Any) -> Any:
+        found = read(self, *given, **named)
+        return found._replace(hidden=np.ones_like(found.hidden), margins=np.zeros(len(found.margins)))
+
+    monkeypatch.setattr(JudgementPrompt, "read", blank)
+    with pytest.raises(InputError, match="50% of left-out pairs in order, no more than chance; train on more histories"):
+        train_judgement(make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2), causal, tmp_path / "states")
 
 
 def test_the_shipped_probe_has_a_reference_for_percentiles() -> None:
