@@ -6,6 +6,7 @@ JOBS ?= 2
 VENV := $(if $(VIRTUAL_ENV),$(subst $(CURDIR)/,,$(VIRTUAL_ENV)),.venv)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.tacit-setup
+FRAMEWORKS := build/frameworks
 TYPES := build/types/tacit
 PACKAGES := graph loaders reasoning api cypher
 DATA := $(or $(TACIT_TEST_DATA),../shared/data)
@@ -17,7 +18,7 @@ TEST_TURNS := $(DATA)/dialogues/dailydialog-test.jsonl.gz
 RATINGS := $(DATA)/judgements/*.jsonl.gz
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench docs dist clean again
+.PHONY: help setup demo test frameworks lint format bench docs dist clean again
 
 help:  ## Show this list
 	@echo "tacit: commonsense you can query, scores you can explain"
@@ -35,6 +36,22 @@ test: export OMP_NUM_THREADS ?= 1
 test: export PYTHONDONTWRITEBYTECODE :=
 test: setup  ## Run the tests, two at a time (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
 	@"$(BIN)/python" -m pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# Frameworks that send usage data to their makers are told not to; DeepEval's plugin for pytest is not needed and slow to start.
+frameworks: export OMP_NUM_THREADS ?= 1
+frameworks: export PYTHONDONTWRITEBYTECODE :=
+frameworks: export TACIT_TEST_FRAMEWORKS := 1
+frameworks: export DEEPEVAL_TELEMETRY_OPT_OUT := 1
+frameworks: export MLFLOW_DISABLE_TELEMETRY := true
+frameworks: $(FRAMEWORKS)/.tacit-setup  ## Test the adapters of evaluation frameworks, in an environment of their own with these
+	@"$(FRAMEWORKS)/bin/python" -m pytest -p no:deepeval $(PYTEST_ARGS) tests/api/frameworks
+
+$(FRAMEWORKS)/.tacit-setup: pyproject.toml constraints-frameworks.txt
+	@test -x "$(FRAMEWORKS)/bin/python" || "$(PYTHON)" -m venv "$(FRAMEWORKS)" || { rm -rf "$(FRAMEWORKS)"; exit 1; }
+	@echo "Installing the evaluation frameworks into $(FRAMEWORKS), once; this takes about a minute ..."
+	@"$(FRAMEWORKS)/bin/python" -m pip install -qq --disable-pip-version-check --no-deps --no-compile -r constraints-frameworks.txt
+	@"$(FRAMEWORKS)/bin/python" -m pip install -qq --disable-pip-version-check --no-deps -e .
+	@touch "$@"
 
 lint: setup  ## Check style, formatting and types
 	@"$(BIN)/ruff" check .

@@ -138,7 +138,7 @@ def open_reasoner(
     from ..reasoning import Reasoner
     from ..reasoning.registry import metric_kind
 
-    options = {name: _with_vectors(options[name]) for name in names}
+    options = {name: with_vectors(options[name]) for name in names}
     needing = [name for name in names if metric_kind(name).graph]
     if not needing:
         yield Reasoner(None, names, options=options)
@@ -161,7 +161,7 @@ def open_metrics(
         yield list(reasoner.metrics)
 
 
-def _with_vectors(options: dict[str, Any]) -> dict[str, Any]:
+def with_vectors(options: dict[str, Any]) -> dict[str, Any]:
     """Open the concept vectors if the option ``vectors`` is a path: metrics take them opened, since loaders read files."""
     if not isinstance(options.get("vectors"), str):
         return options

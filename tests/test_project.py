@@ -85,19 +85,35 @@ def test_packages_are_the_folders_that_hold_code() -> None:
         assert (ROOT / package / "py.typed").is_file(), f"{package} does not say that it is typed"
 
 
+def pinned(file: str) -> dict[str, str]:
+    """Return the versions in a file of constraints, by name of package."""
+    lines = [line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return {canonicalize_name(name): version for name, version in (line.split("==") for line in lines)}
+
+
+FRAMEWORKS = ("inspect", "deepeval", "mlflow", "otel")
+
+
 def test_constraints_pin_every_direct_dependency() -> None:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = {}
-    for line in lines:
-        if line and not line.startswith("#"):
-            name, version = line.split("==")
-            pins[canonicalize_name(name)] = version
-    groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
-    direct = [requirement for group in groups for requirement in map(Requirement, group) if requirement.name != "tacit-kg"]
-    missing = [str(wanted) for wanted in direct if pins.get(canonicalize_name(wanted.name)) is None]
-    assert not missing, f"constraints.txt does not pin {missing}"
-    outside = [str(wanted) for wanted in direct if not wanted.specifier.contains(pins[canonicalize_name(wanted.name)])]
-    assert not outside, f"constraints.txt pins versions outside {outside}"
+    extras = dict(PROJECT["project"]["optional-dependencies"])
+    own = [extras.pop(name) for name in FRAMEWORKS[:-1]]
+    groups = {"constraints.txt": [PROJECT["project"]["dependencies"], *extras.values()]}
+    groups["constraints-frameworks.txt"] = [PROJECT["project"]["dependencies"], extras["otel"], *own]
+    for file, wanted in groups.items():
+        pins = pinned(file)
+        direct = [requirement for group in wanted for requirement in map(Requirement, group) if requirement.name != "tacit-kg"]
+        missing = [str(one) for one in direct if pins.get(canonicalize_name(one.name)) is None]
+        assert not missing, f"{file} does not pin {missing}"
+        outside = [str(one) for one in direct if not one.specifier.contains(pins[canonicalize_name(one.name)])]
+        assert not outside, f"{file} pins versions outside {outside}"
+
+
+def test_frameworks_that_cannot_be_installed_beside_the_rest_are_in_no_other_extra() -> None:
+    named = {name: " ".join(wanted) for name, wanted in PROJECT["project"]["optional-dependencies"].items()}
+    lists = re.findall(r"tacit-kg\[([^]]*)\]", " ".join(named.values()))
+    included = {name for extras in lists for name in extras.split(",")}
+    assert not included & set(FRAMEWORKS[:-1])
+    assert "otel" in included
 
 
 def test_the_torch_that_the_quickstart_names_is_the_pinned_one() -> None:
