@@ -4,13 +4,14 @@ import { copyButton, decimal, h, plural } from "./dom.js";
 import { take } from "./cookbook.js";
 import { address } from "./concepts.js";
 
-export function card(told) {
-  const whole = Number.isInteger(told.value) && Math.abs(told.value) > 1;
-  const value = told.value === null ? "none" : told.value.toFixed(whole ? 0 : 3);
-  return h("article", { class: "card", "aria-labelledby": `score-of-${told.metric}` },
+/** The card of one explanation; `which`, "first" or "second", tells two responses apart. */
+export function card(explanation, which = null) {
+  const told = { ...explanation, name: which ? `${explanation.metric}, ${which} response` : explanation.metric };
+  const id = `score-of-${told.metric}${which ? `-${which}` : ""}`;
+  return h("article", { class: "card", "aria-labelledby": id },
     h("header", {},
-      h("h2", { id: `score-of-${told.metric}` }, told.metric),
-      h("p", { class: told.value === null ? "value absent" : "value" }, value)),
+      h(which ? "h3" : "h2", { id }, told.name),
+      h("p", { class: told.value === null ? "value absent" : "value" }, valueOf(told.value))),
     typeof told.percentile === "number" ? h("p", { class: "hint" }, `percentile ${told.percentile}: ${told.percentile}% of the reference's true responses have this value or less`) : null,
     told.note ? h("p", { class: "note" }, told.note) : null,
     told.svg && told.pieces.length ? picture(told) : null,
@@ -18,8 +19,11 @@ export function card(told) {
     told.pieces.length ? fold("Evidence as a table", table(told)) : null,
     told.claims.length ? fold(plural(told.claims.length, "claim") + " in the graph", claims(told)) : null,
     h("div", { class: "signature" },
-      h("span", { class: "label" }, "Signature"), h("code", {}, told.signature), copyButton(told.signature, `the signature of ${told.metric}`)));
+      h("span", { class: "label" }, "Signature"), h("code", {}, told.signature), copyButton(told.signature, `the signature of ${told.name}`)));
 }
+
+/** A value as the page shows it. */
+export const valueOf = (value) => (value === null ? "none" : value.toFixed(Number.isInteger(value) && Math.abs(value) > 1 ? 0 : 3));
 
 /** The text without the signature, which is shown separately. */
 const words = (text) => text.split("\n").filter((line, place, all) => place < all.length - 1 || !/\|v:\d+$/.test(line)).join("\n");
@@ -29,12 +33,12 @@ const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(sv
 
 /** The picture as an image, in which no script runs and which loads nothing. It has a dark variant on the page, not in the file. */
 function picture(told) {
-  const shown = h("img", { class: "picture", alt: `What ${told.metric} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` });
+  const shown = h("img", { class: "picture", alt: `What ${told.name} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` });
   night.then((style) => { shown.src = image(told.svg.replace(/<svg [^>]*>/, (head) => `${head}<style>${style}</style>`)); });
   return h("figure", {},
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Picture of ${told.metric}` },
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Picture of ${told.name}` },
       shown),
-    h("figcaption", {}, h("a", { href: image(told.svg), download: `${told.metric}.svg` }, "Download the picture")));
+    h("figcaption", {}, h("a", { href: image(told.svg), download: `${told.name.replaceAll(/[^\w-]+/g, "-")}.svg` }, "Download the picture")));
 }
 
 function fold(title, content, open = false) {
@@ -43,7 +47,7 @@ function fold(title, content, open = false) {
 
 function table(told) {
   const rows = told.pieces.flatMap((piece) => rowsOf(piece, 0));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Evidence of ${told.metric} as a table` },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Evidence of ${told.name} as a table` },
     h("table", {},
       h("thead", {}, h("tr", {}, ["Share", "Piece", "Rests on", "Through"].map((name, place) =>
         h("th", { scope: "col", class: place === 0 ? "number" : null }, name)))),
@@ -61,7 +65,7 @@ function rowsOf(piece, depth) {
     h("td", {}, from), h("td", {}, through)), ...piece.rests_on.flatMap((part) => rowsOf(part, depth + 1))];
 }
 
-const signed = (number) => (number === null ? "" : `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(3)}`);
+export const signed = (number) => (number === null ? "" : `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(3)}`);
 
 function claims(told) {
   return h("ul", { class: "claims" }, told.claims.map((claim) => h("li", {},

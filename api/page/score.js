@@ -1,5 +1,6 @@
 // The view for scoring: a form for a dialogue and a response, and one card per metric.
 
+import * as comparison from "./compare.js";
 import { card } from "./explanation.js";
 import { fault, find, h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
@@ -13,6 +14,7 @@ export function start() {
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
   });
+  comparison.start();
   offered = examples();
 }
 
@@ -61,19 +63,24 @@ async function score() {
   const body = { history: lines("history"), response: find("response").value.trim(), metrics, svg: true };
   const references = lines("references");
   if (references.length) body.references = references;
+  const other = comparison.other();
+  if (other !== null) body.other = other;
   status.textContent = "Scoring …";
   find("score").setAttribute("aria-busy", "true");
   try {
     const began = performance.now();
-    const { explanations } = await ask("v1/explain", { body, signal: mine.signal });
+    const answer = await ask("v1/explain", { body, signal: mine.signal });
     const seconds = (performance.now() - began) / 1000;
-    const cards = Object.values(explanations);
-    show(find("score-results"), cards.map(card));
-    status.textContent = `${plural(cards.length, "score")} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
+    const told = Object.values(answer.explanations);
+    show(find("score-pairs"));
+    if (answer.other) comparison.compare(answer.explanations, answer.other);
+    else show(find("score-results"), told.map((one) => card(one)));
+    status.textContent = `${plural(told.length * (answer.other ? 2 : 1), "score")} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
   } catch (error) {
     if (error.name === "AbortError") return;
     status.textContent = "";
     show(find("score-results"));
+    show(find("score-pairs"));
     fault(find("score-fault"), error);
   } finally {
     if (running === mine) find("score").removeAttribute("aria-busy");

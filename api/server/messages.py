@@ -86,6 +86,7 @@ class ExplainRequest(Message):
 
     history: _TEXTS = Field(description="The turns before the response, oldest first.")
     response: _TEXT = Field(description="The response to score.")
+    other: _TEXT | None = Field(None, description="Another response to the same history, explained beside the first.")
     references: _TEXTS = Field(default_factory=list, description="Human responses to the same history, for metrics that compare.")
     metrics: _TEXTS | None = Field(None, description="Names of metrics of the service; default: all.")
     svg: bool = Field(True, strict=True, description="Return each explanation as a picture too.")
@@ -146,9 +147,10 @@ class InferAnswer(BaseModel):
 
 
 class ExplainAnswer(BaseModel):
-    """One explanation per metric."""
+    """One explanation per metric; those of the other response where one is given."""
 
     explanations: dict[str, DrawnExplanation]
+    other: dict[str, DrawnExplanation] = Field(default_factory=dict, description="Present where the request has `other`.")
 
 
 class ConceptsAnswer(BaseModel):

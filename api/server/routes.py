@@ -136,23 +136,26 @@ def scoring_routes(service: Service) -> APIRouter:
         """For each metric: value, signature, pieces of evidence with their shares, the assertions behind them, text and SVG."""
         body = await read(request, ExplainRequest, service.parsing)
         names = service.names(body.metrics)
-        check_size((*body.history, body.response, *body.references), longest)
-        request.scope["tacit.items"] = 1
+        responses = [body.response] if body.other is None else [body.response, body.other]
+        for response in responses:
+            check_size((*body.history, response, *body.references), longest)
+        request.scope["tacit.items"] = len(responses)
         try:
-            item = Item(body.history, body.response, body.references, 1)
+            items = [Item(body.history, response, body.references, number) for number, response in enumerate(responses, 1)]
         except InputError as error:
             raise Problem(422, "not-scored", str(error)) from error
-        [row] = await scored([item], names, True, lambda rows: rows)
-        if row.error is not None:
-            raise Problem(422, "not-scored", row.error)
-        svg = body.svg
+        rows = await scored(items, names, True, lambda rows: rows)
+        for row in rows:
+            if row.error is not None:
+                raise Problem(422, "not-scored", row.error)
+        form = DrawnExplanation if body.svg else Explanation
 
         def drawn() -> Response:
-            explanations = {}
-            for name, found in row.scores.items():
-                explanation = Explanation(item.history, item.response, found)
-                explanations[name] = dump(explanation, DrawnExplanation if svg else Explanation)
-            return answer({"explanations": explanations})
+            told = [
+                {name: dump(Explanation(item.history, item.response, found), form) for name, found in row.scores.items()}
+                for item, row in zip(items, rows, strict=True)
+            ]
+            return answer(dict(zip(("explanations", "other"), told, strict=False)))
 
         with service.problems():
             return await service.drawings.run(drawn)

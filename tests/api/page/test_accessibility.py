@@ -21,6 +21,8 @@ def shown(visit: Visit, view: str) -> Any:
     """The tab at a view, with all that a person can make it show."""
     tab = visit.go(view)
     if view == "#/score":
+        tab.click("#compare")
+        tab.fill("#other", "The library has an interesting book for the exam.")
         score(tab)
         unfold(tab)
     if view.startswith("#/cookbook"):

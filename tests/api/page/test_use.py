@@ -65,6 +65,40 @@ def test_references_make_a_value_of_what_compares(visit: Visit) -> None:
     assert float(tab.locator("article .value").last.inner_text()) > 0
 
 
+def test_two_responses_are_compared_in_one_request(visit: Visit, reasoner: Reasoner) -> None:
+    tab = visit.go()
+    tab.select_option("#example", label="What to cook, a fitting response")
+    button = tab.get_by_role("button", name="Compare with another response")
+    button.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "other"
+    text = "<b>The library</b> has an interesting book for the exam."
+    tab.keyboard.type(text)
+    score(tab)
+    asked = [address for address in visit.asked if address.endswith("/v1/explain")]
+    assert len(asked) == 1
+    history, response = tab.input_value("#history").split("\n"), tab.input_value("#response")
+    values = [reasoner.explain(history, one)["grounding"].score.value for one in (response, text)]
+    assert None not in values
+    first, second = (float(value or 0) for value in values)
+    row = tab.locator("#score-results tbody tr").first
+    sign = "−" if second < first else "+"
+    assert row.locator("td").all_inner_texts() == [f"{first:.3f}", f"{second:.3f}", f"{sign}{abs(second - first):.3f}"]
+    assert tab.locator("#score-results tbody tr").last.locator("td").all_inner_texts() == ["none"] * 3
+    assert tab.locator("#score-pairs .pair").first.locator("h3").all_inner_texts() == [
+        "grounding, first response", "grounding, second response"
+    ]  # fmt: skip
+    edges = "() => [...document.querySelectorAll('.pair:first-of-type .card')].map(card => card.getBoundingClientRect().top)"
+    one, other = tab.evaluate(edges)
+    assert one == other
+    tab.set_viewport_size({"width": 390, "height": 800})
+    one, other = tab.evaluate(edges)
+    assert other > one
+    tab.get_by_role("button", name="Score one response only").click()
+    score(tab)
+    tab.wait_for_function("() => !document.querySelector('#score-pairs').children.length")
+    assert tab.locator("#score-results h2").count() == 3
+
+
 def test_only_chosen_metrics_are_asked_and_none_is_said(visit: Visit) -> None:
     tab = visit.go()
     tab.uncheck("input[value=commonsense]")

@@ -52,5 +52,5 @@ def score(tab: Page) -> None:
 
 def unfold(tab: Page) -> None:
     """Open all that can be opened in the scores."""
-    for summary in tab.locator("#score-results summary").all():
+    for summary in tab.locator("#score-results summary, #score-pairs summary").all():
         summary.click()

@@ -84,6 +84,10 @@ def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None
     for name, explanation in reasoner.explain(HISTORY, RESPONSE).items():
         assert told[name].pop("svg") == explanation.svg()
         assert told[name] == json.loads(orjson.dumps(explanation.to_dict()))
+    assert "other" not in answer.json()
+    both = ask("POST", "/v1/explain", json={"history": HISTORY, "response": "x", "other": RESPONSE}).json()
+    assert both["other"] == answer.json()["explanations"]
+    assert both["explanations"] != both["other"]
     plain = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE, "svg": False, "metrics": ["length"]})
     assert list(plain.json()["explanations"]) == ["length"]
     assert "svg" not in plain.json()["explanations"]["length"]
