@@ -40,7 +40,8 @@ function go() {
       find(`${view}-title`).focus({ preventScroll: true });
     }
   }
-  document.title = [...words.slice(0, 2), TITLES[view], "tacit"].join(" · ");
+  const named = view === "score" ? [] : words.slice(0, 2); // a link to a question holds whole texts
+  document.title = [...named, TITLES[view], "tacit"].join(" · ");
   VIEWS[view].open(words, first);
 }
 

@@ -7,12 +7,17 @@ import { find, h, show } from "./dom.js";
 export function start() {
   find("compare").addEventListener("click", () => {
     const added = find("other-field").hidden;
-    find("other-field").hidden = !added;
-    find("other").required = added;
-    find("compare").setAttribute("aria-expanded", String(added));
-    find("compare").textContent = added ? "Score one response only" : "Compare with another response";
+    add(added);
     if (added) find("other").focus();
   });
+}
+
+/** Add the field of the other response, or take it away. */
+export function add(added) {
+  find("other-field").hidden = !added;
+  find("other").required = added;
+  find("compare").setAttribute("aria-expanded", String(added));
+  find("compare").textContent = added ? "Score one response only" : "Compare with another response";
 }
 
 /** The other response, null where none is asked for. */

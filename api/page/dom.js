@@ -44,7 +44,8 @@ export function copyButton(text, what) {
   return button;
 }
 
-async function copy(text) {
+/** Copy `text`; whether that was possible. */
+export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -33,12 +33,30 @@ const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(sv
 
 /** The picture as an image, in which no script runs and which loads nothing. It has a dark variant on the page, not in the file. */
 function picture(told) {
+  const name = told.name.replaceAll(/[^\w-]+/g, "-");
   const shown = h("img", { class: "picture", alt: `What ${told.name} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` });
   night.then((style) => { shown.src = image(told.svg.replace(/<svg [^>]*>/, (head) => `${head}<style>${style}</style>`)); });
   return h("figure", {},
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Picture of ${told.name}` },
       shown),
-    h("figcaption", {}, h("a", { href: image(told.svg), download: `${told.name.replaceAll(/[^\w-]+/g, "-")}.svg` }, "Download the picture")));
+    h("figcaption", {}, "Download the picture as ", h("a", { href: image(told.svg), download: `${name}.svg` }, "SVG"), " or ", png(told.svg, name)));
+}
+
+/** A button that downloads a picture as PNG, at twice its size, on white. */
+function png(svg, name) {
+  const button = h("button", { type: "button", class: "small" }, "PNG");
+  button.addEventListener("click", async () => {
+    const drawn = new Image();
+    drawn.src = image(svg);
+    await drawn.decode();
+    const canvas = h("canvas", { width: 2 * drawn.naturalWidth, height: 2 * drawn.naturalHeight });
+    const brush = canvas.getContext("2d");
+    brush.fillStyle = "#fff";
+    brush.fillRect(0, 0, canvas.width, canvas.height);
+    brush.drawImage(drawn, 0, 0, canvas.width, canvas.height);
+    h("a", { href: canvas.toDataURL("image/png"), download: `${name}.png` }).click();
+  });
+  return button;
 }
 
 function fold(title, content, open = false) {

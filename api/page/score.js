@@ -3,9 +3,11 @@
 import * as comparison from "./compare.js";
 import { card } from "./explanation.js";
 import { fault, find, h, plural, show } from "./dom.js";
+import * as question from "./question.js";
 import { ask } from "./service.js";
 
 let running = null;
+let wanted = null; // the metrics that a link names
 let offered = Promise.resolve([]);
 
 export function start() {
@@ -15,16 +17,38 @@ export function start() {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
   });
   comparison.start();
+  question.start();
+  find("share").addEventListener("click", async () => { find("score-status").textContent = await question.share(asked()); });
   offered = examples();
 }
 
-export function open() {}
+/** Fill the form with the question of a link, without scoring it. */
+export function open([linked]) {
+  if (linked === undefined) return;
+  fault(find("score-fault"), null);
+  try {
+    const found = question.read(linked);
+    find("history").value = found.history.join("\n");
+    find("response").value = found.response;
+    find("other").value = found.other ?? "";
+    comparison.add(Boolean(found.other));
+    find("references").value = (found.references ?? []).join("\n");
+    find("references").closest("details").open = Boolean(found.references?.length);
+    find("example").value = "";
+    wanted = found.metrics ?? null;
+    for (const box of document.querySelectorAll("input[name=metric]")) box.checked = isWanted(box.value);
+  } catch (error) {
+    fault(find("score-fault"), error);
+  }
+}
+
+const isWanted = (name) => wanted === null || wanted.includes(name);
 
 /** Show the metrics of the service as checkboxes. */
 export function offer(metrics) {
   const names = Object.keys(metrics);
   show(find("metrics"), names.map((name) => h("label", { class: "choice" },
-    h("input", { type: "checkbox", name: "metric", value: name, checked: true }),
+    h("input", { type: "checkbox", name: "metric", value: name, checked: isWanted(name) }),
     h("span", {}, h("b", {}, name), h("small", {}, metrics[name].summary)))));
   if (!names.length) show(find("metrics"), h("p", { class: "hint" }, "The service names no metric."));
 }
@@ -50,21 +74,26 @@ async function examples() {
 
 const lines = (id) => find(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
 
+/** The question in the form. */
+function asked() {
+  const metrics = [...document.querySelectorAll("input[name=metric]:checked")].map((box) => box.value);
+  const [references, other] = [lines("references"), comparison.other()];
+  return {
+    history: lines("history"), response: find("response").value.trim(), metrics,
+    ...(references.length && { references }), ...(other !== null && { other }),
+  };
+}
+
 async function score() {
   running?.abort();
   const mine = running = new AbortController();
   const status = find("score-status");
   fault(find("score-fault"), null);
-  const metrics = [...document.querySelectorAll("input[name=metric]:checked")].map((box) => box.value);
-  if (!metrics.length) {
+  const body = { ...asked(), svg: true };
+  if (!body.metrics.length) {
     fault(find("score-fault"), new Error("Choose at least one metric."));
     return;
   }
-  const body = { history: lines("history"), response: find("response").value.trim(), metrics, svg: true };
-  const references = lines("references");
-  if (references.length) body.references = references;
-  const other = comparison.other();
-  if (other !== null) body.other = other;
   status.textContent = "Scoring …";
   find("score").setAttribute("aria-busy", "true");
   try {

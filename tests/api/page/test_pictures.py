@@ -128,7 +128,7 @@ def test_a_picture_on_the_page_follows_it_and_its_file_stays_on_paper(
     tab.wait_for_function("() => [...document.querySelectorAll('img.picture')].every((one) => one.naturalWidth > 300)")
     assert pixel(tab, "img.picture", 0.99, 0.5) == card
     with tab.expect_download() as saved:
-        tab.get_by_text("Download the picture").first.click()
+        tab.get_by_role("link", name="SVG").first.click()
     saved.value.save_as(tmp_path / "grounding.svg")
     text = (tmp_path / "grounding.svg").read_text(encoding="utf-8")
     assert "<style" not in text

@@ -1,0 +1,102 @@
+"""The question in the page's form: transcripts that are pasted, and links that hold it; nothing in either is run or sent."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+
+from tests.api.page.visit import Visit, score
+
+EVIL = "<img src=x onerror=\"document.title='caught'\">"
+PASTE = """text => {
+  const data = new DataTransfer();
+  data.setData('text/plain', text);
+  const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+  return document.getElementById('history').dispatchEvent(event);
+}"""
+
+
+def test_a_pasted_transcript_fills_the_form_and_can_be_undone(visit: Visit) -> None:
+    tab = visit.go()
+    tab.wait_for_function("() => document.getElementById('response').value")
+    before = tab.input_value("#history"), tab.input_value("#response")
+    transcript = f"Anna: I am so hungry.\n\nDr. Bob: What shall we cook?\n  {EVIL}\nAnna: A soup."
+    assert tab.evaluate(PASTE, transcript) is False  # the browser does not paste it again
+    assert (tab.input_value("#history"), tab.input_value("#response")) == (
+        f"I am so hungry.\nWhat shall we cook? {EVIL}", "A soup."
+    )  # fmt: skip
+    assert tab.inner_text("#pasted").startswith("3 turns were recognised; the last one is the response.")
+    assert tab.input_value("#example") == ""
+    tab.get_by_role("button", name="Undo").press("Enter")
+    assert (tab.input_value("#history"), tab.input_value("#response")) == before
+    assert tab.evaluate("document.activeElement.id") == "history"
+    assert tab.inner_text("#pasted") == ""
+    visit.check()
+
+
+@pytest.mark.parametrize(
+    "text", ["I am hungry.\nWhat shall we cook?", "Note: I am hungry.\nNote: It is late.", "see http://a.b/c"]
+)
+def test_a_text_without_speakers_is_pasted_as_it_is(visit: Visit, text: str) -> None:
+    tab = visit.go()
+    assert tab.evaluate(PASTE, text) is True
+    assert tab.inner_text("#pasted") == ""
+
+
+def test_a_link_holds_the_question_and_does_not_score_it(visit: Visit) -> None:
+    tab = visit.go()
+    tab.fill("#history", f"I am so hungry.\n{EVIL}")
+    tab.fill("#response", "Let's cook a soup, 100 % / # good.")
+    tab.get_by_role("button", name="Compare with another response").click()
+    tab.fill("#other", "The exam was hard.")
+    tab.uncheck("input[value=commonsense]")
+    tab.get_by_role("button", name="Copy link").click()
+    tab.wait_for_function("() => document.getElementById('score-status').textContent.startsWith('The link is copied')")
+    link = tab.evaluate("navigator.clipboard.readText()")
+    tab.goto("about:blank")
+    already = len(visit.asked)
+    tab.goto(link)
+    tab.wait_for_selector("#metrics input", state="attached")
+    assert tab.input_value("#history") == f"I am so hungry.\n{EVIL}"
+    assert tab.input_value("#response") == "Let's cook a soup, 100 % / # good."
+    assert tab.input_value("#other") == "The exam was hard."
+    assert tab.is_checked("input[value=grounding]")
+    assert not tab.is_checked("input[value=commonsense]")
+    assert tab.title() == "Score · tacit"
+    asked = visit.asked[already:]
+    assert not [address for address in asked if "explain" in address or "hungry" in address]
+    score(tab)
+    assert tab.locator("#score-results tbody th").first.inner_text() == "grounding"
+    visit.check()
+
+
+def test_a_link_that_holds_no_question_is_refused_in_a_sentence(visit: Visit) -> None:
+    for text in (
+        EVIL,
+        "{}",
+        "null",
+        json.dumps({"history": "no list", "response": "x"}),
+        json.dumps({"history": [1], "response": "x"}),
+    ):
+        tab = visit.go(f"#/score/{quote(text, safe='')}")
+        assert tab.get_by_role("alert").inner_text().startswith("The link does not hold a dialogue")
+    tab.fill("#history", "so hungry " * 1000)
+    tab.fill("#response", "Yes.")
+    tab.get_by_role("button", name="Copy link").click()
+    tab.wait_for_function("() => document.getElementById('score-status').textContent.includes('shorten the texts')")
+    visit.check()
+
+
+def test_a_picture_is_downloaded_as_png(visit: Visit) -> None:
+    tab = visit.go()
+    score(tab)
+    width = tab.locator("article img.picture").first.evaluate("image => image.decode().then(() => image.naturalWidth)")
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="PNG").first.click()
+    assert download.value.suggested_filename == "grounding.png"
+    data = download.value.path().read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(data[16:20], "big") == 2 * width
+    visit.check()
