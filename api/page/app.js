@@ -13,7 +13,7 @@ let current = null;
 /** The view and its arguments: #/explore/dog/bone is explore, [dog, bone]. */
 function route() {
   const [view, ...words] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
-  return view in VIEWS ? [view, words.filter(Boolean)] : ["score", []];
+  return Object.hasOwn(VIEWS, view) ? [view, words.filter(Boolean)] : ["score", []];
 }
 
 function decoded(word) {

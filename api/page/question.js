@@ -7,6 +7,7 @@ const NAMED = /^(\p{L}[\p{L}\p{N} ._-]{0,30}):\s+(\S.*)$/u;
 
 /** Take apart transcripts that are pasted into the history. */
 export function start() {
+  for (const id of ["history", "response"]) find(id).addEventListener("input", () => show(find("pasted"))); // Undo would lose it
   find("history").addEventListener("paste", (event) => {
     const turns = turnsOf(event.clipboardData?.getData("text/plain") ?? "");
     if (turns === null) return;

@@ -36,6 +36,21 @@ def test_a_pasted_transcript_fills_the_form_and_can_be_undone(visit: Visit) -> N
     visit.check()
 
 
+def test_what_is_typed_after_a_paste_is_not_undone(visit: Visit) -> None:
+    tab = visit.go()
+    tab.evaluate(PASTE, "A: I am so hungry.\nB: What shall we cook?")
+    assert tab.get_by_role("button", name="Undo").count() == 1
+    tab.locator("#response").press_sequentially(" Soup?")
+    assert tab.inner_text("#pasted") == ""
+
+
+def test_a_fragment_that_names_no_view_leads_to_the_form(visit: Visit) -> None:
+    for name in ("constructor", "toString", "garbage"):
+        tab = visit.go(f"#/{name}")
+        assert tab.is_visible("#score-form")
+    visit.check()
+
+
 @pytest.mark.parametrize(
     "text", ["I am hungry.\nWhat shall we cook?", "Note: I am hungry.\nNote: It is late.", "see http://a.b/c"]
 )
