@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
@@ -49,33 +48,6 @@ def page(text: str, offset: int) -> Page:
     broken = text.rfind("\n", offset + PAGE // 2, end)
     end = end if broken < 0 else broken + 1
     return Page(text[offset:end], offset, total, end)
-
-
-class Recent:
-    """LRU cache of results that have several pages, so that later pages cost nothing and belong to the same result.
-
-    Args:
-        results: most results. characters: most characters of a result; longer ones are computed again for each page.
-    """
-
-    def __init__(self, results: int = 16, characters: int = 1 << 20) -> None:
-        self._results, self._characters = results, characters
-        self._texts: OrderedDict[str, str] = OrderedDict()
-
-    def add(self, key: str, text: str) -> None:
-        """Keep a result, if it has several pages."""
-        self._texts.pop(key, None)
-        if PAGE < len(text) <= self._characters:
-            self._texts[key] = text
-        if len(self._texts) > self._results:
-            self._texts.popitem(last=False)
-
-    def get(self, key: str) -> str | None:
-        """Return a result that was kept, None if it was not."""
-        text = self._texts.get(key)
-        if text is not None:
-            self._texts.move_to_end(key)
-        return text
 
 
 def layout(value: Any) -> str:

@@ -30,9 +30,10 @@ from ...graph.open import linking_store, store_of
 from ...graph.protocol import KnowledgeGraph, LinksEvents
 from ...graph.relations import RELATIONS
 from ...graph.schema import dump
+from ...reasoning.cache import LruCache
 from ..server.service import Service, Settings
 from ..server.telemetry import fault, log
-from .pages import Recent, layout, page, without
+from .pages import layout, page, without
 from .tools import TOOLS, Arguments, Detailed, Request, Tool
 from .words import ASK, INSTRUCTIONS, schema_text
 
@@ -40,6 +41,8 @@ PATH = "/mcp"
 """Where :func:`mount` serves the protocol."""
 
 _PASSED_ON = ("authorization", "x-api-key")
+_RECENT = 16
+_LONGEST_KEPT = 1 << 20  # characters; longer results are computed again for each page
 
 RESOURCES = (
     types.Resource(
@@ -86,7 +89,7 @@ class Asking:
         self._loads = [dump(entry) for entry in manifest.loads]
         self._meanings = {**RELATIONS, **{name: one.meaning for name, one in manifest.relations.items()}}
         self._linked = _is_linked(graph)
-        self._recent = Recent()
+        self._recent: LruCache[str, str] = LruCache(_RECENT)  # so that all pages of a result belong together
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None)
 
@@ -126,9 +129,9 @@ class Asking:
             arguments = tool.check(given)
             key = f"{tool.name} {arguments.model_dump_json(exclude={'offset'})}"
             text = self._recent.get(key) if arguments.offset else None
-            if text is None:
+            if not text:
                 text = await self._text(tool, arguments, headers)
-                self._recent.add(key, text)
+                self._recent.put(key, text if len(text) <= _LONGEST_KEPT else "")
             found = page(text, arguments.offset)
         except (InputError, Refused) as error:
             return failure(error)

@@ -151,9 +151,8 @@ def score(
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
     _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
     if Path(file).is_file():
-        next(
-            iter(read_items(file, strict=strict, columns=columns)), None
-        )  # an unreadable file is an error before anything is said
+        # an unreadable file is an error before anything is said
+        next(iter(read_items(file, strict=strict, columns=columns)), None)
     tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
         done = score_file(

@@ -59,17 +59,13 @@ class _Tacit:
         threshold: float | None = None,
         judge: ResponseScorer | None = None,
     ) -> None:
-        """Check the arguments; metrics and graph are opened by the first test case.
+        """Check the arguments, those of :class:`.scoring.ResponseScorer`; metrics and graph are opened by the first test case.
 
         Args:
-            metrics: names of metrics, the headline first; by default those that ``tacit score`` chooses.
-            graph: an open graph, or the path or URL of one; by default that of the environment variable ``TACIT_GRAPH``, if set.
-            options: options by metric.
-            threshold: the score from which on a test case succeeds.
             judge: an open scorer to use instead of one made from the other arguments.
 
         Raises:
-            InputError: an argument is invalid; see :class:`.scoring.ResponseScorer`.
+            InputError: an argument is invalid.
         """
         self.judge = judge or ResponseScorer(metrics, graph=graph, options=options, threshold=threshold)
         self.threshold = self.judge.threshold

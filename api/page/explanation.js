@@ -44,7 +44,7 @@ function picture(told) {
 
 /** A button that downloads a picture as PNG, at twice its size, on white. */
 function png(svg, name) {
-  const button = h("button", { type: "button", class: "small" }, "PNG");
+  const button = h("button", { type: "button", class: "small", "aria-label": `Download the picture of ${name} as PNG` }, "PNG");
   button.addEventListener("click", async () => {
     const drawn = new Image();
     drawn.src = image(svg);

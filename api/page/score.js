@@ -36,7 +36,9 @@ export function open([linked]) {
     find("references").closest("details").open = Boolean(found.references?.length);
     find("example").value = "";
     wanted = found.metrics ?? null;
-    for (const box of document.querySelectorAll("input[name=metric]")) box.checked = isWanted(box.value);
+    const boxes = [...document.querySelectorAll("input[name=metric]")];
+    if (boxes.length) forgetUnknown(boxes.map((box) => box.value));
+    for (const box of boxes) box.checked = isWanted(box.value);
   } catch (error) {
     fault(find("score-fault"), error);
   }
@@ -44,9 +46,18 @@ export function open([linked]) {
 
 const isWanted = (name) => wanted === null || wanted.includes(name);
 
+/** Choose all metrics where a link names only some that this service does not offer, and say so. */
+function forgetUnknown(names) {
+  const missing = (wanted ?? []).filter((name) => !names.includes(name));
+  if (!missing.length) return;
+  if (missing.length === wanted.length) wanted = null;
+  find("score-status").textContent = `This service has no metric ${missing.join(", ")}, which the link names.`;
+}
+
 /** Show the metrics of the service as checkboxes. */
 export function offer(metrics) {
   const names = Object.keys(metrics);
+  forgetUnknown(names);
   show(find("metrics"), names.map((name) => h("label", { class: "choice" },
     h("input", { type: "checkbox", name: "metric", value: name, checked: isWanted(name) }),
     h("span", {}, h("b", {}, name), h("small", {}, metrics[name].summary)))));

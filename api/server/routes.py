@@ -78,8 +78,12 @@ def scoring_routes(service: Service) -> APIRouter:
                 extra={"errors": [{"at": "items", "reason": "the body has no items"}]},
             )
         items = body.get("items")
-        if isinstance(items, list) and len(items) > most:
-            raise Problem(422, "too-many-items", f"there are {len(items):,} items; send at most {most:,} at once")
+        if isinstance(items, list):
+            check_number(len(items))
+
+    def check_number(items: int) -> None:
+        if items > most:
+            raise Problem(422, "too-many-items", f"there are {items:,} items; send at most {most:,} at once")
 
     async def scored(items: list[Item], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
         await service.health.check()
@@ -137,6 +141,7 @@ def scoring_routes(service: Service) -> APIRouter:
         body = await read(request, ExplainRequest, service.parsing)
         names = service.names(body.metrics)
         responses = [body.response] if body.other is None else [body.response, body.other]
+        check_number(len(responses))
         for response in responses:
             check_size((*body.history, response, *body.references), longest)
         request.scope["tacit.items"] = len(responses)

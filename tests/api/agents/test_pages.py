@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.agents.pages import PAGE, Recent, layout, page, without
+from tacit.api.agents.pages import PAGE, layout, page, without
 from tacit.graph.errors import InputError
 
 JSON = st.recursive(
@@ -52,18 +52,6 @@ def test_an_offset_beyond_the_end_is_refused() -> None:
     assert page("", 0).text == ""
     with pytest.raises(InputError, match="offset must be < 3, the number of characters of this result, not 3"):
         page("abc", 3)
-
-
-def test_recent_results_are_kept_if_they_have_pages() -> None:
-    kept = Recent(results=2, characters=3 * PAGE)
-    for key, length in (("short", PAGE), ("a", PAGE + 1), ("b", 3 * PAGE), ("long", 3 * PAGE + 1)):
-        kept.add(key, "x" * length)
-    assert [key for key in ("short", "a", "b", "long") if kept.get(key)] == ["a", "b"]
-    assert kept.get("a")
-    kept.add("c", "x" * 2 * PAGE)  # the least recently used one goes
-    assert [key for key in ("a", "b", "c") if kept.get(key)] == ["a", "c"]
-    kept.add("a", "y")
-    assert kept.get("a") is None
 
 
 def test_names_are_left_out_at_every_depth() -> None:

@@ -104,12 +104,19 @@ def test_a_link_that_holds_no_question_is_refused_in_a_sentence(visit: Visit) ->
     visit.check()
 
 
+def test_metrics_of_a_link_that_the_service_lacks_are_named(visit: Visit) -> None:
+    question = {"history": ["I am hungry."], "response": "Eat.", "metrics": ["nosuch"]}
+    tab = visit.go(f"#/score/{quote(json.dumps(question), safe='')}")
+    assert tab.inner_text("#score-status") == "This service has no metric nosuch, which the link names."
+    assert tab.locator("input[name=metric]:checked").count() == tab.locator("input[name=metric]").count() > 1
+
+
 def test_a_picture_is_downloaded_as_png(visit: Visit) -> None:
     tab = visit.go()
     score(tab)
     width = tab.locator("article img.picture").first.evaluate("image => image.decode().then(() => image.naturalWidth)")
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="PNG").first.click()
+        tab.get_by_role("button", name="Download the picture of grounding as PNG").click()
     assert download.value.suggested_filename == "grounding.png"
     data = download.value.path().read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"

@@ -96,6 +96,14 @@ def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None
     assert "svg" not in schemas["DrawnExplanation"]["required"], "the answer without a picture must fit the document too"
 
 
+def test_two_responses_count_as_two_items(service: Callable[..., Asked]) -> None:
+    ask = service(items=1)
+    body = {"history": HISTORY, "response": RESPONSE}
+    assert ask("POST", "/v1/explain", json=body).status_code == 200
+    refused = ask("POST", "/v1/explain", json=body | {"other": "x"})
+    assert refused.json()["detail"] == "there are 2 items; send at most 1 at once"
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "kind"),
     [
