@@ -132,9 +132,13 @@ def _responses(
     from ...reasoning.response import rerank as chosen
 
     while several := list(islice(rows, _TOGETHER)):
-        for row, texts in zip(several, responder.respond([row.turns for row in several], samples), strict=True):
-            ranked = None if reasoner is None else next(chosen(reasoner, [(row.turns, texts)]))
-            yield row, texts, ranked
+        sampled = responder.respond([row.turns for row in several], samples)
+        if reasoner is None:
+            yield from ((row, texts, None) for row, texts in zip(several, sampled, strict=True))
+        else:
+            answered = list(zip(several, sampled, strict=True))
+            ranked = chosen(reasoner, ((row.turns, texts) for row, texts in answered))
+            yield from ((row, texts, one) for (row, texts), one in zip(answered, ranked, strict=True))
 
 
 def _json(row: History, texts: tuple[str, ...], ranked: Reranked | None, responder: Responder, reasoner: Reasoner | None) -> str:

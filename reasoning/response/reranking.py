@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import isnan, nan
 
 import numpy as np
@@ -14,6 +15,8 @@ from ...graph.item import Item
 from ...graph.model import Assertion
 from ..base import Piece, Score
 from ..scorer import Reasoner
+
+_HISTORIES = 64  # whose responses are scored together
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +69,35 @@ def rerank(
         batch_size: see :meth:`tacit.reasoning.Reasoner.stream`.
 
     Raises:
-        InputError: there is no response, or a metric fails on one.
+        InputError: a history has no response, or a metric fails on one.
         GraphUnavailable: the graph became unavailable.
     """
-    for history, responses in rows:
-        if not responses:
+    remaining = iter(rows)
+    while several := list(islice(remaining, _HISTORIES)):
+        if not all(responses for _, responses in several):
             raise InputError("there is no response to rank; give one or more")
-        texts = list(dict.fromkeys(responses))
-        scored = list(reasoner.stream([Item(history, text) for text in texts], batch_size=batch_size))
-        failed = next((row.error for row in scored if row.error is not None), None)
-        if failed is not None:
-            raise InputError(f"the responses cannot be ranked: {failed}")
-        of = {text: row.scores for text, row in zip(texts, scored, strict=True)}
-        columns = [[of[text][metric.name].value for text in responses] for metric in reasoner.metrics]
-        ranks = np.mean([ranked(column) for column in columns], axis=0).tolist()
-        found = [
-            Candidate(number, text, rank, of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))
-        ]
-        found.sort(key=lambda one: (one.rank, one.number))
-        explained = reasoner.score(history, found[0].text, explain=True)
-        found[0] = Candidate(found[0].number, found[0].text, found[0].rank, explained)
-        yield Reranked(tuple(found), edges_of(explained.values()))
+        items = [Item(history, text) for history, responses in several for text in dict.fromkeys(responses)]
+        scored = reasoner.stream(items, batch_size=batch_size)
+        for history, responses in several:
+            of: dict[str, dict[str, Score]] = {}
+            for text in dict.fromkeys(responses):
+                row = next(scored)
+                if row.error is not None:
+                    raise InputError(f"the responses cannot be ranked: {row.error}")
+                of[text] = row.scores
+            yield _reranked(reasoner, history, responses, of)
+
+
+def _reranked(
+    reasoner: Reasoner, history: Sequence[str], responses: Sequence[str], of: Mapping[str, dict[str, Score]]
+) -> Reranked:
+    columns = [[of[text][metric.name].value for text in responses] for metric in reasoner.metrics]
+    ranks = np.mean([ranked(column) for column in columns], axis=0).tolist()
+    found = [Candidate(number, text, rank, of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))]
+    found.sort(key=lambda one: (one.rank, one.number))
+    explained = reasoner.score(history, found[0].text, explain=True)
+    found[0] = Candidate(found[0].number, found[0].text, found[0].rank, explained)
+    return Reranked(tuple(found), edges_of(explained.values()))
 
 
 def ranked(values: Sequence[float]) -> NDArray[np.float64]:

@@ -93,6 +93,27 @@ def test_the_best_sample_comes_with_its_edges(sample_graph: Any) -> None:
             list(rerank(reasoner, [(["Hello."], [])]))
 
 
+def test_histories_ranked_together_are_ranked_as_alone(sample_graph: Any) -> None:
+    """By `coherence`, which reads texts in batches, and `grounding`."""
+    rows = [
+        (["My dog was alone all day."], ["The stock market fell.", "Take him for a walk in the park!"]),
+        (["I cooked dinner for you.", "Thank you!"], ["You are welcome, enjoy the soup.", "Dogs bark.", "Dogs bark."]),
+        (["Do you like music?"], ["Yes."]),
+    ]
+    with Reasoner(sample_graph, ["coherence", "grounding"]) as reasoner:
+        together = list(rerank(reasoner, iter(rows)))
+        assert [one.best.text for one in together[:2]] == ["Take him for a walk in the park!", "You are welcome, enjoy the soup."]
+        assert [sorted(c.number for c in one.candidates) for one in together] == [[0, 1], [0, 1, 2], [0]]
+        for row, one in zip(rows, together, strict=True):
+            (alone,) = rerank(reasoner, [row])
+            assert [c.number for c in alone.candidates] == [c.number for c in one.candidates]
+            for mine, other in zip(alone.candidates, one.candidates, strict=True):
+                assert mine.rank == other.rank
+                assert mine.values == pytest.approx(other.values, abs=1e-5)
+        with pytest.raises(InputError, match="there is no response to rank"):
+            list(rerank(reasoner, [*rows, (["Hello."], [])]))
+
+
 def test_what_cannot_be_answered_is_refused(model: Path, tmp_path: Path) -> None:
     responder = open_responder(model)
     for history in ([], ["  "]):
