@@ -2,7 +2,8 @@
 # The environment is the active one (VIRTUAL_ENV), else .venv, made with PYTHON (3.11 or later).
 
 PYTHON ?= python3
-JOBS ?= 2
+# One more than the two cores of a small machine, since some tests wait for a server or a browser.
+JOBS ?= 3
 VENV := $(if $(VIRTUAL_ENV),$(subst $(CURDIR)/,,$(VIRTUAL_ENV)),.venv)
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.tacit-setup
@@ -34,7 +35,7 @@ demo: setup  ## Load the sample graph, score and explain a few dialogues, run an
 # once are kept, whatever the environment says: tests start a hundred processes more.
 test: export OMP_NUM_THREADS ?= 1
 test: export PYTHONDONTWRITEBYTECODE :=
-test: setup  ## Run the tests, two at a time (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
+test: setup  ## Run the tests, three at a time (PYTEST_ARGS="-k sample" for some; TACIT_TEST_NEO4J=bolt://... for those with a server)
 	@"$(BIN)/python" -m pytest -n $(JOBS) $(PYTEST_ARGS)
 
 # Frameworks that send usage data to their makers are told not to; DeepEval's plugin for pytest is not needed and slow to start.

@@ -62,7 +62,7 @@ class Perplexity:
         """Exponential of the mean over all tokens, >= 1; NaN without tokens."""
         return _perplexity(float(self.nats.sum()), int(self.tokens.sum()))
 
-    def interval(self, groups: Sequence[Any], resamples: int = 1_000, seed: int = 0) -> tuple[float, float]:
+    def interval(self, groups: Sequence[Any], resamples: int = 10_000, seed: int = 0) -> tuple[float, float]:
         """Return the 95% interval of the value by a bootstrap over ``groups``, one for each turn, such as its dialogue."""
         places: dict[Any, int] = {}
         owner = np.array([places.setdefault(group, len(places)) for group in groups])
