@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .explanation import explain as explain
     from .explanation.path_picture import Picture as Picture
     from .explanation.path_picture import draw_paths as draw_paths
+    from .explanation.turn_picture import draw_turns as draw_turns
     from .inference import Chooser as Chooser
     from .inference import Inference as Inference
     from .inference import load_chooser as load_chooser
@@ -52,6 +53,7 @@ _MODULES = {
     ".describing": "DefaultMetrics MetricDescription MetricOption default_metrics describe_metrics describe_options",
     ".explanation": "Explanation explain",
     ".explanation.path_picture": "Picture draw_paths",
+    ".explanation.turn_picture": "draw_turns",
     ".inference": "Chooser Inference load_chooser load_inference",
     ".metrics.grounding": "Grounding",
     ".text.language": "Analyser Token load_pipeline",

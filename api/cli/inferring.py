@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...graph.errors import InputError
 from ..opening import open_engine, readable
-from ..terminal.output import check_output, lines_to
+from ..terminal.output import check_output, lines_to, write_file
 from ..terminal.progress import Meter
 from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Strict, address_at
 from .settings import tell_settings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ...graph.item import ItemError
     from ...graph.questions import Question
     from ...loaders import Targets
-    from ...reasoning.inference import Answer, Inference, TurnAnswers
+    from ...reasoning.inference import Answer, DialogueAnswers, Inference, TurnAnswers
 
 
 def infer(
@@ -67,6 +68,10 @@ def infer(
         typer.Option("--model", metavar="FOLDER", show_default="none", help="A model of tacit train cicero; it adds an answer."),
     ] = None,
     output: Output = None,
+    svg: Annotated[
+        FilePath | None,
+        typer.Option("--svg", metavar="FILE.svg", show_default=False, help="Also write a picture of one dialogue's answers."),
+    ] = None,
     cypher: Annotated[bool, typer.Option("--cypher", help="Show the query that finds each edge, and its parameters.")] = False,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
@@ -84,6 +89,8 @@ def infer(
     readable(file)
     if output is not None:
         check_output(output, file)
+    if svg is not None:
+        check_output(svg, file)
     asked = [question_of(name) for name in question] if question else None
     from ...loaders import read_targets
     from ...reasoning.inference import load_inference
@@ -91,6 +98,7 @@ def infer(
 
     errors: list[ItemError] = []
     count = shown = 0
+    drawn: DialogueAnswers | None = None
     tell_settings(quiet)
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
@@ -100,12 +108,16 @@ def infer(
                 if item is not None and row.id != item:
                     continue
                 shown += 1
+                if svg is not None and shown > 1:
+                    raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
                 place = _place(row, target, file)
                 questions = asked or (QUESTIONS if row.question is None or target is not None else [row.question])
-                found = inference.answer(row.turns, place, questions, limit=limit)
+                drawn = found = inference.answer(row.turns, place, questions, limit=limit)
                 write(_json(row, found) if json or output is not None else _text(row, found))
         if cypher and count and not json:
             _show_query()
+    if svg is not None and drawn is not None:
+        write_file(svg, drawn.svg().encode())
     report_faults(file, errors, count, "a dialogue")
     if not shown:
         raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")

@@ -18,7 +18,7 @@ from ...graph.questions import Instance
 from ...loaders import read_items
 from ...reasoning.base import Score
 from ...reasoning.explanation import Explanation
-from ...reasoning.inference.answers import TurnAnswers
+from ...reasoning.inference.answers import DialogueAnswers
 from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores, StreamItem
 from ..schema import Completion, ConceptDetails, ServiceDetails
@@ -178,7 +178,7 @@ class Client:
         questions: Sequence[str] | None = None,
         *,
         limit: int = 3,
-    ) -> list[TurnAnswers]:
+    ) -> DialogueAnswers:
         """Return the answers to CICERO's questions about a turn, or every turn; see :meth:`Inference.answer`."""
         return self._send(calls.infer(dialogue, target, questions, limit))
 

@@ -14,7 +14,7 @@ from ...graph.model import Assertion, Neighbour, Path, QueryResult
 from ...graph.questions import Instance
 from ...graph.schema import load
 from ...reasoning.explanation import Explanation
-from ...reasoning.inference.answers import TurnAnswers
+from ...reasoning.inference.answers import DialogueAnswers, TurnAnswers
 from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores
 from ..schema import Completion, ConceptDetails, Distance, ServiceDetails
@@ -114,11 +114,11 @@ def concept_tails(concept: str, relation: str | None, limit: int | None, languag
     return Call("/v1/concept-tails", lambda answer: load(list[ConceptTail], answer["tails"]), parameters=parameters)
 
 
-def infer(dialogue: Sequence[str], target: int | None, questions: Sequence[str] | None, limit: int) -> Call[list[TurnAnswers]]:
+def infer(dialogue: Sequence[str], target: int | None, questions: Sequence[str] | None, limit: int) -> Call[DialogueAnswers]:
     """The answers to the five questions about the turns of a dialogue."""
     given = {"target": target, "questions": None if questions is None else [str(name) for name in questions]}
     body = {"dialogue": dialogue, **{name: value for name, value in given.items() if value is not None}, "limit": limit}
-    return Call("/v1/infer", lambda answer: load(list[TurnAnswers], answer["turns"]), body)
+    return Call("/v1/infer", lambda answer: DialogueAnswers(load(list[TurnAnswers], answer["turns"])), body)
 
 
 def choose(instance: Instance, answers: int | None) -> Call[Chosen]:

@@ -40,7 +40,7 @@ function go() {
       find(`${view}-title`).focus({ preventScroll: true });
     }
   }
-  const named = view === "score" ? [] : words.slice(0, 2); // a link to a question holds whole texts
+  const named = words.slice(0, { score: 0, explore: 2, cookbook: 1 }[view]); // the rest of a link holds whole texts
   document.title = [...named, TITLES[view], "tacit"].join(" · ");
   VIEWS[view].open(words, first);
 }
@@ -51,7 +51,7 @@ async function about() {
     const graph = info.graph;
     show(find("about"), graph && [`${plural(graph.concepts, "concept")}, ${plural(graph.events, "event")}, ${plural(graph.assertions, "assertion")} · graph `,
       h("code", {}, graph.digest), " · "], `tacit ${info.version}`);
-    score.offer(info.metrics);
+    score.offer(info.metrics, graph);
   } catch (error) {
     show(find("about"), error.message);
     score.offer({});

@@ -1,6 +1,6 @@
 // The view for Cypher: a query of the cookbook or of the user, its parameters as fields, the rows as a table.
 
-import { address } from "./concepts.js";
+import { address as conceptAddress } from "./concepts.js";
 import { decimal, fault, find, h, plural, show } from "./dom.js";
 import { ask } from "./service.js";
 
@@ -29,14 +29,18 @@ export function start() {
   });
 }
 
-export async function open([name]) {
+export async function open([name, held]) {
   try {
     const known = await load();
     const select = find("recipe");
     if (!select.options.length) {
       select.append(...known.map((query) => h("option", { value: query.name }, query.summary)), h("option", { value: "own" }, "Your own query"));
     }
-    choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? (find("cypher").value ? "own" : known[0]?.name) ?? "own");
+    let linked = null, refused = null;
+    try { linked = held === undefined ? null : read(held); } catch (error) { refused = error; }
+    if (linked) { take(known, linked); return; }
+    await choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? (find("cypher").value ? "own" : known[0]?.name) ?? "own");
+    if (refused) fault(find("cookbook-fault"), refused);
   } catch (error) {
     fault(find("cookbook-fault"), error);
   }
@@ -63,15 +67,29 @@ function forget() {
   show(find("cookbook-results"));
 }
 
-/** Open the view with a query, of the cookbook or not, and its parameters. */
-export async function take(text, parameters) {
+/** The page's URL of a query, of the cookbook or not, with its parameters; it is run when the reader says so. */
+export const address = (query, parameters) => `#/cookbook/own/${encodeURIComponent(JSON.stringify({ query, parameters }))}`;
+
+/** The query in a link. */
+function read(text) {
+  let found = null;
+  try {
+    found = JSON.parse(text);
+  } catch { /* said below */ }
+  const isTable = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+  if (!isTable(found) || typeof found.query !== "string" || !isTable(found.parameters)) throw new Error("The link does not hold a query that this page can read; ask for it again.");
+  return found;
+}
+
+/** Show the query of a link with its parameters. */
+function take(recipes, { query: text, parameters }) {
   for (const [name, value] of Object.entries(parameters)) given.set(name, typeof value === "string" ? value : JSON.stringify(value));
-  const known = (await load()).find((query) => query.text.trim() === text.trim());
+  const known = recipes.find((query) => query.text.trim() === text.trim());
   if (!known) own = text;
   chosen = null;
   show(find("parameters")); // the fields are created again with these values
   forget();
-  location.hash = `#/cookbook/${known?.name ?? "own"}`;
+  choose(known?.name ?? "own");
 }
 
 function load() {
@@ -142,6 +160,6 @@ function table({ columns, rows }) {
 function cell(value) {
   if (value === null || value === undefined) return h("span", { class: "absent" }, "null");
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : decimal(value);
-  if (typeof value === "string") return value.startsWith("/c/") ? h("a", { href: address(value) }, value) : value;
+  if (typeof value === "string") return value.startsWith("/c/") ? h("a", { href: conceptAddress(value) }, value) : value;
   return h("code", {}, JSON.stringify(value));
 }

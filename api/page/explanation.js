@@ -1,8 +1,9 @@
 // One metric's explanation as a card: value, picture, evidence in words and as a table, claims with their query, signature.
 
 import { copyButton, decimal, h, plural } from "./dom.js";
-import { take } from "./cookbook.js";
+import * as cookbook from "./cookbook.js";
 import { address } from "./concepts.js";
+import { figure } from "./picture.js";
 
 /** The card of one explanation; `which`, "first" or "second", tells two responses apart. */
 export function card(explanation, which = null) {
@@ -14,7 +15,7 @@ export function card(explanation, which = null) {
       h("p", { class: told.value === null ? "value absent" : "value" }, valueOf(told.value))),
     typeof told.percentile === "number" ? h("p", { class: "hint" }, `percentile ${told.percentile}: ${told.percentile}% of the reference's true responses have this value or less`) : null,
     told.note ? h("p", { class: "note" }, told.note) : null,
-    told.svg && told.pieces.length ? picture(told) : null,
+    told.svg && told.pieces.length ? figure(told.svg, told.name, `What ${told.name} rests on, drawn: history left, response right, knowledge between. The same stands below in words.`) : null,
     told.pieces.length ? fold("Evidence in words", h("pre", { class: "words" }, words(told.text)), !told.svg) : null,
     told.pieces.length ? fold("Evidence as a table", table(told)) : null,
     told.claims.length ? fold(plural(told.claims.length, "claim") + " in the graph", claims(told)) : null,
@@ -27,37 +28,6 @@ export const valueOf = (value) => (value === null ? "none" : value.toFixed(Numbe
 
 /** The text without the signature, which is shown separately. */
 const words = (text) => text.split("\n").filter((line, place, all) => place < all.length - 1 || !/\|v:\d+$/.test(line)).join("\n");
-
-const night = fetch("static/picture.css").then((answer) => (answer.ok ? answer.text() : "")).catch(() => "");
-const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-
-/** The picture as an image, in which no script runs and which loads nothing. It has a dark variant on the page, not in the file. */
-function picture(told) {
-  const name = told.name.replaceAll(/[^\w-]+/g, "-");
-  const shown = h("img", { class: "picture", alt: `What ${told.name} rests on, drawn: history left, response right, knowledge between. The same stands below in words.` });
-  night.then((style) => { shown.src = image(told.svg.replace(/<svg [^>]*>/, (head) => `${head}<style>${style}</style>`)); });
-  return h("figure", {},
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Picture of ${told.name}` },
-      shown),
-    h("figcaption", {}, "Download the picture as ", h("a", { href: image(told.svg), download: `${name}.svg` }, "SVG"), " or ", png(told.svg, name)));
-}
-
-/** A button that downloads a picture as PNG, at twice its size, on white. */
-function png(svg, name) {
-  const button = h("button", { type: "button", class: "small", "aria-label": `Download the picture of ${name} as PNG` }, "PNG");
-  button.addEventListener("click", async () => {
-    const drawn = new Image();
-    drawn.src = image(svg);
-    await drawn.decode();
-    const canvas = h("canvas", { width: 2 * drawn.naturalWidth, height: 2 * drawn.naturalHeight });
-    const brush = canvas.getContext("2d");
-    brush.fillStyle = "#fff";
-    brush.fillRect(0, 0, canvas.width, canvas.height);
-    brush.drawImage(drawn, 0, 0, canvas.width, canvas.height);
-    h("a", { href: canvas.toDataURL("image/png"), download: `${name}.png` }).click();
-  });
-  return button;
-}
 
 function fold(title, content, open = false) {
   return h("details", { open }, h("summary", {}, title), content);
@@ -101,5 +71,5 @@ function queryOf(told, claim) {
   return [h("pre", { class: "query", tabindex: "0", role: "region", "aria-label": "Cypher" }, told.query),
     h("dl", { class: "given" }, parameters.map(([name, value]) => h("div", {}, h("dt", {}, `$${name}`), h("dd", {}, JSON.stringify(value))))),
     h("p", { class: "actions" }, copyButton(told.query, "the query"),
-      h("button", { type: "button", class: "small", onclick: () => take(told.query, claim.parameters ?? {}) }, "Open in the cookbook"))];
+      h("button", { type: "button", class: "small", onclick: () => { location.hash = cookbook.address(told.query, claim.parameters ?? {}); } }, "Open in the cookbook"))];
 }

@@ -55,8 +55,8 @@ export async function share(question) {
 }
 
 /**
- * The question in a link: lists of texts `history` and `references`, texts `response` and `other`, and a list of names `metrics`,
- * all but the first two optional.
+ * The question in a link: lists of texts `history` and `references`, texts `response` and `other`, a list of names `metrics`, and the
+ * index `turn` of the turn that is asked about, all but the first two optional.
  */
 export function read(text) {
   let found = null;
@@ -66,7 +66,7 @@ export function read(text) {
   const texts = (value) => Array.isArray(value) && value.every((one) => typeof one === "string");
   const sound = found !== null && typeof found === "object" && text.length <= LONGEST
     && texts(found.history) && typeof found.response === "string" && texts(found.references ?? []) && texts(found.metrics ?? [])
-    && typeof (found.other ?? "") === "string";
+    && typeof (found.other ?? "") === "string" && Number.isInteger(found.turn ?? 0) && (found.turn ?? 0) >= 0;
   if (!sound) throw new Error("The link does not hold a dialogue that this page can read; ask for it again.");
   return found;
 }

@@ -5,6 +5,7 @@ import { card } from "./explanation.js";
 import { fault, find, h, plural, show } from "./dom.js";
 import * as question from "./question.js";
 import { ask } from "./service.js";
+import * as turns from "./turns.js";
 
 let running = null;
 let wanted = null; // the metrics that a link names
@@ -16,9 +17,10 @@ export function start() {
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
   });
+  form.addEventListener("input", listed);
   comparison.start();
   question.start();
-  find("share").addEventListener("click", async () => { find("score-status").textContent = await question.share(asked()); });
+  find("share").addEventListener("click", async () => { find("score-status").textContent = await question.share(shared()); });
   offered = examples();
 }
 
@@ -35,6 +37,8 @@ export function open([linked]) {
     find("references").value = (found.references ?? []).join("\n");
     find("references").closest("details").open = Boolean(found.references?.length);
     find("example").value = "";
+    listed();
+    if (found.turn !== undefined && found.turn < dialogue().length) turns.point(found.turn);
     wanted = found.metrics ?? null;
     const boxes = [...document.querySelectorAll("input[name=metric]")];
     if (boxes.length) forgetUnknown(boxes.map((box) => box.value));
@@ -54,8 +58,9 @@ function forgetUnknown(names) {
   find("score-status").textContent = `This service has no metric ${missing.join(", ")}, which the link names.`;
 }
 
-/** Show the metrics of the service as checkboxes. */
-export function offer(metrics) {
+/** Show the metrics of the service as checkboxes, and keep what it says of its graph. */
+export function offer(metrics, graph) {
+  turns.offer(graph);
   const names = Object.keys(metrics);
   forgetUnknown(names);
   show(find("metrics"), names.map((name) => h("label", { class: "choice" },
@@ -74,9 +79,10 @@ async function examples() {
     const references = found[place].references ?? [];
     find("references").value = references.join("\n");
     find("references").closest("details").open = references.length > 0;
+    listed();
   };
   select.addEventListener("change", () => {
-    if (select.value === "") { find("history").value = find("response").value = ""; find("history").focus(); } else choose(Number(select.value));
+    if (select.value === "") { find("history").value = find("response").value = ""; listed(); find("history").focus(); } else choose(Number(select.value));
   });
   for (const id of ["history", "response"]) find(id).addEventListener("input", () => { select.value = ""; });
   if (found.length && !find("history").value && !find("response").value) { select.value = "0"; choose(0); }
@@ -84,6 +90,11 @@ async function examples() {
 }
 
 const lines = (id) => find(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
+
+/** The turns of the form, the response last. */
+const dialogue = () => [...lines("history"), lines("response").join(" ")].filter(Boolean);
+
+const listed = () => turns.list(dialogue());
 
 /** The question in the form. */
 function asked() {
@@ -94,6 +105,9 @@ function asked() {
     ...(references.length && { references }), ...(other !== null && { other }),
   };
 }
+
+/** The question with the turn that is asked about, for a link. */
+const shared = () => ({ ...asked(), ...(turns.place() !== null && { turn: turns.place() }) });
 
 async function score() {
   running?.abort();

@@ -62,7 +62,9 @@ def inferring_routes(service: Service) -> APIRouter:
         openapi_extra=request_body(InferRequest),
     )
     async def infer(request: Request) -> Response:
-        """Cause, subsequent event, prerequisite, motivation and reaction: each answer with its edge, and Cypher that finds it."""
+        """Cause, subsequent event, prerequisite, motivation and reaction: each answer with its edge, Cypher that finds it, and on
+        request a picture of them.
+        """
         body = await read(request, InferRequest, service.parsing)
         service.require_graph()
         check_size(body.dialogue, longest)
@@ -71,7 +73,8 @@ def inferring_routes(service: Service) -> APIRouter:
         def found() -> Response:
             questions = QUESTIONS if body.questions is None else [question_of(name) for name in body.questions]
             rows = opened.inference().answer(body.dialogue, body.target, questions, limit=body.limit)
-            return answer({"turns": [dump(row) for row in rows]})
+            pictures = [{"svg": row.svg(body.width)} if body.svg else {} for row in rows]
+            return answer({"turns": [{**dump(row), **picture} for row, picture in zip(rows, pictures, strict=True)]})
 
         with service.problems():
             return await service.lookups.run(found)

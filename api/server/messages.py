@@ -36,7 +36,7 @@ from ...graph.errors import (
 from ...graph.links import ConceptTail
 from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
-from ...reasoning.inference.answers import TurnAnswers
+from ...reasoning.inference.answers import DrawnTurnAnswers
 from ...reasoning.scorer import ScoreRow
 from ..schema import Completion, Distance
 
@@ -117,6 +117,8 @@ class InferRequest(Message):
         description="cause, subsequent, prerequisite, motivation, reaction, or CICERO's questions word for word; default: all.",
     )
     limit: int = Field(3, strict=True, ge=1, le=100, description="Most answers to each question, best first.")
+    svg: bool = Field(False, strict=True, description="Return the answers about each turn as a picture too.")
+    width: int = Field(960, strict=True, ge=240, le=2400, description="Width of the pictures in pixels.")
 
 
 class ChooseRequest(Message):
@@ -143,7 +145,7 @@ class ScoreAnswer(BaseModel):
 class InferAnswer(BaseModel):
     """The answers about each turn, in order."""
 
-    turns: list[TurnAnswers]
+    turns: list[DrawnTurnAnswers]
 
 
 class ExplainAnswer(BaseModel):
@@ -251,6 +253,10 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
         "question": {
             "summary": "Every turn, one question",
             "value": {"dialogue": ["I passed the exam!", "Great!"], "questions": ["reaction"], "limit": 1},
+        },
+        "picture": {
+            "summary": "One turn, with a picture",
+            "value": {"dialogue": ["A: I cooked dinner for you.", "B: Thank you!"], "target": 0, "svg": True, "width": 640},
         },
     },
     ChooseRequest: {

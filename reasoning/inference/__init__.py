@@ -12,6 +12,7 @@ from ...graph.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .answers import Answer as Answer
+    from .answers import DialogueAnswers as DialogueAnswers
     from .answers import Inference as Inference
     from .answers import TurnAnswers as TurnAnswers
     from .answers import load_inference as load_inference
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .choosing import load_chooser as load_chooser
 
 _MODULES = {
-    ".answers": "Answer Inference TurnAnswers load_inference",
+    ".answers": "Answer DialogueAnswers Inference TurnAnswers load_inference",
     ".choosing": "Chooser Chosen load_chooser",
 }
 

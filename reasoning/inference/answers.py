@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 VERSION = 1
 DEFAULT_LIMIT = 3
 DEFAULT_NEAREST = 3
+_NOTEBOOK_WIDTH = 800
 
 SPEAKER, LISTENER, SOMEONE = "the speaker", "the listener", "someone"
 _PEOPLE = {"1": SPEAKER, "0": LISTENER}
@@ -103,6 +104,47 @@ class TurnAnswers(Json):
     query: str = field(default="", repr=False)
     signature: str = ""
 
+    def svg(self, width: int = 960) -> str:
+        """Return the picture: the turn in the middle, and a branch of answers for each question; see
+        :func:`tacit.reasoning.draw_turns`.
+
+        Args:
+            width: in pixels, 240..2,400.
+
+        Raises:
+            InputError: ``width`` is out of range.
+        """
+        from ..explanation.turn_picture import draw_turns
+
+        return draw_turns([self], width=width)
+
+    def _repr_svg_(self) -> str:
+        """Return the picture, for notebooks, as wide as the output of a cell usually is."""
+        return self.svg(_NOTEBOOK_WIDTH)
+
+
+@shape("turn", "text", "events", "answers", "query", "signature", "svg", optional=("svg",))
+class DrawnTurnAnswers(TurnAnswers):
+    """The JSON of the answers about a turn with their picture."""
+
+
+class DialogueAnswers(list[TurnAnswers]):
+    """The answers about the turns of one dialogue, in order; notebooks show them as a picture."""
+
+    def svg(self, width: int = 960) -> str:
+        """Return one picture of the first twelve turns, one below the other; ``width`` in pixels, 240..2,400.
+
+        Raises:
+            InputError: ``width`` is out of range, or there is no turn.
+        """
+        from ..explanation.turn_picture import draw_turns
+
+        return draw_turns(self, width=width)
+
+    def _repr_svg_(self) -> str | None:
+        """Return the picture, for notebooks; None without a turn."""
+        return self.svg(_NOTEBOOK_WIDTH) if self else None
+
 
 class Inference:
     """Answers the five questions over one graph; :func:`load_inference` opens it."""
@@ -156,7 +198,7 @@ class Inference:
         questions: Sequence[Question | str] = QUESTIONS,
         *,
         limit: int = DEFAULT_LIMIT,
-    ) -> list[TurnAnswers]:
+    ) -> DialogueAnswers:
         """Return the answers about every turn of a dialogue, or about one.
 
         Args:
@@ -177,7 +219,7 @@ class Inference:
         places = range(len(turns)) if target is None else [target % len(turns)]
         texts = [without_speaker(turns[place]) for place in places]
         query, signature = claim_query().text, str(self.signature)
-        found = []
+        found = DialogueAnswers()
         written = self._written(turns, texts, asked)
         for place, text, events in zip(places, texts, self.extractor.events_batch(texts), strict=True):
             answers = {question: (*self.answers_to(events, question, limit), *next(written)) for question in asked}

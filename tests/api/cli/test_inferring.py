@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from tacit.graph import open_graph
@@ -61,6 +62,26 @@ def test_a_record_of_cicero_asks_its_own_question(tacit: Tacit, tmp_path: Path, 
     assert tacit("infer", path, "--graph", sample_graph, "--output", output, "--quiet").status == 0
     assert output.read_text() == shown.out
     assert "$head" in tacit("infer", path, "--graph", sample_graph, "--cypher", "--quiet").out
+
+
+def test_a_picture_of_one_dialogue(tacit: Tacit, file: Path, tmp_path: Path, sample_graph: str) -> None:
+    picture, command = tmp_path / "cook.svg", ["infer", file, "--graph", sample_graph, "--quiet", "--svg"]
+    assert tacit(*command, picture).status == 0
+    titles = [one.text or "" for one in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
+    assert titles[0] == "Five questions about 2 turns"
+    assert "the listener feels grateful: PersonX cooks dinner for PersonY -oReact-> grateful" in titles
+    file.write_text(file.read_text() + json.dumps(COOK | {"id": "other"}) + "\n")
+    both = tacit(*command, tmp_path / "both.svg")
+    assert (both.status, (tmp_path / "both.svg").exists()) == (2, False)
+    assert "has several dialogues, and --svg draws one; choose it with --item ID" in both.err
+    assert tacit(*command, tmp_path / "both.svg", "--item", "other").status == 0
+
+
+def test_the_picture_of_the_page_is_what_the_command_draws(tacit: Tacit, file: Path, tmp_path: Path, sample_graph: str) -> None:
+    command = ["infer", file, "--graph", sample_graph, "--target", "1", "--quiet", "--svg", tmp_path / "infer.svg"]
+    assert tacit(*command).status == 0
+    drawn, shown = (folder / "infer.svg" for folder in (tmp_path, Path(__file__).parents[3] / "docs"))
+    assert drawn.read_text(encoding="utf-8") == shown.read_text(encoding="utf-8"), "draw docs/infer.svg anew: docs/cicero.md"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tacit.graph.schema import load
 from tacit.reasoning import Reasoner
+from tacit.reasoning.inference import TurnAnswers
 
 from tests.api.server.conftest import Asked
 
@@ -23,6 +25,14 @@ def test_answers_about_a_turn(ask: Asked) -> None:
     assert len(ask("POST", "/v1/infer", json={"dialogue": TURNS}).json()["turns"]) == 2
 
 
+def test_answers_as_a_picture(ask: Asked) -> None:
+    body = {"dialogue": TURNS, "svg": True, "width": 500}
+    first, second = ask("POST", "/v1/infer", json=body).json()["turns"]
+    assert load(TurnAnswers, first).svg(500) == first["svg"]
+    assert 'aria-label="Five questions about turn 2"' in second["svg"]
+    assert "svg" not in ask("POST", "/v1/infer", json={"dialogue": TURNS, "target": 0}).json()["turns"][0]
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -32,6 +42,8 @@ def test_answers_about_a_turn(ask: Asked) -> None:
         ({"dialogue": []}, "dialogue is empty"),
         ({}, "the body has no dialogue; give a list of texts"),
         ({"dialogue": TURNS, "limit": 0}, "limit must be >= 1"),
+        ({"dialogue": TURNS, "svg": True, "width": 100}, "width must be >= 240"),
+        ({"dialogue": TURNS, "svg": "yes"}, "svg is a text; give true or false"),
         ({"dialogue": ["x" * 300_000, "y" * 200_000]}, "the texts have 500,000 characters"),
         ({"dialogue": ["x" * 300_000]}, "more than 200,000"),
     ],
