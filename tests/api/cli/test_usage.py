@@ -29,6 +29,7 @@ COMMANDS = [
     ["train", "judgement"], ["train", "recipe"], ["demo"],
     ["doctor"], ["help"],
     ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
+    ["create", "targets"],
     ["serve"], ["mcp"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
@@ -224,6 +225,10 @@ WRONG = [
     ["prompts"],
     ["prompts", "missing.jsonl"],
     ["prompts", "FILE", "--json"],
+    ["create", "targets"],
+    ["create", "targets", "missing.jsonl"],
+    ["create", "targets", "FILE", "FILE"],
+    ["create", "targets", "FILE", "--json"],
     ["serve"],
     ["serve", "missing", "--port", "0"],
     ["serve", "GRAPH", "--port", "70000"],
@@ -281,7 +286,7 @@ def test_wrong_usage_is_one_sentence(
 
 
 def test_wrong_usage_is_tried_for_every_command() -> None:
-    tried = {tuple(words[: 2 if words[0] in ("load", "train", "keys") else 1]) for words in WRONG}
+    tried = {tuple(words[: 2 if words[0] in ("load", "train", "keys", "create") else 1]) for words in WRONG}
     assert {tuple(words) for words in COMMANDS} - {("sources",)} <= tried
 
 

@@ -1,0 +1,138 @@
+"""The command group ``create``: data sets of questions about dialogues, made as CICERO was."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...graph.errors import InputError
+from ..opening import readable
+from ..terminal.output import check_output, lines_to
+from ..terminal.progress import Meter
+from .options import Group, Output, Quiet, Strict
+from .training.data import check_distinct
+
+if TYPE_CHECKING:
+    from ...graph.item import ItemError
+
+create = typer.Typer(cls=Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
+
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed; one seed, one output.")]
+
+
+@create.callback()
+def _several() -> None:
+    """Create a data set of questions about dialogues, as CICERO was made (Ghosal et al., ACL 2022)."""
+
+
+@create.command()
+def targets(
+    dialogues: Annotated[
+        list[str],
+        typer.Argument(metavar="DIALOGUES...", show_default=False, help="Dialogues: JSON, CSV, Parquet, gzip; - reads stdin."),
+    ],
+    output: Output = None,
+    seed: Seed = 0,
+    cosine: Annotated[
+        float,
+        typer.Option("--cosine", metavar="X", min=0.01, help="A dialogue this like an earlier one is a duplicate; 2 keeps all."),
+    ] = 0.87,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Choose dialogues, the turns to ask about, and the questions; write CICERO's records without answers, for annotators.
+
+    Dialogues have 5 to 15 turns, 6 words a turn or more, at most 275 words, and no earlier duplicate. The report says how many
+    are left out for each reason, and how often each question is asked.
+    """
+    if json and output is None:
+        raise InputError("--json prints the report to stdout; give a file for the records with --output")
+    check_distinct(dialogues)
+    for file in dialogues:
+        readable(file)
+        if output is not None:
+            check_output(output, file)
+    from ...graph.questions import without_speaker
+    from ...reasoning.creation.dialogues import Left, Limits, choose_dialogues
+    from ...reasoning.creation.dialogues import counts as reasons
+    from ...reasoning.creation.targets import choose_targets, generator, with_speakers
+    from ...reasoning.creation.tfidf import TfIdf, words_of
+    from ..terminal.records import report_faults
+    from ..terminal.screen import facts, json_text, print_json, show
+
+    rows: list[tuple[str, tuple[str, ...]]] = []
+    errors = 0
+    with Meter("reading", None, unit="dialogues", noun="dialogues", quiet=quiet) as meter:
+        for file in dialogues:
+            faults: list[ItemError] = []
+            found = list(_read(file, strict, faults, meter))
+            report_faults(file, faults, len(found), "a dialogue")
+            rows += found
+            errors += len(faults)
+    with Meter("looking for duplicates", len(rows), unit="dialogues", noun="dialogues", quiet=quiet) as meter:
+        why = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
+    left = reasons(why)
+    kept = _distinct_names([row for row, reason in zip(rows, why, strict=True) if reason is None])
+    if not kept:
+        told = ", ".join(f"{number:,} for {reason}" for reason, number in left.items() if number)
+        raise InputError(f"none of the {len(rows):,} dialogues of {', '.join(dialogues)} is chosen ({told}); give others")
+    weights = TfIdf(words_of(without_speaker(turn)) for _, turns in kept for turn in turns)
+    kinds: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    meter = Meter("choosing targets", len(kept), unit="dialogues", noun="dialogues", quiet=quiet or output is None)
+    with lines_to(output, apart_from=dialogues[0]) as write, meter:
+        for name, turns in kept:
+            written = with_speakers(turns)
+            for target in choose_targets(written, weights, generator(seed, name)):
+                kinds[target.kind.value] += 1
+                text = without_speaker(written[target.place])
+                for question in target.questions:
+                    asked[question.value] += 1
+                    record = {"ID": name, "Dialogue": written, "Target": text, "Question": question.text}
+                    write(json_text(record) + "\n")
+            meter.add(1)
+    report: dict[str, Any] = {
+        "read": len(rows), "kept": len(kept), "left_out": left, "targets": dict(sorted(kinds.items())),
+        "questions": dict(sorted(asked.items())), "records": asked.total(), "errors": errors,
+    }  # fmt: skip
+    if json:
+        print_json(report)
+    elif not quiet:
+        sys.stdout.flush()
+        shown = [("dialogues", f"{len(rows):,}"), ("chosen", f"{len(kept):,}")]
+        shown += [(f"left out: {reason.value}", f"{left[reason.value]:,}") for reason in Left]
+        shown += [(f"targets: {kind}", f"{number:,}") for kind, number in sorted(kinds.items())]
+        shown += [(f"questions: {name}", f"{number:,}") for name, number in sorted(asked.items())]
+        show(facts([*shown, ("records", f"{asked.total():,}")]), sys.stderr)
+
+
+def _read(file: str, strict: bool, faults: list[ItemError], meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the ID and the turns with text of each dialogue; without an ID of its own it is called by file and line."""
+    from ...loaders import read_targets
+    from ..terminal.records import sound
+
+    stem = "stdin" if file == "-" else Path(file).name.partition(".")[0]
+    for row in sound(read_targets(file, strict=strict), file, faults):
+        meter.add(1)
+        name = f"{stem}-{row.line}" if row.id == str(row.line) else row.id
+        yield name, tuple(turn for turn in row.turns if turn.strip())
+
+
+def _distinct_names(rows: list[tuple[str, tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the dialogues with distinct IDs: a second ``x`` is called ``x-2``, since an ID stands for one dialogue."""
+    taken = {name for name, _ in rows}
+    seen: set[str] = set()
+    found = []
+    for name, turns in rows:
+        own, number = name, 2
+        while own in seen or (own != name and own in taken):
+            own, number = f"{name}-{number}", number + 1
+        seen.add(own)
+        found.append((own, turns))
+    return found

@@ -1,0 +1,1 @@
+"""Creation of data sets of questions about dialogues, as CICERO was made (Ghosal et al., ACL 2022)."""

@@ -1,0 +1,115 @@
+"""Choice of the dialogues that questions are asked about: neither short nor long, and no duplicates.
+
+The limits are those of Ghosal et al., "CICERO: A Dataset for Contextualized Commonsense Inference in Dialogues" (ACL 2022), which
+compared dialogues by a sentence encoder; here the cosine is that of TF-IDF vectors, which finds copies and near copies without a
+model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ...graph.errors import InputError
+from ...graph.questions import without_speaker
+from .tfidf import TfIdf, cosine, words_of
+
+
+class Left(StrEnum):
+    """Why a dialogue is left out."""
+
+    FEW = "too few turns"
+    MANY = "too many turns"
+    SHORT = "too few words a turn"
+    LONG = "too many words"
+    DUPLICATE = "duplicate of an earlier dialogue"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a dialogue must have.
+
+    Attributes:
+        turns: least and most turns; a_turn: least mean number of words a turn; words: most words in all.
+        cosine: a dialogue with this cosine or a higher one to a chosen dialogue is its duplicate; above 1 there are none.
+    """
+
+    turns: tuple[int, int] = (5, 15)
+    a_turn: float = 6.0
+    words: int = 275
+    cosine: float = 0.87
+
+
+def choose_dialogues(
+    dialogues: Sequence[Sequence[str]], limits: Limits | None = None, *, progress: Callable[[int], object] | None = None
+) -> list[Left | None]:
+    """Return for each dialogue why it is left out, the first reason of :class:`Left` that holds; None: it is chosen.
+
+    Of duplicates the first is chosen. Word weights come from the dialogues that are within the other limits.
+
+    Args:
+        dialogues: lists of turns, with or without the letter of their speaker.
+        progress: called with the number of further dialogues that are judged.
+
+    Raises:
+        InputError: the cosine of the limits is 0 or less.
+    """
+    limits = limits or Limits()
+    if not limits.cosine > 0:
+        raise InputError(f"the cosine of duplicates is {limits.cosine}; give one above 0")
+    words = [[words_of(without_speaker(turn)) for turn in turns] for turns in dialogues]
+    found = [_size(each, limits) for each in words]
+    sound = [[word for turn in each for word in turn] for each, left in zip(words, found, strict=True) if left is None]
+    copies = _copies(sound, limits.cosine)
+    for place, left in enumerate(found):
+        if left is None and next(copies):
+            found[place] = Left.DUPLICATE
+        if progress is not None:
+            progress(1)
+    return found
+
+
+def counts(found: Sequence[Left | None]) -> dict[str, int]:
+    """Return the number of dialogues left out for each reason."""
+    number = Counter(found)
+    return {reason.value: number[reason] for reason in Left}
+
+
+def _size(words: Sequence[Sequence[str]], limits: Limits) -> Left | None:
+    total = sum(map(len, words))
+    least, most = limits.turns
+    if len(words) < least:
+        return Left.FEW
+    if len(words) > most:
+        return Left.MANY
+    if total < limits.a_turn * len(words):
+        return Left.SHORT
+    return Left.LONG if total > limits.words else None
+
+
+def _copies(texts: Sequence[Sequence[str]], least: float) -> Iterator[bool]:
+    """Yield for each text whether its cosine with an earlier one, itself no copy, is ``least`` or more.
+
+    A vector of length 1 whose words outside a set have the length r has at most the cosine r with vectors that lack this set. So
+    only texts with one of its rarest words are compared, where its other words have a length below ``least``; none is missed.
+    """
+    weights = TfIdf(texts)
+    vectors: list[dict[str, float]] = []
+    having: defaultdict[str, list[int]] = defaultdict(list)
+    for text in texts:
+        vector = weights.vector(text)
+        rare = sorted(vector, key=lambda word: (-weights.weight(word), word))
+        rest, near = 1.0, set[int]()
+        for word in rare:
+            near.update(having[word])
+            rest -= vector[word] ** 2
+            if rest < least * least - 1e-9:
+                break
+        copy = any(cosine(vector, vectors[place]) >= least - 1e-12 for place in near)
+        if not copy:
+            for word in vector:
+                having[word].append(len(vectors))
+            vectors.append(vector)
+        yield copy
