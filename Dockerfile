@@ -1,4 +1,4 @@
-# The command line and the service: docker build -t tacit . && docker run --rm tacit --help
+# The command line, the service and the MCP server (the extra mcp has serve in it): docker build -t tacit . && docker run --rm tacit --help
 FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE MANIFEST.in constraints.txt ./
@@ -7,7 +7,7 @@ COPY loaders loaders
 COPY reasoning reasoning
 COPY api api
 COPY cypher cypher
-RUN python -m venv /usr/local/tacit && /usr/local/tacit/bin/pip install --no-cache-dir -c constraints.txt '.[serve]'
+RUN python -m venv /usr/local/tacit && /usr/local/tacit/bin/pip install --no-cache-dir -c constraints.txt '.[mcp]'
 
 FROM python:3.12-slim
 RUN useradd --system --uid 10001 --home-dir /var/lib/tacit tacit && install -d -o tacit /var/lib/tacit /var/cache/tacit

@@ -105,23 +105,24 @@ class Asking:
             raise Refused(body["detail"])
         return body
 
-    async def schema(self, headers: Mapping[str, str]) -> str:
-        """Return the text of ``tacit://schema``."""
+    async def schema(self, headers: Mapping[str, str]) -> tuple[str, Any]:
+        """Return the text of ``tacit://schema``, and the answer of ``/v1/info`` that it is made of."""
         info = await self.answer(Request(method="GET", url="/v1/info"), headers)
-        return schema_text(info, self._meanings, linked=self._linked)
+        return schema_text(info, self._meanings, linked=self._linked), info
 
     async def manifest(self, headers: Mapping[str, str]) -> str:
         """Return the JSON of ``tacit://manifest``: the answer of ``/v1/info``, with the loads of the graph."""
         info = await self.answer(Request(method="GET", url="/v1/info"), headers)
         return layout({**info, "graph": {**info["graph"], "loads": self._loads}})
 
-    async def _text(self, tool: Tool, arguments: Arguments, headers: Mapping[str, str]) -> str:
-        """Return the whole text of a result."""
+    async def _whole(self, tool: Tool, arguments: Arguments, headers: Mapping[str, str]) -> tuple[str, Any]:
+        """Return the whole text of a result, and its JSON."""
         if tool.name == "schema":
             return await self.schema(headers)
         answer = tool.shape(arguments, await self.answer(tool.request(arguments), headers))
         detail = isinstance(arguments, Detailed) and arguments.detail
-        return layout(answer if detail else without(answer, tool.left_out))
+        answer = answer if detail else without(answer, tool.left_out)
+        return layout(answer), answer
 
     async def result(self, tool: Tool, given: Mapping[str, Any], headers: Mapping[str, str]) -> types.CallToolResult:
         """Return the result of a tool, or an error as a result that the model can read."""
@@ -129,8 +130,9 @@ class Asking:
             arguments = tool.check(given)
             key = f"{tool.name} {arguments.model_dump_json(exclude={'offset'})}"
             text = self._recent.get(key) if arguments.offset else None
+            structured: Any = None
             if not text:
-                text = await self._text(tool, arguments, headers)
+                text, structured = await self._whole(tool, arguments, headers)
                 self._recent.put(key, text if len(text) <= _LONGEST_KEPT else "")
             found = page(text, arguments.offset)
         except (InputError, Refused) as error:
@@ -138,11 +140,12 @@ class Asking:
         content: list[types.ContentBlock] = [types.TextContent(text=found.text)]
         sizes = {"characters": found.total}
         if found.next_offset is not None:
-            part = f"This is characters {found.offset:,} to {found.next_offset:,} of {found.total:,}"
+            place = f"This is characters {found.offset:,} to {found.next_offset:,} of {found.total:,}"
             call = f"for the next page call {tool.name} again with the same arguments and offset={found.next_offset}"
-            content.append(types.TextContent(text=f"{part}; {call}."))
+            content.append(types.TextContent(text=f"{place}; {call}."))
             sizes["next_offset"] = found.next_offset
-        return types.CallToolResult(content=content, _meta=sizes)
+        part = arguments.offset or found.next_offset is not None  # a page of it has no structure
+        return types.CallToolResult(content=content, structured_content=sizes if part else structured, _meta=sizes)
 
 
 def failure(error: Exception) -> types.CallToolResult:
@@ -213,7 +216,8 @@ def _server(ready: Callable[[], Awaitable[Asking]], settings: Settings, metrics:
             raise MCPError(types.INVALID_PARAMS, f"unknown resource {params.uri[:200]!r}; the resources are {uris}")
         try:
             asking = await ready()
-            text = await (asking.schema if params.uri == "tacit://schema" else asking.manifest)(_headers(context))
+            headers = _headers(context)
+            text = (await asking.schema(headers))[0] if params.uri == "tacit://schema" else await asking.manifest(headers)
         except (Refused, TacitError) as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
         return types.ReadResourceResult(

@@ -17,8 +17,23 @@ from ...cypher import cookbook as cookbook_queries
 from ...graph.errors import InputError, did_you_mean
 from ...graph.questions import QUESTIONS, Question
 from ...reasoning.registry import metric_kind
-from ..server.messages import ScoreItem, invalid_parameters
+from ..schema import ServiceDetails
+from ..server.messages import (
+    ConceptTailsAnswer,
+    CookbookAnswer,
+    CypherAnswer,
+    ExplainAnswer,
+    HopsAnswer,
+    InferAnswer,
+    NeighboursAnswer,
+    PathsAnswer,
+    ScoreAnswer,
+    ScoreItem,
+    TailsAnswer,
+    invalid_parameters,
+)
 from ..server.service import Settings
+from .outputs import output_schema
 
 _TEXT = 1_000
 
@@ -193,6 +208,7 @@ class Tool:
     Attributes:
         title: a name for people. description: for the model: what it is for, what a row holds, units and ranges.
         arguments: the model of its arguments. request: makes the request of the service from them.
+        answers: the types of the service's answers.
         left_out: members of the answer that only ``detail`` returns.
         shape: changes the answer further.
     """
@@ -201,6 +217,7 @@ class Tool:
     title: str
     description: str
     arguments: type[Arguments]
+    answers: tuple[Any, ...]
     request: Callable[[Any], Request]
     left_out: Collection[str] = ()
     shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)
@@ -243,6 +260,7 @@ class Tool:
             title=self.title,
             description=self.description.replace("{metrics}", metrics_in_words(metrics)),
             input_schema=schema,
+            output_schema=output_schema(self.answers, self.left_out),
             annotations=ToolAnnotations(
                 title=self.title, read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
             ),
@@ -372,6 +390,7 @@ TOOLS: tuple[Tool, ...] = (
         "number of assertions and its meaning, and the metrics and limits of this server. Read it before writing "
         "Cypher.",
         arguments=SchemaArguments,
+        answers=(ServiceDetails,),
         request=lambda _: _get("/v1/info"),
     ),
     Tool(
@@ -381,6 +400,7 @@ TOOLS: tuple[Tool, ...] = (
         "uri, hop (in hops) and weight: that of the weakest assertion on the strongest shortest path (>= 0, higher is "
         "stronger; most assertions of ConceptNet have 1). For the relations and their direction use paths.",
         arguments=NeighboursArguments,
+        answers=(NeighboursAnswer,),
         request=_neighbours,
     ),
     Tool(
@@ -390,6 +410,7 @@ TOOLS: tuple[Tool, ...] = (
         "0: the same concept, 1 to 6: the distance, -1: no path of at most max_hops. An unknown word is an error that "
         "suggests one that is spelt alike.",
         arguments=HopsArguments,
+        answers=(HopsAnswer,),
         request=_hops,
     ),
     Tool(
@@ -399,6 +420,7 @@ TOOLS: tuple[Tool, ...] = (
         "strength (>= 0, the weight of the weakest assertion; null for no hops) and text, e.g. 'dog -IsA-> pet "
         "<-RelatedTo- vet', in which an arrow points from the head of an assertion to its tail.",
         arguments=PathsArguments,
+        answers=(PathsAnswer,),
         request=_paths,
         left_out=_STEPS,
     ),
@@ -410,6 +432,10 @@ TOOLS: tuple[Tool, ...] = (
         "is not in the graph has no rows; run_cookbook with the query events_about finds events by a word that they "
         "contain.",
         arguments=TailsArguments,
+        answers=(
+            TailsAnswer,
+            ConceptTailsAnswer,
+        ),
         request=_tails,
         left_out=("head", "tail", "event", "head_text", "dataset", "license", "contributors", "head_sense", "tail_sense"),
     ),
@@ -419,6 +445,7 @@ TOOLS: tuple[Tool, ...] = (
         description="List the ready-made queries, such as used_for, causes_of, analogies and how_related: name, what each "
         "answers, its parameters, and an example of their values. Run one with run_cookbook.",
         arguments=CookbookArguments,
+        answers=(CookbookAnswer,),
         request=_cookbook,
         shape=_listed,
     ),
@@ -428,6 +455,7 @@ TOOLS: tuple[Tool, ...] = (
         description="Run a ready-made query of the cookbook. Returns columns, rows, and truncated, which is true if there are "
         "more rows than limit.",
         arguments=RunArguments,
+        answers=(CypherAnswer,),
         request=_run,
     ),
     Tool(
@@ -438,6 +466,7 @@ TOOLS: tuple[Tool, ...] = (
         "of relations, and every relationship has weight, source, dataset and license; the tool schema has the rest. "
         "Returns columns, rows, and truncated, which is true if there are more rows than limit.",
         arguments=CypherArguments,
+        answers=(CypherAnswer,),
         request=_cypher,
     ),
     Tool(
@@ -447,6 +476,7 @@ TOOLS: tuple[Tool, ...] = (
         "of a hundred human responses the score reaches; null without a reference), and notes, which say why a score "
         "is null; an item that cannot be scored has error instead. {metrics}",
         arguments=ScoreArguments,
+        answers=(ScoreAnswer,),
         request=_score,
         left_out=("signature",),
     ),
@@ -457,6 +487,7 @@ TOOLS: tuple[Tool, ...] = (
         "line beginning with its share, in the unit of the score), claims (the assertions of the graph behind it), "
         "and a Cypher query that finds them, with its parameters in each claim.",
         arguments=ExplainArguments,
+        answers=(ExplainAnswer,),
         request=_explain,
         left_out=("pieces", "history", "response"),
     ),
@@ -468,6 +499,7 @@ TOOLS: tuple[Tool, ...] = (
         "the turn is taken as), likeness (0 to 1: how alike turn and event are) and edge (the assertion behind it). A "
         "turn that is like no event has no answers.",
         arguments=InferArguments,
+        answers=(InferAnswer,),
         request=_infer,
         left_out=(*_STEPS, "parameters"),
     ),

@@ -6,7 +6,7 @@ import os
 from asyncio import Task, create_task, gather, sleep
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 import httpx
 
@@ -98,11 +98,49 @@ class AsyncClient:
             read_items(path, strict=strict), metrics, explain, check_concurrency(concurrency), self._sizer(batch_size)
         )
 
+    @overload
     async def explain(
-        self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
-    ) -> dict[str, Explanation]:
-        """Return the explanation of each metric's score of one response: ``text()``, ``claims``, ``svg()``."""
-        return await self._send(calls.explanation(Item(history, response, references), metrics))
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        other: None = None,
+    ) -> dict[str, Explanation]: ...
+
+    @overload
+    async def explain(
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        other: str,
+    ) -> tuple[dict[str, Explanation], dict[str, Explanation]]: ...
+
+    async def explain(
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        other: str | None = None,
+    ) -> dict[str, Explanation] | tuple[dict[str, Explanation], dict[str, Explanation]]:
+        """Return the explanation of each metric's score of one response: ``text()``, ``claims``, ``svg()``.
+
+        Args:
+            other: another response to the same history; then the explanations of both are returned, of ``response`` first.
+
+        Raises:
+            InputError: a text is not one, or the service cannot score one of the responses.
+        """
+        item = Item(history, response, references)
+        if other is None:
+            return await self._send(calls.explanation(item, metrics))
+        return await self._send(calls.two_explanations(item, Item(history, other, references), metrics))
 
     async def info(self) -> ServiceDetails:
         """Return the service's version, graph, metrics with their signatures, and limits."""

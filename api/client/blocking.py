@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from time import sleep
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 import httpx
 
@@ -125,11 +125,49 @@ class Client:
         """
         return self._stream(read_items(path, strict=strict), metrics, explain, self._sizer(batch_size))
 
+    @overload
     def explain(
-        self, history: Sequence[str], response: str, references: Sequence[str] = (), *, metrics: Sequence[str] | None = None
-    ) -> dict[str, Explanation]:
-        """Return the explanation of each metric's score of one response: ``text()``, ``claims``, ``svg()``."""
-        return self._send(calls.explanation(Item(history, response, references), metrics))
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        other: None = None,
+    ) -> dict[str, Explanation]: ...
+
+    @overload
+    def explain(
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        other: str,
+    ) -> tuple[dict[str, Explanation], dict[str, Explanation]]: ...
+
+    def explain(
+        self,
+        history: Sequence[str],
+        response: str,
+        references: Sequence[str] = (),
+        *,
+        metrics: Sequence[str] | None = None,
+        other: str | None = None,
+    ) -> dict[str, Explanation] | tuple[dict[str, Explanation], dict[str, Explanation]]:
+        """Return the explanation of each metric's score of one response: ``text()``, ``claims``, ``svg()``.
+
+        Args:
+            other: another response to the same history; then the explanations of both are returned, of ``response`` first.
+
+        Raises:
+            InputError: a text is not one, or the service cannot score one of the responses.
+        """
+        item = Item(history, response, references)
+        if other is None:
+            return self._send(calls.explanation(item, metrics))
+        return self._send(calls.two_explanations(item, Item(history, other, references), metrics))
 
     def info(self) -> ServiceDetails:
         """Return the service's version, graph, metrics with their signatures, and limits."""

@@ -61,6 +61,18 @@ def explanation(item: Item, metrics: Sequence[str] | None) -> Call[dict[str, Exp
     return Call("/v1/explain", lambda answer: load(dict[str, Explanation], answer["explanations"]), body)
 
 
+def two_explanations(
+    item: Item, other: Item, metrics: Sequence[str] | None
+) -> Call[tuple[dict[str, Explanation], dict[str, Explanation]]]:
+    """The explanations of two responses to one history, ``other`` having that of ``item``, in one request."""
+
+    def read(answer: Any) -> tuple[dict[str, Explanation], dict[str, Explanation]]:
+        first, second = (load(dict[str, Explanation], answer[name]) for name in ("explanations", "other"))
+        return first, second
+
+    return Call("/v1/explain", read, {**body_of(item), "other": other.response, **_metrics(metrics), "svg": False})
+
+
 def info() -> Call[ServiceDetails]:
     """Version, graph, metrics and limits of the service."""
     return Call("/v1/info", lambda answer: load(ServiceDetails, answer))

@@ -1,56 +1,67 @@
 // The question in the form: a transcript that is pasted is taken apart into turns, and a link holds the whole question.
 
-import { copy, find, h, show } from "./dom.js";
+import { copy, find, h, plural, show } from "./dom.js";
 
-const LONGEST = 8000; // characters of a link
-const NAMED = /^(\p{L}[\p{L}\p{N} ._-]{0,30}):\s+(\S.*)$/u;
+const LONGEST = 8000; // characters of a question in a link, as they stand there
+const DATE = String.raw`(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})`;
+const TIME = String.raw`\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[ap]\.?m\.?)?(?:Z|[+-]\d{2}:?\d{2})?`;
+const STAMP = new RegExp(String.raw`^(?:[\[(]\s*(?:${DATE}[T,\s]\s*)?${TIME}\s*[\])]|(?:${DATE}[T,\s]\s*)?${TIME}(?=\s))\s*(?:[-–]\s+)?`, "i");
+const NAMED = /^(\p{L}[\p{L}\p{N} ._-]{0,30}):(?:\s+(.*))?$/u;
+const LABELS = /^(?:[a-z]|user|assistant|system|human|ai|bot|chatbot|agent|customer|operator|me|you|(?:speaker|person|participant|user|agent) ?[a-z0-9]{1,2})$/i;
 
 /** Take apart transcripts that are pasted into the history. */
 export function start() {
   for (const id of ["history", "response"]) find(id).addEventListener("input", () => show(find("pasted"))); // Undo would lose it
   find("history").addEventListener("paste", (event) => {
-    const turns = turnsOf(event.clipboardData?.getData("text/plain") ?? "");
-    if (turns === null) return;
+    const found = turnsOf(event.clipboardData?.getData("text/plain") ?? "");
+    if (found === null) return;
+    const turns = found.filter(Boolean);
+    const empty = found.length - turns.length;
     event.preventDefault();
     const before = [find("history").value, find("response").value];
     write(turns.slice(0, -1).join("\n"), turns.at(-1));
     const undo = h("button", { type: "button", class: "small" }, "Undo");
     undo.addEventListener("click", () => { write(...before); show(find("pasted")); find("history").focus(); });
-    show(find("pasted"), h("span", {}, `${turns.length} turns were recognised; the last one is the response. `), undo);
+    show(find("pasted"), h("span", {}, `${plural(turns.length, "turn was", "turns were")} recognised; the last one is the response.${empty ? ` ${plural(empty, "empty turn is", "empty turns are")} left out.` : ""} `), undo);
   });
 }
 
 function write(history, response) {
   find("history").value = history;
   find("response").value = response;
-  find("history").dispatchEvent(new Event("input")); // the example is none of the list any more
+  find("history").dispatchEvent(new Event("input", { bubbles: true })); // the example is none of the list any more
 }
 
 /**
- * The turns of a transcript, without the names of their speakers; null where the text is none: its first line has no name, or
- * there is one speaker only. A line without a name continues the turn before it.
+ * The turns of a transcript, without time stamps and the names of their speakers; null where the text is none. A transcript begins with
+ * a name and has two or more of them; one of these has several turns, or all are labels such as A, B, User and Assistant, since a list
+ * ("Shopping: milk, Deadline: Friday") has names too. A line without a name continues the turn before it. A turn may be empty.
  */
 function turnsOf(text) {
   const turns = [];
-  const speakers = new Set();
+  const speakers = new Map(); // numbers of turns
   for (const line of text.split(/\r?\n/).map((one) => one.trim()).filter(Boolean)) {
-    const named = NAMED.exec(line);
+    const named = NAMED.exec(line.replace(STAMP, ""));
     if (named) {
-      speakers.add(named[1]);
-      turns.push(named[2]);
+      const name = named[1].toLowerCase();
+      speakers.set(name, (speakers.get(name) ?? 0) + 1);
+      turns.push(named[2] ?? "");
     } else if (turns.length) {
-      turns.push(`${turns.pop()} ${line}`);
+      turns.push(`${turns.pop()} ${line}`.trim());
     } else {
       return null;
     }
   }
-  return speakers.size > 1 ? turns : null;
+  const names = [...speakers.keys()];
+  const sound = names.length > 1 && ([...speakers.values()].some((number) => number > 1) || names.every((name) => LABELS.test(name)));
+  return sound && turns.some(Boolean) ? turns : null;
 }
 
 /** Copy a link that holds the question, and say so. */
 export async function share(question) {
-  const link = `${location.origin}${location.pathname}#/score/${encodeURIComponent(JSON.stringify(question))}`;
-  if (link.length > LONGEST) return `The link would have ${link.length.toLocaleString("en")} characters, and at most ${LONGEST.toLocaleString("en")} are read; shorten the texts.`;
+  const held = encodeURIComponent(JSON.stringify(question));
+  if (held.length > LONGEST) return `The question would take ${held.length.toLocaleString("en")} characters of a link, and at most ${LONGEST.toLocaleString("en")} are read; shorten the texts.`;
+  const link = `${location.origin}${location.pathname}#/score/${held}`;
   return (await copy(link)) ? "The link is copied. It holds the texts of this form." : "The browser does not let the page copy the link.";
 }
 
@@ -61,11 +72,10 @@ export async function share(question) {
 export function read(text) {
   let found = null;
   try {
-    found = JSON.parse(text);
+    if (encodeURIComponent(text).length <= LONGEST) found = JSON.parse(text);
   } catch { /* said below */ }
   const texts = (value) => Array.isArray(value) && value.every((one) => typeof one === "string");
-  const sound = found !== null && typeof found === "object" && text.length <= LONGEST
-    && texts(found.history) && typeof found.response === "string" && texts(found.references ?? []) && texts(found.metrics ?? [])
+  const sound = found !== null && typeof found === "object" && texts(found.history) && typeof found.response === "string" && texts(found.references ?? []) && texts(found.metrics ?? [])
     && typeof (found.other ?? "") === "string" && Number.isInteger(found.turn ?? 0) && (found.turn ?? 0) >= 0;
   if (!sound) throw new Error("The link does not hold a dialogue that this page can read; ask for it again.");
   return found;

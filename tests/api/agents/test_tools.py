@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 from tacit.api.agents import create_server, server
+from tacit.api.agents.outputs import attributes
 from tacit.api.agents.pages import PAGE
 from tacit.api.agents.server import _server
 from tacit.api.agents.tools import TOOLS
@@ -138,6 +139,58 @@ def test_an_answer_is_the_services(
     assert whole(near, tool, arguments) == answer.json()
 
 
+def test_results_are_structured_as_the_schemas_say(near: Connected) -> None:
+    """The SDK's client validates each result, too; a result of one page has the JSON of its text."""
+    schemas = {tool.name: tool.output_schema for tool in near.run(near.client.list_tools).tools}
+    assert sum(len(json.dumps(schema)) for schema in schemas.values()) < 14_000
+    for tool, arguments, *_ in ANSWERS:
+        for detail in [{}, {"detail": False}] if "detail" in arguments else [{}]:
+            found = near.call(tool, **arguments | detail)
+            assert not found.is_error
+            assert len(json.dumps(found.structured_content)) < 2 * PAGE
+            if "next_offset" in found.meta:
+                assert found.structured_content == {name: found.meta[name] for name in ("characters", "next_offset")}
+                continue
+            assert found.structured_content == json.loads(text_of(found))
+            assert found.structured_content.keys() <= schemas[tool]["properties"].keys() - {"characters", "next_offset"}
+    info = near.call("schema").structured_content
+    assert info is not None
+    assert (info["graph"]["concepts"] > 100, list(info["metrics"])) == (True, ["grounding", "length"])
+
+
+def test_schemas_of_results_have_units_and_ranges_of_the_types(near: Connected) -> None:
+    schemas = {tool.name: tool.output_schema["properties"] for tool in near.run(near.client.list_tools).tools}
+    row = schemas["neighbours"]["neighbours"]["items"]
+    assert row["properties"]["hop"] == {"type": "integer", "description": "its distance, >= 1"}
+    assert row["required"] == ["text", "uri", "hop", "weight"]
+    forms = schemas["tails"]["tails"]["items"]["anyOf"]
+    assert [one["properties"]["weight"]["description"][:30] for one in forms] == [
+        "strength as given by the datas", "of that event's strongest asse"
+    ]  # fmt: skip
+    assert "percentage of the reference" in json.dumps(schemas["score"])
+    answer = schemas["infer"]["turns"]["items"]["properties"]["answers"]["additionalProperties"]["items"]["properties"]
+    assert "in 0..1" in answer["likeness"]["description"]
+    text = json.dumps(schemas)
+    assert not [word for word in ('"$ref"', '"$defs"', '"title"', "``", ":data:", '"pieces"', '"svg"') if word in text]
+
+
+def test_what_an_attribute_is_comes_from_the_docstring() -> None:
+    told = """Something.
+
+    Attributes:
+        head, tail: URIs; both ``/c/en/x``.
+        share: of the score,
+            in 0..1; rank: from 0. weight: >= 0.
+
+    More: not this.
+    """
+    uris = "URIs; both /c/en/x"
+    assert attributes(told) == {
+        "head": uris, "tail": uris, "share": "of the score, in 0..1", "rank": "from 0", "weight": ">= 0"
+    }  # fmt: skip
+    assert attributes("No section.") == {}
+
+
 @pytest.fixture(scope="module")
 def ask(reasoner: Reasoner, index: KnowledgeGraph) -> Any:
     """The service itself, in this process."""
@@ -179,6 +232,7 @@ def test_further_pages_are_of_the_same_result(near: Connected) -> None:
     """A query whose rows differ each time it is run shows whether it was run again."""
     query = "MATCH (a)-[r]->(b) RETURN a, r, b, rand() AS x"
     first = near.call("cypher", query=query, limit=100)
+    assert first.structured_content == {name: first.meta[name] for name in ("characters", "next_offset")}
     pages, offset = [text_of(first)], first.meta["next_offset"]
     while offset is not None:
         found = near.call("cypher", query=query, limit=100, offset=offset)

@@ -30,10 +30,14 @@ class Library:
 
     def __init__(self, reasoner: Reasoner, graph: KnowledgeGraph) -> None:
         self.score = reasoner.score
-        self.explain = reasoner.explain
+        self._explain = reasoner.explain
         self.score_items = reasoner.stream
         self.tails = graph.tails
         self._graph = graph
+
+    def explain(self, history: Any, response: Any, *rest: Any, other: Any = None) -> Any:
+        found = self._explain(history, response, *rest)
+        return found if other is None else (found, self._explain(history, other, *rest))
 
     def neighbours(self, concept: str, *rest: Any, **named: Any) -> Any:
         return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *rest, **named)
@@ -110,6 +114,17 @@ def test_explanations_are_the_librarys(asked: Any, reasoner: Reasoner) -> None:
     assert "soup" in grounding.text()
     assert ("/c/en/soup", "CreatedBy", "/c/en/cook") in {(claim.head, claim.relation, claim.tail) for claim in grounding.claims}
     assert grounding.svg().startswith("<svg")
+
+
+def test_two_responses_are_explained_in_one_request(asked: Any, reasoner: Reasoner) -> None:
+    first, second = asked.explain(HISTORY, RESPONSE, ["Soup."], other="The exam was hard.")
+    for told, response in ((first, RESPONSE), (second, "The exam was hard.")):
+        expected = reasoner.explain(HISTORY, response, ["Soup."])
+        assert {one.response for one in told.values()} == {response}
+        assert {name: one.text() for name, one in told.items()} == {name: one.text() for name, one in expected.items()}
+        assert told["grounding"] == expected["grounding"]  # others sum in another order in a batch of two
+    with pytest.raises(InputError):
+        asked.explain(HISTORY, RESPONSE, other=7)
 
 
 def test_a_stream_keeps_order_ids_and_faults(asked: Any, reasoner: Reasoner) -> None:

@@ -29,6 +29,7 @@ def test_a_pasted_transcript_fills_the_form_and_can_be_undone(visit: Visit) -> N
     )  # fmt: skip
     assert tab.inner_text("#pasted").startswith("3 turns were recognised; the last one is the response.")
     assert tab.input_value("#example") == ""
+    assert tab.locator(".turn").count() == 3
     tab.get_by_role("button", name="Undo").press("Enter")
     assert (tab.input_value("#history"), tab.input_value("#response")) == before
     assert tab.evaluate("document.activeElement.id") == "history"
@@ -51,8 +52,46 @@ def test_a_fragment_that_names_no_view_leads_to_the_form(visit: Visit) -> None:
     visit.check()
 
 
+HI = ["Hi.", "Hello!", "Bye."]
+
+
 @pytest.mark.parametrize(
-    "text", ["I am hungry.\nWhat shall we cook?", "Note: I am hungry.\nNote: It is late.", "see http://a.b/c"]
+    ("text", "turns", "said"),
+    [
+        ("[10:32] A: Hi.\n[10:33] B: Hello!\n[10:34] A: Bye.", HI, "3 turns were recognised;"),
+        ("10:32 Al: Hi.\n10:33 Bo: Hello!\n11:01 AM Al: Bye.", HI, "3 turns were recognised;"),
+        ("2024-05-01 10:32:11 Al: Hi.\n2024-05-01T10:32:12Z Bo: Hello!\n2024-05-02 09:00:00 Al: Bye.", HI, "3 turns were"),
+        ("12/05/2024, 10:32 - Al: Hi.\n12/05/2024, 10:33 - Bo: Hello!\n[12.05.24, 10:34:01] Al: Bye.", HI, "3 turns were"),
+        (
+            "A: Hi.\nB:\nA: Hello!\nB: Bye.",
+            HI,
+            "3 turns were recognised; the last one is the response. 1 empty turn is left out.",
+        ),
+        ("User:\nHi.\nAssistant:\nHello!\nUser:\nBye.", HI, "3 turns were recognised;"),
+        ("user: Hi.\nASSISTANT: Hello!", HI[:2], "2 turns were recognised;"),
+        ("Speaker 1: Hi.\nSpeaker 2: Hello!", HI[:2], "2 turns were recognised;"),
+        ("A: It is 10:30 now.\nB: No: 10:32.", ["It is 10:30 now.", "No: 10:32."], "2 turns were recognised;"),
+    ],
+)
+def test_transcripts_of_many_forms_are_taken_apart(visit: Visit, text: str, turns: list[str], said: str) -> None:
+    tab = visit.go()
+    assert tab.evaluate(PASTE, text) is False
+    assert [*tab.input_value("#history").split("\n"), tab.input_value("#response")] == turns
+    assert tab.inner_text("#pasted").startswith(said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am hungry.\nWhat shall we cook?",
+        "Note: I am hungry.\nNote: It is late.",
+        "see http://a.b/c",
+        "Shopping: milk\nDeadline: Friday",
+        "Name: Ada\nAge: 36\nA: yes",
+        "A: one speaker alone",
+        "A:\nB:\n",
+        "10:32 I am hungry.\n10:33 What shall we cook?",
+    ],
 )
 def test_a_text_without_speakers_is_pasted_as_it_is(visit: Visit, text: str) -> None:
     tab = visit.go()
@@ -97,6 +136,18 @@ def test_a_link_that_holds_no_question_is_refused_in_a_sentence(visit: Visit) ->
     ):
         tab = visit.go(f"#/score/{quote(text, safe='')}")
         assert tab.get_by_role("alert").inner_text().startswith("The link does not hold a dialogue")
+    length = "() => document.getElementById('score-status').textContent"
+    for text, link in (("ü" * 1300, "copied"), ("ü" * 1330, "shorten the texts")):  # 6 characters each in a link
+        tab.fill("#history", text)
+        tab.fill("#response", "Yes.")
+        tab.get_by_role("button", name="Copy link").click()
+        tab.wait_for_function(f"link => ({length})().includes(link)", arg=link)
+    question = {"response": "Yes.", "history": ["ü" * 1300]}
+    tab = visit.go(f"#/score/{quote(json.dumps(question, ensure_ascii=False), safe='')}")
+    assert tab.input_value("#history") == "ü" * 1300
+    question["history"] = ["ü" * 1330]
+    tab = visit.go(f"#/score/{quote(json.dumps(question, ensure_ascii=False), safe='')}")
+    assert tab.get_by_role("alert").inner_text().startswith("The link does not hold a dialogue")
     tab.fill("#history", "so hungry " * 1000)
     tab.fill("#response", "Yes.")
     tab.get_by_role("button", name="Copy link").click()

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -113,4 +114,8 @@ def test_the_image_copies_what_is_there_and_ends_by_the_signal_that_the_service_
     assert re.search(r"^EXPOSE 8000$", text, re.MULTILINE)  # as tacit serve has it, and the ports and the check in compose.yaml
     assert "TACIT_CACHE=/var/cache/tacit " in text
     assert "VOLUME /var/cache/tacit" in text
+    [extras] = re.findall(r"'\.\[([a-z0-9,]+)\]'", text)
+    offered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert extras == "mcp"  # tacit serve and tacit mcp run in it
+    assert "tacit-kg[serve]" in offered[extras]
     assert ".env" in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
