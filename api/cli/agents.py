@@ -22,10 +22,8 @@ from .options import (
     address_at,
     chosen_metrics,
     metric_options,
-    tell_default,
 )
-from .serving import HostNames, KeysFile, Limits, LogText, NoAuth, check_access, host_names, warm
-from .settings import tell_settings
+from .serving import HostNames, KeysFile, Limits, LogText, NoAuth, Plan, check_access
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -69,52 +67,37 @@ def mcp(
     try:
         from ..agents.server import PATH, mount, serve_stdio
         from ..server.app import create_app
-        from ..server.keys import Keys
         from ..server.listening import bind, serve
-        from ..server.service import Settings
     except ImportError as error:
         raise MissingExtra((error.name or "mcp").partition(".")[0], "mcp") from error
     import asyncio
 
-    from ...reasoning import Reasoner
     from ..terminal.screen import note
 
-    settings = Settings.of(limit or (), log_text=log_text)
-    known = None if keys is None else Keys(keys)
-    watched = sys.stderr.isatty() and not quiet
+    plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with ExitStack() as stack:
         bound = None if http is None else stack.enter_context(bind(host, port))
         with redirect_stdout(sys.stderr):  # stdout is the protocol's
             opened = stack.enter_context(open_engine(address_at(graph), engine, quiet=quiet))
 
         def app() -> FastAPI:
-            found = create_app(
-                Reasoner(opened, names, options=options),
-                opened,
-                settings=settings,
-                keys=known,
-                host_names=host_names(host, host_name),
-                logging=bound is not None and not quiet,
-            )
+            found = plan.application(create_app, opened, logging=bound is not None and not quiet)
             stack.callback(found.state.service.close)
-            warm(opened)
             return found
 
-        tell_settings(quiet)
-        if watched:
-            tell_default(default, quiet)
+        watched = plan.tell(default, quiet)
         if bound is None:
             if watched and sys.stdin.isatty():
                 note("waiting for an agent's program on stdin; docs/agents.md says how to configure one; Ctrl+C stops")
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that reads stdin cannot be interrupted otherwise
-            asyncio.run(serve_stdio(app, settings, names))
+            asyncio.run(serve_stdio(app, plan.settings, names))
         else:
             served = app()
             mount(served)
             if watched:
                 shown = f"[{host}]" if ":" in host else host
                 note(f"the address for agents is http://{shown}:{bound.getsockname()[1]}{PATH}; Ctrl+C stops")
-            serve(served, bound, settings, quiet=quiet)
+            serve(served, bound, plan.settings, quiet=quiet)
 
 
 def address_in(text: str) -> tuple[str, int]:

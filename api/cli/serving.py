@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...graph.errors import InputError, MissingExtra
-from ..opening import open_engine
+from ..opening import Options, open_engine
 from .options import (
     Engine,
     EngineOption,
@@ -28,7 +29,12 @@ from .options import (
 from .settings import tell_settings
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from ...graph.protocol import KnowledgeGraph
+    from ...reasoning import DefaultMetrics
+    from ..server.keys import Keys
+    from ..server.service import Settings
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("", "0.0.0.0", "::")
@@ -79,34 +85,18 @@ def serve(
     options = metric_options(option, names, pipeline)
     try:
         from ..server.app import create_app
-        from ..server.keys import Keys
         from ..server.listening import bind
         from ..server.listening import serve as listen
-        from ..server.service import Settings
     except ImportError as error:
         raise MissingExtra((error.name or "fastapi").partition(".")[0], "serve") from error
-    from ...reasoning import Reasoner
     from ..terminal.screen import note
 
-    known = None if keys is None else Keys(keys)
-    settings = Settings.of(limit or (), log_text=log_text)
+    plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
-        reasoner = Reasoner(opened, names, options=options)
-        app = create_app(
-            reasoner,
-            opened,
-            settings=settings,
-            keys=known,
-            host_names=host_names(host, host_name),
-            logging=not quiet,
-            conceptnet_api=conceptnet_api,
-        )
-        warm(opened)
-        tell_settings(quiet)
-        if sys.stderr.isatty() and not quiet:
-            tell_default(default, quiet)
+        app = plan.application(create_app, opened, logging=not quiet, conceptnet_api=conceptnet_api)
+        if plan.tell(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
-        listen(app, bound, settings, quiet=quiet)
+        listen(app, bound, plan.settings, quiet=quiet)
 
 
 def check_access(host: str, keys: Path | None, no_auth: bool) -> None:
@@ -123,9 +113,69 @@ def check_access(host: str, keys: Path | None, no_auth: bool) -> None:
         raise InputError("--keys and --no-auth cannot be given together; give one of them")
 
 
-def host_names(host: str, given: Sequence[str] | None) -> list[str]:
-    """Return the host names of a service: those that were given, and the address that it listens on."""
-    return [*(given or ()), *(() if host in _ANY else (f"[{host}]" if ":" in host else host,))]
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What ``serve`` and ``mcp`` serve, known before a graph is opened.
+
+    Attributes:
+        names: of the metrics. options: of the metrics, by their names.
+        settings: the limits. keys: None where no key is needed. host_names: of the service.
+    """
+
+    names: Sequence[str]
+    options: Options
+    settings: Settings
+    keys: Keys | None
+    host_names: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        options: Options,
+        host: str,
+        keys: Path | None,
+        host_name: Sequence[str] | None,
+        limit: Sequence[str] | None,
+        log_text: bool,
+    ) -> Plan:
+        """Read the options of the commands; the packages of the extra ``serve`` are installed.
+
+        Raises:
+            InputError: a limit is unknown or out of range, or the file of keys is not one.
+        """
+        from ..server.keys import Keys
+        from ..server.service import Settings
+
+        own = () if host in _ANY else (f"[{host}]" if ":" in host else host,)
+        settings = Settings.of(limit or (), log_text=log_text)
+        return cls(names, options, settings, None if keys is None else Keys(keys), [*(host_name or ()), *own])
+
+    def application(
+        self, create_app: Callable[..., FastAPI], opened: KnowledgeGraph, *, logging: bool, conceptnet_api: bool = False
+    ) -> FastAPI:
+        """Return the service over an open graph, made by ``create_app`` of the server, ready for its first request."""
+        from ...reasoning import Reasoner
+
+        app = create_app(
+            Reasoner(opened, self.names, options=self.options),
+            opened,
+            settings=self.settings,
+            keys=self.keys,
+            host_names=self.host_names,
+            logging=logging,
+            conceptnet_api=conceptnet_api,
+        )
+        warm(opened)
+        return app
+
+    def tell(self, default: DefaultMetrics | None, quiet: bool) -> bool:
+        """Tell the settings and, to a person at a terminal, which metrics were chosen by default; return whether there is one."""
+        tell_settings(quiet)
+        watched = sys.stderr.isatty() and not quiet
+        if watched:
+            tell_default(default, quiet)
+        return watched
 
 
 def warm(graph: KnowledgeGraph) -> None:
