@@ -9,7 +9,7 @@ joins, *random* the share of random pairs, *precision* = recall / (recall + rand
 ones where there are as many random pairs as marked ones, so that chance is .5. Intervals are 95% of a bootstrap over dialogues.
 The dialogues are halved by a hash of their first turn; what is tuned on CIDER may look at the first half only.
 
-Grounding is asked about the later of the two turns with all turns before it as history, so its tests are for spans of two turns.
+Grounding explains the later of the two turns with all turns before it as history, so its tests are for spans of two turns.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from tacit.graph import open_graph, open_index
+from tacit.graph.model import Path
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.loaders import MarkedDialogue, Span, read_cider
-from tacit.reasoning.metrics.grounding import SPECIFIC, Grounding
+from tacit.reasoning.base import Piece
+from tacit.reasoning.metrics.grounding import Grounding
 from tacit.reasoning.text.language import Token, load_pipeline
 from tacit.reasoning.text.linking import Mention
 
@@ -94,10 +96,10 @@ TESTS = {
     "relation, one hop": "an edge whose relation agrees",
     "relation, two hops": "a path of at most two hops whose relation agrees",
     "evidence": "a piece of grounding's evidence joins them",
-    "evidence, shown": f"the same, with a value of {SPECIFIC:.2f} or more, from which its path is shown",
+    "path": "the same, and the path between them is shown",
+    "path, relation": "the same, and a relation of the path, or of an assertion shown beside it, agrees",
 }
 ABOUT_RELATIONS = ("relation, one hop", "relation, two hops")
-ABOUT_EVIDENCE = ("evidence", "evidence, shown")
 
 
 class Pair(NamedTuple):
@@ -196,6 +198,42 @@ class Edges:
         return False
 
 
+Steps = tuple[str, ...]
+"""The relations along a path from the first of two concepts to the second, ``<`` before a relation that is read from its tail."""
+
+Named = Mapping[tuple[str, str], Sequence[Steps]]
+"""Concepts of the history and of a response that evidence joins, with the paths that it shows between them, which may be none."""
+
+
+def named_by(pieces: Iterable[Piece]) -> dict[tuple[str, str], list[Steps]]:
+    """Return what the pieces of :class:`Grounding` name."""
+    found: dict[tuple[str, str], list[Steps]] = {}
+    for piece in pieces:
+        if piece.history is not None and piece.response is not None:
+            paths = found.setdefault((piece.history.concept, piece.response.concept), [])
+            paths += [steps_of(one.path) for one in (piece, *piece.rests_on) if one.path is not None and one.path.assertions]
+    return found
+
+
+def steps_of(path: Path) -> Steps:
+    """Return the relations along a path."""
+    return tuple(
+        one.relation if one.head == start else f"<{one.relation}"
+        for start, one in zip(path.nodes, path.assertions, strict=False)
+    )  # fmt: skip
+
+
+def back(steps: Steps) -> Steps:
+    """Return the steps read from the other end."""
+    return tuple(one[1:] if one.startswith("<") else f"<{one}" for one in reversed(steps))
+
+
+def say(steps: Steps, relation: str) -> bool:
+    """Return whether steps from head to tail agree with a relation of CIDER: one does, the others do or keep the subject."""
+    wanted = set(RELATIONS[relation].split())
+    return any(one in wanted for one in steps) and all(one in wanted or one in KEEPING for one in steps)
+
+
 @dataclass(frozen=True)
 class Row:
     """The figures of a test on a half; each number with its interval, 0..1."""
@@ -231,9 +269,9 @@ def concepts_in(mentions: Sequence[Mention], span: Span) -> list[str]:
 
 
 def joined(
-    pair: Pair, ends: tuple[list[str], list[str]], graph: KnowledgeGraph, edges: Edges, evidence: Mapping[tuple[str, str], float]
+    pair: Pair, ends: tuple[list[str], list[str]], graph: KnowledgeGraph, edges: Edges, evidence: Named
 ) -> dict[str, bool]:
-    """Return what each test that applies to a pair says; ``evidence`` has the value of each pair of concepts it joins."""
+    """Return what each test that applies to a pair says; ``evidence`` is that of the later turn."""
     heads, tails = ends
     hops = graph.hop_distances(heads, tails, 2) if heads and tails else np.zeros((0, 0), dtype=np.int8)
     found = {
@@ -246,9 +284,13 @@ def joined(
         for name, most in zip(ABOUT_RELATIONS, (1, 2), strict=True):
             found[name] = any(edges.agree(head, tail, pair.relation, most) for head in heads for tail in tails)
     if pair.head.turn != pair.tail.turn:
-        values = [evidence[key] for head in heads for tail in tails for key in ((head, tail), (tail, head)) if key in evidence]
-        found["evidence"] = bool(values)
-        found["evidence, shown"] = any(value >= SPECIFIC for value in values)
+        places = [(head, tail) for head in heads for tail in tails]
+        found["evidence"] = any(ends in evidence or ends[::-1] in evidence for ends in places)
+        paths = [one for ends in places for one in evidence.get(ends, ())]
+        paths += [back(one) for ends in places for one in evidence.get(ends[::-1], ())]
+        found["path"] = bool(paths)
+        if pair.relation in RELATIONS:
+            found["path, relation"] = any(say(one, pair.relation) for one in paths)
     return found
 
 
@@ -263,15 +305,8 @@ def measure(graph: KnowledgeGraph, dialogues: Sequence[MarkedDialogue], seed: in
     for dialogue in dialogues:
         tokens = metric.linker.analyser.analyse(dialogue.turns)
         mentions = metric.linker.link_batch(dialogue.turns)
-        scores = metric.score_batch([(dialogue.turns[:turn], dialogue.turns[turn]) for turn in range(1, len(dialogue.turns))])
-        evidence = [
-            {
-                (piece.history.concept, piece.response.concept): float(piece.value)
-                for piece in score.evidence.pieces
-                if piece.history is not None and piece.response is not None and piece.value is not None
-            }
-            for score in scores
-        ]
+        items = [(dialogue.turns[:turn], dialogue.turns[turn]) for turn in range(1, len(dialogue.turns))]
+        evidence = [named_by(score.evidence.pieces) for score in metric.score_batch(items, explain=True)]
         pairs = pairs_of(dialogue, Spans(dialogue.turns, tokens), rng)
         used += sum(pair.marked for pair in pairs)
         for pair in pairs:
@@ -295,8 +330,8 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph")
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    parser.add_argument("file", type=FilePath)
+    parser.add_argument("--json", type=FilePath, help="write the figures to this file too")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()

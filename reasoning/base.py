@@ -112,7 +112,8 @@ class Piece(Json):
     Attributes:
         kind: ``concept`` for a concept of the response, ``feature`` for an input of a model, ``base`` for a model's output
             without any input, ``triple`` for a chain of assertions between history and response, ``part`` for a number that the
-            score is computed from, without a share; metrics define others of their own.
+            score is computed from, without a share, ``parallel`` for another assertion between the ends of the path above it,
+            without a share too; metrics define others of their own.
         value: the piece's own value; share: its part of the score (shares add up to the score).
         name: a label for pieces without a position in a text, e.g. ``one-hop triples``.
         response: the mention in the response.

@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tacit.graph.model import Assertion
+from tacit.graph.model import Path as GraphPath
 from tacit.graph.relations import RELATIONS
 from tacit.loaders import MarkedDialogue, MarkedTriplet, Span, read_cider
+from tacit.reasoning.base import Piece
 from tacit.reasoning.text.language import Token
+from tacit.reasoning.text.linking import Mention
+
+from tests.networkx_oracle import OracleGraph
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 NO_COUNTERPART = {"Should", "SocialRule", "Simutaneous"}
@@ -65,6 +71,64 @@ def test_paths_agree_with_a_relation(cider: Any, head: str, tail: str, relation:
     edges = cider.Edges(Graph())
     found = [edges.agree(f"/c/en/{head}", f"/c/en/{tail}", relation, hops) for hops in (1, 2)]
     assert found == [one, two]
+
+
+def piece(history: str, response: str, *edges: tuple[str, str, str], rests_on: tuple[Piece, ...] = ()) -> Piece:
+    """Return a piece of evidence that joins two concepts, with a path along ``edges`` if there are some."""
+    first, last = (Mention(0, 1, name, f"/c/en/{name}", name, "NOUN") for name in (history, response))
+    rows = [Assertion(f"/c/en/{head}", relation, f"/c/en/{tail}") for head, relation, tail in edges]
+    nodes = [first.concept]
+    for row in rows:
+        nodes.append(row.tail if row.head == nodes[-1] else row.head)
+    path = GraphPath(tuple(nodes), tuple(rows)) if rows else None
+    return Piece("concept", 1.0, 1.0, last, 0, first, len(rows), path, rests_on=rests_on)
+
+
+def test_evidence_names_pairs_with_the_paths_that_it_shows(cider: Any) -> None:
+    beside = piece("cup", "kitchen", ("kitchen", "HasA", "cup"))
+    found = cider.named_by(
+        [
+            piece("cup", "kitchen", ("cup", "AtLocation", "kitchen"), rests_on=(beside,)),
+            piece("green_tea", "drink", ("green_tea", "IsA", "tea"), ("tea", "UsedFor", "drink")),
+            piece("cup", "warmth"),
+            Piece("concept", 0.0, 0.0, Mention(0, 1, "moon", "/c/en/moon", "moon", "NOUN")),
+        ]
+    )
+    assert found == {
+        ("/c/en/cup", "/c/en/kitchen"): [("AtLocation",), ("<HasA",)],
+        ("/c/en/green_tea", "/c/en/drink"): [("IsA", "UsedFor")],
+        ("/c/en/cup", "/c/en/warmth"): [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("steps", "relation", "agrees"),
+    [
+        (("AtLocation",), "AtLocation", True),
+        (("<HasA",), "AtLocation", True),
+        (("HasA",), "AtLocation", False),
+        (("IsA", "UsedFor"), "UsedFor", True),
+        (("UsedFor", "Causes"), "UsedFor", False),
+        (("IsA", "RelatedTo"), "UsedFor", False),
+    ],
+)
+def test_a_shown_path_agrees_with_a_relation(cider: Any, steps: tuple[str, ...], relation: str, agrees: bool) -> None:
+    assert cider.say(steps, relation) == agrees
+    assert cider.back(cider.back(steps)) == steps
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_evidence_joins_spans_in_either_order(cider: Any, turned: bool) -> None:
+    graph, edges = OracleGraph([Assertion("/c/en/cup", "AtLocation", "/c/en/kitchen")]), cider.Edges(Graph())
+    evidence = {("/c/en/cup", "/c/en/kitchen"): [("AtLocation",)]}
+    cup, kitchen = Span("cup", 0, 0, 3), Span("kitchen", 1, 0, 7)
+    head, tail, names = (kitchen, cup, ["kitchen"]) if turned else (cup, kitchen, ["cup"])
+    ends = [f"/c/en/{name}" for name in names], [f"/c/en/{'cup' if turned else 'kitchen'}"]
+    for relation, agrees in (("AtLocation", not turned), ("Should", None)):
+        found = cider.joined(cider.Pair(head, relation, tail, True), ends, graph, edges, evidence)
+        assert (found["evidence"], found["path"], found.get("path, relation")) == (True, True, agrees)
+    nothing = cider.joined(cider.Pair(head, "AtLocation", tail, True), ends, graph, edges, {})
+    assert (nothing["evidence"], nothing["path"], nothing["path, relation"]) == (False, False, False)
 
 
 def tokens(*words: str) -> list[Token]:

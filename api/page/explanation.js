@@ -43,7 +43,7 @@ function table(told) {
 }
 
 function rowsOf(piece, depth) {
-  const share = piece.kind === "part" || piece.kind === "edge" ? "" : signed(piece.share);
+  const share = ["part", "edge", "parallel"].includes(piece.kind) ? "" : signed(piece.share);
   const said = piece.response ? `“${piece.response.text}”` : piece.name || piece.kind;
   const from = piece.history ? `“${piece.history.text}”${piece.turn === null ? "" : `, turn ${piece.turn + 1}`}` : "";
   const through = piece.path ? piece.path.text : piece.hops !== null ? plural(piece.hops, "hop") : "";

@@ -192,9 +192,9 @@ def explain_piece(piece: Piece) -> list[str]:
     """Return the lines of one piece, with the pieces below it indented by two spaces.
 
     A concept reads ``+0.250 "bone" fits "dog" (turn 1): dog -Desires-> bone; one in 40 random histories is as near``; a part
-    has no share, and an edge shows its attention instead.
+    has no share, an edge shows its attention instead, and a parallel assertion only itself: ``also bone -AtLocation-> dog``.
     """
-    line = _what(piece) if piece.kind in ("part", "edge") else f"{piece.share:+.3f} {_what(piece)}"
+    line = _what(piece) if piece.kind in ("part", "edge", "parallel") else f"{piece.share:+.3f} {_what(piece)}"
     line = f"{piece.name} {piece.value:.2f}: {line}" if piece.kind == "edge" else line
     return [line, *(f"  {deeper}" for deeper in explain_pieces(piece.rests_on))]
 
@@ -208,6 +208,8 @@ def _what(piece: Piece) -> str:
         (assertion,) = piece.path.assertions
         known = _TAILS[piece.kind].format(head=text_of(piece.path.nodes[0]), source=assertion.source)
         return f'like "{piece.name}" ({piece.value:.2f}), {known}'
+    if piece.kind == "parallel" and piece.path is not None:
+        return f"also {piece.path.text()}"
     if piece.response is None:
         return piece.name if piece.kind in ("base", "word") else f"{piece.name} {piece.value:g}"
     what = f'"{piece.response.text}"'

@@ -160,7 +160,8 @@ def _is_chain(piece: Piece) -> bool:
 
 
 def _chains(piece: Piece) -> Iterator[Chain]:
-    """Yield the chains of a piece and of the pieces below it, without those whose share rounds to zero."""
+    """Yield the chains of a piece and of the pieces below it, without those whose share rounds to zero. Parallel assertions in
+    the direction of the chain are labels of it; those in the other direction are in the text only."""
     if is_slight(piece):
         return
     if piece.kind == "tuple":
@@ -169,7 +170,8 @@ def _chains(piece: Piece) -> Iterator[Chain]:
     if piece.response is not None and piece.history is not None and piece.turn is not None:
         yield _of_path(piece)
     for part in piece.rests_on:
-        yield from _chains(part)
+        if part.kind != "parallel":
+            yield from _chains(part)
 
 
 def _part(piece: Piece) -> float:
@@ -184,6 +186,10 @@ def _of_path(piece: Piece) -> Chain:
     left, right = _word(piece.history, piece.turn), _word(piece.response, None)
     share = piece.value if piece.kind == "edge" else piece.share
     steps, nodes = _along(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ((), ())
+    beside = [row for part in piece.rests_on if part.kind == "parallel" and part.path for row in _along(part.path, By.GRAPH)[0]]
+    if len(steps) == 1 and beside:
+        same = [label for row in beside if row.onwards == steps[0].onwards for label in row.labels]
+        steps = (replace(steps[0], labels=(*steps[0].labels, *same)),)
     if not steps:
         text = "no path" if piece.hops is None else "the same concept" if piece.hops == 0 else f"{piece.hops} hops"
         steps = (Step((text,), None, By.GRAPH if piece.hops else By.SIMILARITY),)

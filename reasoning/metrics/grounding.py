@@ -13,8 +13,9 @@ document frequency of ``w`` in talk:
     score = sum(idf(w) * value(w)) / sum(idf(w))
 
 It lies in 0..1, and higher is better. It is NaN when the response, or the history, mentions no concept, or when the graph has
-none of the background's words. The evidence names the nearest history concept of each response concept and, where chance seldom
-brings one as near, the most specific shortest path.
+none of the background's words. The evidence names the nearest history concept of each response concept and, where chance does not
+often bring one as near, the most specific shortest path, with the assertions parallel to it. Which paths are shown was chosen
+on half of CIDER's dialogues (``benchmarks/REPORT.md``, "Evidence beside CIDER"); it changes no score.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
-from math import log, prod
+from math import fsum, log, prod
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ import numpy as np
 from ...graph.answers import check_hops
 from ...graph.errors import ModelError
 from ...graph.item import Item
-from ...graph.model import Path
+from ...graph.model import Assertion, Path
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..cache import LruCache
@@ -44,7 +45,19 @@ from ..text.linking import Linker, Mention
 
 VERSION = 3
 FARTHEST = 3  # hops; almost every concept is within 3 hops of everyday concepts
-SPECIFIC = 0.75  # a path is evidence when at least this share of random histories is farther
+
+# A path is shown when at least this share of random histories is farther. The two lower ones, the telling relations and the
+# choice between concepts at one hop were chosen on the first half of CIDER's dialogues; "Evidence beside CIDER" in
+# benchmarks/REPORT.md has the figures of the other half. They change no score.
+SHOWN = 0.75
+SHOWN_EDGE = 0.5  # for a path of one assertion
+SHOWN_TELLING = 0.1  # for one assertion of a telling relation
+TELLING = frozenset((
+    "UsedFor", "CapableOf", "ReceivesAction", "Causes", "CausesDesire", "Desires", "DesireOf", "MotivatedByGoal",
+    "HasPrerequisite", "HasSubevent", "HasFirstSubevent", "HasLastSubevent", "Entails", "ObstructedBy",
+))  # fmt: skip
+"""Relations of what something does, is for, needs, causes or wants: people join spans by these more often than by others."""
+PARALLEL = 3  # further assertions shown between the ends of a path of one hop
 
 NO_RESPONSE = "the response mentions no concept of the graph"
 NO_HISTORY = "the history mentions no concept of the graph"
@@ -65,6 +78,16 @@ class _Nearest(NamedTuple):
 
     concepts: tuple[str, ...] = ()
     hops: int = -1
+
+
+class _Joined(NamedTuple):
+    """The assertions between a history concept and a response concept at one hop, the one to show first, and their strength."""
+
+    assertions: list[Assertion]
+    strength: float
+
+
+_Edges = dict[tuple[str, str], _Joined]
 
 
 class _ItemConcepts(NamedTuple):
@@ -160,25 +183,76 @@ class Grounding(BatchScoring):
         weights = [self.background.talk.idf(mention.lemma) for mention in concepts.response]
         total = sum(weights)
         parts = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)
+        edges = self._edges(concepts) if explain else None
         pieces = tuple(
-            self._piece(mention, nearest, concepts.history, reach, part, explain)
+            self._piece(mention, nearest, concepts.history, reach, part, edges)
             for mention, nearest, part in zip(concepts.response, concepts.nearest, parts, strict=True)
         )
         return Score(sum(piece.share for piece in pieces), Evidence(pieces), self.signature)
 
+    def _edges(self, concepts: _ItemConcepts) -> _Edges:
+        """Return what joins the response's concepts to their nearest concepts at one hop, by the pair of concepts.
+
+        Of the assertions of one relation and direction the strongest counts. Telling relations come first, then the strongest.
+        The strength of a pair is the sum of their weights, divided by 1 plus the number of background draws within one hop of
+        the history's concept.
+        """
+        pairs = {
+            (one, mention.concept)
+            for mention, nearest in zip(concepts.response, concepts.nearest, strict=True)
+            if nearest.hops == 1
+            for one in nearest.concepts
+        }
+        if not pairs:
+            return {}
+        found: dict[tuple[str, str], dict[tuple[str, str], Assertion]] = {}
+        for path in self.graph.triples_between(sorted({one for one, _ in pairs}), sorted({other for _, other in pairs})):
+            (assertion,) = path.assertions
+            ends = path.nodes[0], path.nodes[-1]
+            if ends in pairs:
+                kept = found.setdefault(ends, {})
+                key = assertion.head, assertion.relation
+                kept[key] = min(kept.get(key, assertion), assertion, key=lambda one: one.order)
+        reach = self.background.reach((one, 1) for one, _ in found)
+        draws = self.background.drawn.total()
+        return {
+            (one, other): _Joined(
+                sorted(kept.values(), key=lambda edge: (edge.relation not in TELLING, edge.order)),
+                fsum(edge.weight for edge in kept.values()) / (1 + reach[one, 1] * draws),
+            )
+            for (one, other), kept in found.items()
+        }
+
     def _piece(
-        self, mention: Mention, nearest: _Nearest, known: dict[str, Found], reach: dict[Near, float], part: float, explain: bool
+        self,
+        mention: Mention,
+        nearest: _Nearest,
+        known: dict[str, Found],
+        reach: dict[Near, float],
+        part: float,
+        edges: _Edges | None,
     ) -> Piece:
-        """Return the evidence for one concept of the response; ``part`` is its weight in the score."""
+        """Return the evidence for one concept of the response; ``part`` is its weight in the score, and ``edges`` are None
+        when no paths are wanted."""
         if not nearest.concepts:
             return Piece("concept", 0.0, 0.0, mention)
         value = farther(reach[mention.concept, nearest.hops], len(known))
-        first, path = nearest.concepts[0], None
-        if explain and nearest.hops and value >= SPECIFIC:
+        first = nearest.concepts[0]
+        path: Path | None = None
+        parallel: list[Path] = []
+        if edges is not None and nearest.hops == 1:
+            first = max(nearest.concepts, key=lambda one: edges[one, mention.concept].strength)  # the first of equals
+            some = edges[first, mention.concept].assertions
+            if value >= (SHOWN_TELLING if some[0].relation in TELLING else SHOWN_EDGE):
+                path, *parallel = (Path((first, mention.concept), (edge,)) for edge in some[: 1 + PARALLEL])
+        elif edges is not None and nearest.hops and value >= SHOWN:
             path = self._most_specific(nearest, mention.concept)
             first = path.nodes[0]
         found = known[first]
-        return Piece("concept", value, value * part, mention, found.turn, found.mention, nearest.hops, path)
+        beside = tuple(
+            Piece("parallel", each.strength, 0.0, mention, found.turn, found.mention, nearest.hops, each) for each in parallel
+        )
+        return Piece("concept", value, value * part, mention, found.turn, found.mention, nearest.hops, path, rests_on=beside)
 
     def _most_specific(self, nearest: _Nearest, target: str) -> Path:
         """Return the shortest path from one of the nearest concepts to ``target`` that is least expected by chance.

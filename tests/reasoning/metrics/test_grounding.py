@@ -17,6 +17,7 @@ from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric
 from tacit.reasoning.base import Evidence, Metric, Piece
 from tacit.reasoning.explanation import Explanation, explain, explain_pieces
+from tacit.reasoning.explanation.scene import scene_of
 from tacit.reasoning.metrics.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding, Talk, shipped_talk
 from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.text.linking import Mention
@@ -109,6 +110,81 @@ def test_a_path_through_a_hub_is_weak_evidence(
     (piece,) = metric.score(["a kettle"], "some tea", explain=True).evidence.pieces
     assert (piece.value, piece.path.nodes if piece.path else None) == (7 / 8, ("/c/en/kettle", "/c/en/water", "/c/en/tea"))
     assert graph.paths("/c/en/kettle", "/c/en/tea")[0].nodes[1] == "/c/en/person"  # the strongest by weight alone
+
+
+def edges(*rows: tuple[str, str, str, float]) -> list[Assertion]:
+    """Return assertions; tea is near dog, so that the part of the background that is dog is near tea, and the moon is not."""
+    every = (*rows, ("tea", "RelatedTo", "dog", 1.0), ("moon", "IsA", "satellite", 1.0))
+    return [
+        Assertion(f"/c/en/{head}", relation, f"/c/en/{tail}", weight, "conceptnet", "/d/test")
+        for head, relation, tail, weight in every
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dogs", "value", "shown"),
+    [
+        (3, 5 / 8, {"UsedFor": True, "AtLocation": True}),
+        (5, 3 / 8, {"UsedFor": True, "AtLocation": False}),  # chance is nearer more often than not
+        (15, 1 / 16, {"UsedFor": False, "AtLocation": False}),
+    ],
+)
+def test_an_edge_of_a_telling_relation_is_shown_from_a_lower_value(
+    analyser: SpacyAnalyser, dogs: int, value: float, shown: dict[str, bool]
+) -> None:
+    moons = 1 if dogs == 15 else 8 - dogs
+    for relation, path in shown.items():
+        metric = Grounding(
+            OracleGraph(edges(("kettle", relation, "tea", 1.0))), analyser, talk=Talk(99, {"dog": dogs, "moon": moons})
+        )
+        score = metric.score(["a kettle"], "some tea", explain=True)
+        (piece,) = score.evidence.pieces
+        assert (piece.value, piece.path is not None) == (value, path), relation
+        assert score.value == metric.score(["a kettle"], "some tea").value == value
+
+
+def test_all_assertions_between_the_ends_are_shown_telling_ones_first(
+    graph_of: Callable[[list[Assertion]], KnowledgeGraph], analyser: SpacyAnalyser
+) -> None:
+    rows = edges(
+        ("kettle", "RelatedTo", "tea", 5.0), ("kettle", "UsedFor", "tea", 1.0), ("tea", "AtLocation", "kettle", 3.0),
+        ("kettle", "HasA", "tea", 2.0), ("kettle", "HasProperty", "tea", 1.0),
+    )  # fmt: skip
+    rows.append(rows[1]._replace(weight=0.5, dataset="/d/other"))  # the same assertion of another dataset is not shown twice
+    metric = Grounding(graph_of(rows), analyser, talk=Talk(9, {"moon": 7, "dog": 1}))
+    score = metric.score(["a kettle"], "some tea", explain=True)
+    (piece,) = score.evidence.pieces
+    assert piece.path is not None
+    assert [piece.path.text(), *(one.path.text() for one in piece.rests_on if one.path)] == [
+        "kettle -UsedFor-> tea", "kettle -RelatedTo-> tea", "kettle <-AtLocation- tea", "kettle -HasA-> tea",
+    ]  # fmt: skip
+    assert [(one.kind, one.value, one.share) for one in piece.rests_on] == [("parallel", weight, 0.0) for weight in (5, 3, 2)]
+    assert piece.share == score.value == 7 / 8
+    told = Explanation(("a kettle",), "some tea", score)
+    assert [(claim.relation, claim.share) for claim in told.claims] == [
+        ("UsedFor", 7 / 8), ("RelatedTo", 0.0), ("AtLocation", 0.0), ("HasA", 0.0),
+    ]  # fmt: skip
+    assert told.text().splitlines()[2] == "    also kettle -RelatedTo-> tea"
+    (chain,) = scene_of(score).chains  # AtLocation points the other way
+    assert [step.labels for step in chain.steps] == [("UsedFor", "RelatedTo", "HasA")]
+    assert chain.share == 7 / 8
+
+
+@pytest.mark.parametrize("history", ["a kettle and a cup", "a cup and a kettle"])
+def test_of_concepts_at_one_hop_the_one_with_the_most_weight_is_named(analyser: SpacyAnalyser, history: str) -> None:
+    """Three assertions of a kettle weigh more than the heavier one of a cup, and many concepts of talk are next to a shop."""
+    rows = edges(
+        ("cup", "RelatedTo", "tea", 2.0), ("kettle", "RelatedTo", "tea", 1.0), ("kettle", "HasA", "tea", 1.0),
+        ("tea", "AtLocation", "kettle", 1.0), ("shop", "HasA", "tea", 9.0), ("shop", "HasA", "dog", 1.0),
+    )  # fmt: skip
+    metric = Grounding(OracleGraph(rows), analyser, talk=Talk(9, {"moon": 7, "dog": 1}))
+    turns = ["a shop", history, "well"]
+    (piece,) = metric.score(turns, "some tea", explain=True).evidence.pieces
+    assert (piece.turn, piece.history.text if piece.history else None) == (1, "kettle")
+    (plain,) = metric.score(turns, "some tea").evidence.pieces  # without paths: the leftmost of the last turn
+    assert plain.history is not None
+    assert plain.history.text == history.split()[1]
+    assert (plain.value, plain.share) == (piece.value, piece.share)
 
 
 def test_of_equally_near_concepts_the_last_mentioned_counts(metric: Metric) -> None:
