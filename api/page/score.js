@@ -127,6 +127,7 @@ async function score() {
     const seconds = (performance.now() - began) / 1000;
     const told = Object.values(answer.explanations);
     show(find("score-pairs"));
+    turns.fold();
     if (answer.other) comparison.compare(answer.explanations, answer.other);
     else show(find("score-results"), told.map((one) => card(one)));
     status.textContent = `${plural(told.length * (answer.other ? 2 : 1), "score")} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;

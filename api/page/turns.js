@@ -39,7 +39,13 @@ export function point(index) {
   if (index === chosen) return;
   mark(index);
   clear();
+  find("turns").open = true;
   find("turn-status").textContent = `The link asks about turn ${index + 1}: choose it to see the answers.`;
+}
+
+/** Fold the turns with what was answered, so that the scores stand above. */
+export function fold() {
+  find("turns").open = false;
 }
 
 function mark(index) {

@@ -18,7 +18,7 @@ from tacit.reasoning import Reasoner
 from tacit.reasoning.inference import load_inference
 
 from tests.api.page.chromium import dim, headings, nameless, too_wide
-from tests.api.page.visit import Visit
+from tests.api.page.visit import Visit, score
 from tests.api.service_callers import at_socket
 
 if TYPE_CHECKING:
@@ -140,6 +140,16 @@ def test_an_edited_dialogue_forgets_the_answers(visit: Visit) -> None:
     tab.fill("#history", "")
     tab.fill("#response", "")
     assert not tab.is_visible("#turns")
+
+
+def test_the_answers_are_folded_above_the_scores(visit: Visit) -> None:
+    tab = visit.go()
+    ask_about(tab, 0)
+    score(tab)
+    assert not tab.locator(".drawn").is_visible()
+    tab.locator("#turns > summary").press("Enter")
+    assert tab.locator(".drawn").is_visible()
+    visit.check()
 
 
 def test_the_picture_is_downloaded(visit: Visit) -> None:
