@@ -1,11 +1,12 @@
 """How well judges choose among CICERO's answers, beside a judge that reads the choices alone.
 
-    python benchmarks/cicero_table.py GRAPH FILE [--encoder ID] [--model ID] [--dialogues N] [--resamples N] [--seed N]
+    python benchmarks/cicero_table.py GRAPH FILE [--encoder ID] [--model ID] [--judge NAME]... [--dialogues N]
+        [--resamples N] [--seed N]
 
 Heads are fitted by ten folds over dialogues; each instance is judged by a head that has not seen its dialogue. Intervals are 95%
 of a bootstrap over dialogues; differences to the answer-only judge are paired. ``shipped`` has the weights that ship.
-With --dialogues N, a random N of the dialogues are judged, for slow models. The weights of
-the heads are printed as mean and range over the folds.
+With --dialogues N, a random N of the dialogues are judged, for slow models; --judge names the judges, of which ``answers`` must
+be one. The weights of the heads are printed as mean and range over the folds.
 """
 
 from __future__ import annotations
@@ -83,10 +84,13 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--encoder")
     parser.add_argument("--model")
+    parser.add_argument("--judge", action="append", dest="judges")
     parser.add_argument("--dialogues", type=int)
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    if arguments.judges and CONTROL not in arguments.judges:
+        parser.error(f"the judges {', '.join(arguments.judges)} have no control beside them; add --judge {CONTROL}")
     print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
     rows = [one for one in read_cicero(arguments.file, strict=True) if isinstance(one, Instance)]
     instances = [one for one in rows if 0 < len(one.correct) < len(one.choices)]
@@ -98,7 +102,7 @@ def main() -> None:
     number = len({one.id for one in instances})
     print(f"{len(instances):,} instances of {number:,} dialogues; an exact match by chance {chance(instances):.3f}")
     with open_graph(arguments.graph) as graph:
-        chooser = load_chooser(graph, encoder=arguments.encoder, model=arguments.model)
+        chooser = load_chooser(graph, arguments.judges, encoder=arguments.encoder, model=arguments.model)
         parts = measured(chooser, instances)
     features = {name: [f"{name}.{one}" for one in judge.features] for name, judge in chooser.judges.items()}
 
@@ -115,7 +119,8 @@ def main() -> None:
         tables[" + ".join(group)] = (
             control if group == (CONTROL,) else fitted(instances, *joined(group), arguments.seed, told=True)
         )
-    for group in [(CONTROL,), (CONTROL, "graph"), (CONTROL, judges[-1]), tuple(judges)]:
+    pairs = [(CONTROL, one) for one in judges if one != CONTROL and one in ("graph", judges[-1])]
+    for group in dict.fromkeys([(CONTROL,), *pairs, tuple(judges)]):
         values, names = joined(group)
         head = fixed_head(names)
         tables[f"{' + '.join(group)}, shipped"] = figures(instances, [head.scores(each).tolist() for each in values])
