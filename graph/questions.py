@@ -8,7 +8,7 @@ one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -132,6 +132,59 @@ class Instance:
     def place(self) -> int:
         """Index of the target among the turns."""
         return target_place(self.dialogue, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question about a turn of a dialogue with its right answers, to which wrong ones are to be found.
+
+    Attributes:
+        line: number of the record, from 1; id: of the dialogue; several questions may share one.
+        dialogue: the turns, at least one; target: the turn that is asked about, without speaker; question: what is asked.
+        right: right answers, at least one; human: those of them that people wrote, where the record says so.
+        wrong: wrong answers that the record has.
+    """
+
+    line: int
+    id: str
+    dialogue: tuple[str, ...]
+    target: str
+    question: Question
+    right: tuple[str, ...]
+    human: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+
+def answered(data: Mapping[str, Any], line: int) -> Answered:
+    """Return the question and answers in a record of CICERO's fields.
+
+    The right answers are the ``Choices`` that ``Correct Answers`` names, or else ``Human Written Answer``; the others are wrong.
+    Without ``Choices``, right answers are the list ``Answers``.
+
+    Raises:
+        InputError: a field is missing or invalid, or there is no right answer.
+    """
+    for name in ("ID", "Dialogue", "Target", "Question"):
+        if data.get(name) is None:
+            raise InputError(f"{name} is missing")
+    right: tuple[str, ...]
+    human: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    if data.get("Choices") is not None:
+        choices = _texts(data["Choices"], "the choices", "choice {}", 1)
+        own = _places(data.get("Human Written Answer") or (), "the human written answers", len(choices))
+        places = _places(data.get("Correct Answers") or (), "the correct answers", len(choices)) or own
+        right = tuple(choices[place] for place in places)
+        human = tuple(choices[place] for place in own if place in places)
+        wrong = tuple(choice for place, choice in enumerate(choices) if place not in places and place not in own)
+    else:
+        right = _texts(data.get("Answers") or (), "the answers", "answer {}", 0)
+    if not right:
+        raise InputError("there is no right answer; give Choices with Correct Answers or Human Written Answer, or a list Answers")
+    return Answered(
+        line, _text(data["ID"], "the ID"), _texts(data["Dialogue"], "the dialogue", "turn {} of the dialogue", 1),
+        _text(data["Target"], "the target"), question_of(_text(data["Question"], "the question")), right, human, wrong,
+    )  # fmt: skip
 
 
 def _text(value: Any, what: str) -> str:

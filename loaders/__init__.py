@@ -12,6 +12,7 @@ from ..graph.lazy import lazy_names
 if TYPE_CHECKING:
     from ..graph.item import Item, ItemError
     from ..graph.questions import Instance
+    from .answered import Candidates, read_answered, read_candidates
     from .atomic import read_atomic
     from .cicero import read_cicero
     from .cider import MarkedDialogue, MarkedTriplet, Span, read_cider
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "..graph.item": "Item ItemError",
     "..graph.questions": "Instance",
+    ".answered": "Candidates read_answered read_candidates",
     ".atomic": "read_atomic",
     ".cicero": "read_cicero",
     ".cider": "MarkedDialogue MarkedTriplet Span read_cider",
@@ -55,11 +57,12 @@ _MODULES = {
 }  # fmt: skip
 
 __all__ = [
-    "Context", "Dialogue", "History", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple", "JudgedTupleError",
-    "Judgement", "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject", "Report", "Source", "Span",
-    "Targets", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch", "find_source", "open_mapping",
-    "open_vectors", "read_atomic", "read_cicero", "read_cider", "read_conceptnet", "read_contexts", "read_dialogues",
-    "read_event_tuples", "read_histories", "read_items", "read_judged_tuples", "read_judgements", "read_numberbatch",
-    "read_paragraphs", "read_rdf", "read_targets", "read_triples", "shipped_mappings", "write_rdf", "write_result_rdf",
+    "Candidates", "Context", "Dialogue", "History", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple",
+    "JudgedTupleError", "Judgement", "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject",
+    "Report", "Source", "Span", "Targets", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch",
+    "find_source", "open_mapping", "open_vectors", "read_answered", "read_atomic", "read_candidates", "read_cicero",
+    "read_cider", "read_conceptnet", "read_contexts", "read_dialogues", "read_event_tuples", "read_histories", "read_items",
+    "read_judged_tuples", "read_judgements", "read_numberbatch", "read_paragraphs", "read_rdf", "read_targets", "read_triples",
+    "shipped_mappings", "write_rdf", "write_result_rdf",
 ]  # fmt: skip
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +15,14 @@ from ..opening import readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Group, Output, Quiet, Strict
-from .training.data import check_distinct
+from .training.data import Device, check_distinct
 
 if TYPE_CHECKING:
     from ...graph.item import ItemError
+    from ...graph.questions import Answered
+    from ...loaders import Candidates
+    from ...reasoning.creation.discriminators import Discriminator, Problem
+    from ...reasoning.inference.choice_figures import Interval
 
 create = typer.Typer(cls=Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
 
@@ -110,6 +114,132 @@ def targets(
         shown += [(f"targets: {kind}", f"{number:,}") for kind, number in sorted(kinds.items())]
         shown += [(f"questions: {name}", f"{number:,}") for name, number in sorted(asked.items())]
         show(facts([*shown, ("records", f"{asked.total():,}")]), sys.stderr)
+
+
+@create.command()
+def choices(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", show_default=False, help="Records with right answers: JSON lines or a list; gzip.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically.")
+    ],
+    pool: Annotated[
+        str | None,
+        typer.Option("--pool", metavar="FILE", show_default="none", help="Further candidates: records with ID and Candidates."),
+    ] = None,
+    wrong: Annotated[int, typer.Option("--wrong", metavar="N", min=1, help="Wrong choices of each instance.")] = 4,
+    candidates: Annotated[
+        int, typer.Option("--candidates", metavar="N", min=0, help="Most answers to other dialogues among the candidates.")
+    ] = 50,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="ID|FOLDER", show_default="features", help="Discriminator: an encoder to fine-tune."),
+    ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option("--recipe", metavar="FILE.toml", show_default="the paper's", help="Recipe of train cicero, with --model."),
+    ] = None,
+    device: Device = None,
+    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Parts of the dialogues.")] = 5,
+    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="Most rounds with swaps.")] = 10,
+    swaps: Annotated[int, typer.Option("--swaps", metavar="N", min=1, help="Most swaps of an instance in a round.")] = 1,
+    seed: Seed = 0,
+    strict: Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find wrong answers that are hard to tell from the right ones, by adversarial filtering; write CICERO's records.
+
+    Candidates are an instance's own wrong choices, those of --pool, and right answers to the same question about other dialogues.
+    In each round a discriminator learns from the other folds, and easy choices are swapped for harder ones, until its accuracy
+    is stable. A hard choice may be right, so people have to check them.
+    """
+    readable(file)
+    check_output(output, file)
+    if pool is not None:
+        check_output(output, readable(pool))
+        check_distinct([file, pool])
+    if model is None and (recipe is not None or device is not None):
+        raise InputError("--recipe and --device belong to the encoder; name one with --model")
+    from ...loaders import read_answered
+    from ...reasoning.creation.filtering import filter_choices, make_problem, record_of
+    from ..terminal.records import report_faults, sound
+    from ..terminal.screen import facts, json_text, print_json, show, table
+
+    errors: list[ItemError] = []
+    instances = list(sound(read_answered(file, strict=strict), file, errors))
+    report_faults(file, errors, len(instances), "a right answer")
+    given = [] if pool is None else _given(pool, instances, strict)
+    problem = make_problem(instances, given, wrong=wrong, most=candidates, seed=seed)
+    discriminator = _discriminator(problem, model, recipe, device)
+    with Meter("filtering", (rounds + 3) * folds, unit="fits", noun="fits", quiet=quiet) as meter:
+        found = filter_choices(
+            problem, discriminator, wrong=wrong, number_of_folds=folds, rounds=rounds, swaps=swaps, seed=seed, progress=meter.add
+        )
+    with lines_to(output, apart_from=file) as write:
+        for number in range(len(instances)):
+            write(json_text(record_of(problem, found, number, seed)) + "\n")
+    if json:
+        print_json(
+            {
+                "instances": len(instances), "errors": len(errors), "discriminator": discriminator.signature,
+                "rounds": [one._asdict() for one in found.rounds], "stable": found.stable,
+                "before": found.before._asdict(), "after": found.after._asdict(), "chance": found.chance,
+            }
+        )  # fmt: skip
+        return
+    show(table((">round", ">accuracy", ">swapped"), [(one.number, f"{one.accuracy:.3f}", one.swapped) for one in found.rounds]))
+    show(
+        facts(
+            [
+                ("instances", f"{len(instances):,}"),
+                ("accuracy before", _interval(found.before)),
+                ("accuracy after", _interval(found.after)),
+                ("chance", f"{found.chance:.3f}"),
+                ("ended", "the accuracy is stable" if found.stable else f"after --rounds {rounds}, not stable yet"),
+                ("discriminator", discriminator.signature),
+            ]
+        )
+    )
+
+
+def _interval(found: Interval) -> str:
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _given(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[str]]:
+    """Return the candidates of a file for each instance.
+
+    Raises:
+        InputError: the file has none, or none for these instances.
+    """
+    from ...loaders import read_candidates
+    from ..terminal.records import report_faults, sound
+
+    errors: list[ItemError] = []
+    by_id: dict[str, list[Candidates]] = {}
+    count = 0
+    for row in sound(read_candidates(pool, strict=strict), pool, errors):
+        by_id.setdefault(row.id, []).append(row)
+        count += 1
+    report_faults(pool, errors, count, "a list of candidates")
+    found = [[text for row in by_id.get(one.id, ()) if row.are_for(one) for text in row.texts] for one in instances]
+    if not any(found):
+        raise InputError(f"{pool} has no candidates for the instances; its IDs, targets and questions must be theirs")
+    return found
+
+
+def _discriminator(problem: Problem, model: str | None, recipe: str | None, device: str | None) -> Discriminator:
+    from ...reasoning.creation.discriminators import Encoder, Lexical
+
+    if model is None:
+        return Lexical(problem)
+    from ...reasoning.training.recipe import CiceroRecipe, open_recipe
+
+    settings = open_recipe("cicero", recipe)
+    assert isinstance(settings, CiceroRecipe)
+    return Encoder(problem, model, settings, device=device)
 
 
 def _read(file: str, strict: bool, faults: list[ItemError], meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:

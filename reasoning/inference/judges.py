@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.float64]
 
 DENIAL = re.compile(r"\b(?:not|no|never|nothing|none|nobody|cannot|neither|nor|without)\b|n't\b", re.IGNORECASE)
-_OPPOSING = re.compile(
+OPPOSING = re.compile(
     r"\b(?:refus|den(?:y|ie)|hat(?:e[sd]?|ing)\b|dislik|fail|unable|avoid|stop|quit|against|instead|ignor|reject|cancel|forget|"
     r"forgot|un(?:happy|interested|willing|aware|able)|dis(?:agree|appoint|courag|miss))",
     re.IGNORECASE,
@@ -77,7 +77,7 @@ class AnswerOnly:
             others = [
                 len(words[place] & other) / max(1, len(words[place] | other)) for n, other in enumerate(words) if n != place
             ]
-            denials, opposing = len(DENIAL.findall(choice)), len(_OPPOSING.findall(choice))
+            denials, opposing = len(DENIAL.findall(choice)), len(OPPOSING.findall(choice))
             rows.append((log(1 + len(choice)), min(denials, 2), min(opposing, 2), sum(others) / len(others)))
         return np.array(rows, dtype=np.float64)
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tacit.loaders import read_targets
+from tacit.graph.questions import Instance
+from tacit.loaders import read_cicero, read_targets
 from tacit.loaders.targets import Targets
 
 from tests.api.conftest import Tacit
@@ -70,3 +71,75 @@ def test_nothing_is_written_when_no_dialogue_is_left(tacit: Tacit, dialogues: Pa
     assert not output.exists()
     assert "is given twice" in tacit("create", "targets", few, few).err
     assert "is the input" in tacit("create", "targets", dialogues, few, "--output", few).err
+
+
+def questions(number: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for place in range(number):
+        thing = f"{TOPICS[place % len(TOPICS)]} {place}"
+        turns = [f"A: I bought the {thing}", f"B: How is the {thing} ?"]
+        rows.append(
+            {"ID": f"d{place}", "Dialogue": turns, "Target": turns[0][3:], "Question": "What is or could be the cause of target?"}
+        )
+    return rows
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    rows = [{**row, "Answers": [f"The speaker likes the {row['Target']}."]} for row in questions(12)]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in (*rows, *questions(1))), encoding="utf-8")
+    return file
+
+
+def test_choices_are_written_as_records_of_cicero(tacit: Tacit, answers: Path, tmp_path: Path) -> None:
+    pool = tmp_path / "pool.jsonl"
+    given = [{"ID": "d3", "Candidates": ["The moon."]}, {"ID": "d4", "Question": "reaction", "Candidates": ["x"]}, {"ID": "d5"}]
+    pool.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+    texts = []
+    for number, seed in enumerate((3, 3, 4)):
+        output = tmp_path / f"{number}.jsonl"
+        words = ("--output", output, "--pool", pool, "--rounds", 2, "--folds", 3, "--seed", seed)
+        done = tacit("create", "choices", answers, *words, "--json")
+        report = done.json
+        assert "there is no right answer" in done.err
+        assert "Candidates is not a list of texts" in done.err
+        texts.append(output.read_bytes())
+        assert (report["instances"], report["errors"], report["discriminator"]) == (12, 1, "lexical-1")
+        assert [one["number"] for one in report["rounds"]] == list(range(1, len(report["rounds"]) + 1))
+        assert report["rounds"][-1]["swapped"] == 0
+    assert texts[0] == texts[1] != texts[2]
+    read = list(read_cicero(tmp_path / "0.jsonl"))
+    assert len(read) == 12
+    for number, one in enumerate(read):
+        assert isinstance(one, Instance)
+        assert len(one.choices) == len(set(one.choices)) == 5
+        assert [one.choices[place] for place in one.correct] == [f"The speaker likes the {one.target}."]
+        assert ("The moon." in one.choices) <= (number == 3)
+    shown = tacit("create", "choices", answers, *words)
+    assert "accuracy before" in shown.out
+    assert "chance" in shown.out
+
+
+def test_refused_choices_write_nothing(tacit: Tacit, answers: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.jsonl"
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text(json.dumps(questions(1)[0]) + "\n", encoding="utf-8")
+    pool = tmp_path / "pool.jsonl"
+    pool.write_text(json.dumps({"ID": "nobody", "Candidates": ["x"]}) + "\n", encoding="utf-8")
+    for words, sentence in (
+        ((bare,), "line 1: there is no right answer"),
+        ((answers, "--strict"), "answers.jsonl:13: there is no right answer"),
+        ((answers, "--wrong", 12), "record 1, cause, has 11 candidates for 12 wrong answers"),
+        ((answers, "--candidates", 0), "has 0 candidates for 4 wrong answers"),
+        ((answers, "--folds", 13), "12 dialogues cannot be divided into 13 folds"),
+        ((answers, "--model", tmp_path / "missing"), "missing"),
+        ((answers, "--recipe", "x.toml"), "name one with --model"),
+        ((answers, "--pool", pool), "has no candidates for the instances"),
+        ((answers, "--pool", answers), "is given twice"),
+    ):
+        refused = tacit("create", "choices", *words, "--output", output)
+        assert refused.status in (1, 2), refused
+        assert sentence in refused.err
+        assert "Traceback" not in refused.err
+        assert not output.exists()

@@ -29,7 +29,7 @@ COMMANDS = [
     ["train", "judgement"], ["train", "recipe"], ["demo"],
     ["doctor"], ["help"],
     ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
-    ["create", "targets"],
+    ["create", "targets"], ["create", "choices"],
     ["serve"], ["mcp"], ["keys", "add"], ["keys", "list"], ["keys", "remove"],
 ]  # fmt: skip
 
@@ -229,6 +229,11 @@ WRONG = [
     ["create", "targets", "missing.jsonl"],
     ["create", "targets", "FILE", "FILE"],
     ["create", "targets", "FILE", "--json"],
+    ["create", "choices"],
+    ["create", "choices", "FILE"],
+    ["create", "choices", "missing.jsonl", "--output", "out"],
+    ["create", "choices", "FILE", "--output", "out", "--folds", "1"],
+    ["create", "choices", "FILE", "--output", "missing/out"],
     ["serve"],
     ["serve", "missing", "--port", "0"],
     ["serve", "GRAPH", "--port", "70000"],

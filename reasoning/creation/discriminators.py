@@ -1,0 +1,181 @@
+"""Discriminators of adversarial filtering: models that learn to tell the right answers of some instances from wrong ones.
+
+:class:`Lexical` is fast and needs no model: a linear ranker of what can be counted in an answer and the dialogue.
+:class:`Encoder` fine-tunes an encoder of transformers as ``tacit train cicero --task choose`` does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import ModelError
+from ...graph.questions import Answered, Instance, target_place, without_speaker
+from ..inference.head import fit as fit_head
+from ..inference.judges import DENIAL, OPPOSING
+from ..training.recipe import CiceroRecipe
+from .tfidf import TfIdf, cosine, words_of
+
+Floats = NDArray[np.float64]
+Scorer = Callable[[int, Sequence[int]], Floats]
+"""Gives the scores of some texts of an instance, both by number; higher is more likely right."""
+Chosen = Mapping[int, Sequence[int]]
+"""For the number of an instance, those of the texts that are its choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Instances, and for each its texts: the right answers first, then the candidates for wrong ones, all distinct."""
+
+    instances: tuple[Answered, ...]
+    texts: tuple[tuple[str, ...], ...]
+
+    def right(self, number: int) -> int:
+        """Return the number of right answers of an instance."""
+        return len(self.instances[number].right)
+
+
+class Discriminator(Protocol):
+    """Learns to tell right answers from wrong ones."""
+
+    @property
+    def signature(self) -> str:
+        """Identifies it and its model."""
+
+    def fit(self, chosen: Chosen) -> Scorer:
+        """Return a scorer that learnt from these instances with these choices; equal ones give equal scores."""
+
+
+class Lexical:
+    """A linear ranker: logistic regression on differences of right and wrong choices, :func:`tacit.reasoning.inference.head.fit`.
+
+    Features of an answer: log of its length in characters; its denials and verbs that oppose, at most 2 each; TF-IDF cosines with
+    the target, the whole dialogue, the nearest turn and the turn after the target; and ``words``, the mean log odds of its words
+    to be in a right answer, counted in the training instances without the answer's own.
+    """
+
+    features: tuple[str, ...] = (
+        "length", "denials", "opposing", "target", "dialogue", "nearest turn", "next turn", "words",
+    )  # fmt: skip
+    signature = "lexical-1"
+
+    def __init__(self, problem: Problem) -> None:
+        """Measure the texts of ``problem``."""
+        self._problem = problem
+        self._words = [[frozenset(words_of(text)) for text in texts] for texts in problem.texts]
+        weights = TfIdf(words_of(without_speaker(turn)) for one in problem.instances for turn in one.dialogue)
+        self._values = [_measured(one, texts, weights) for one, texts in zip(problem.instances, problem.texts, strict=True)]
+
+    def fit(self, chosen: Chosen) -> Scorer:
+        """Return a scorer that learnt from these instances with these choices."""
+        right, wrong = Counter[str](), Counter[str]()
+        for number, places in chosen.items():
+            for place in places:
+                (right if place < self._problem.right(number) else wrong).update(self._words[number][place])
+        values, correct = [], []
+        for number, places in chosen.items():
+            known = self._problem.right(number)
+            own_right, own_wrong = Counter[str](), Counter[str]()
+            for place in places:
+                (own_right if place < known else own_wrong).update(self._words[number][place])
+            odds = [_odds(self._words[number][place], right, wrong, own_right, own_wrong) for place in places]
+            values.append(np.column_stack([self._values[number][list(places)], odds]))
+            correct.append([index for index, place in enumerate(places) if place < known])
+        none = Counter[str]()
+        weights = fit_head(self.features, values, correct).weights
+
+        def score(number: int, places: Sequence[int]) -> Floats:
+            odds = [_odds(self._words[number][place], right, wrong, none, none) for place in places]
+            found: Floats = np.column_stack([self._values[number][list(places)], odds]) @ weights
+            return found
+
+        return score
+
+
+def _odds(
+    words: frozenset[str], right: Counter[str], wrong: Counter[str], own_right: Counter[str], own_wrong: Counter[str]
+) -> float:
+    """Return the mean log odds of words to be in a right answer, without an instance's own, each smoothed by one half."""
+    odds = [log((right[word] - own_right[word] + 0.5) / (wrong[word] - own_wrong[word] + 0.5)) for word in sorted(words)]
+    return sum(odds) / max(1, len(odds))
+
+
+def _measured(one: Answered, texts: Sequence[str], weights: TfIdf) -> Floats:
+    """Return the features of texts except the last, shape (texts, features - 1)."""
+    turns = [weights.vector(words_of(without_speaker(turn))) for turn in one.dialogue]
+    target = weights.vector(words_of(one.target))
+    whole = weights.vector([word for turn in one.dialogue for word in words_of(without_speaker(turn))])
+    after = turns[min(target_place(one.dialogue, one.target) + 1, len(turns) - 1)]
+    rows = []
+    for text in texts:
+        vector = weights.vector(words_of(text))
+        nearest = max(cosine(vector, turn) for turn in turns)
+        denials, opposing = len(DENIAL.findall(text)), len(OPPOSING.findall(text))
+        counted = (log(1 + len(text)), min(denials, 2), min(opposing, 2))
+        rows.append((*counted, cosine(vector, target), cosine(vector, whole), nearest, cosine(vector, after)))
+    return np.array(rows, dtype=np.float64)
+
+
+class Encoder:
+    """An encoder of transformers, fine-tuned anew for each fit as :func:`tacit.reasoning.training.cicero.train_cicero` does."""
+
+    def __init__(
+        self, problem: Problem, model: str | Path, recipe: CiceroRecipe | None = None, *, device: str | None = None
+    ) -> None:
+        """Find the model.
+
+        Raises:
+            ModelError: it is not found, or not an encoder.
+            MissingExtra: torch or transformers is not installed.
+        """
+        from ..inference.trained import kind_of
+        from ..models.hub import find_model, need
+
+        need("torch", "neural")
+        self._problem, self._model, self._device = problem, model, device
+        self._recipe = recipe or CiceroRecipe()
+        self._files = find_model(model)
+        if (kind := kind_of(self._files)) != "encoder":
+            raise ModelError(
+                f"the model {self._files.given!r} is a {kind} model; give an encoder, which scores each answer alone"
+            )
+
+    @property
+    def signature(self) -> str:
+        """Name and digest of the initial model, and the recipe's digest."""
+        from ..training.loop import digest_of
+
+        return f"encoder-1({self._files.signature},{digest_of([(self._recipe.to_toml(),)])[:8]})"
+
+    def fit(self, chosen: Chosen) -> Scorer:
+        """Return a scorer that was fine-tuned on these instances with these choices."""
+        from ..inference.trained import open_trained
+        from ..training.cicero import train_cicero
+
+        rows = [self._instance(number, places) for number, places in chosen.items()]
+        with TemporaryDirectory(prefix="tacit-") as folder:
+            output = Path(folder) / "model"
+            train_cicero(rows, self._model, output, self._recipe, task="choose", device=self._device)
+            trained = open_trained(output, device=self._device)
+
+        def score(number: int, places: Sequence[int]) -> Floats:
+            if len(places) == 1:  # an instance has two choices or more
+                return score(number, [*places, *places])[:1]
+            [values] = trained.measure([self._instance(number, places)])
+            found: Floats = values[:, 0]
+            return found
+
+        return score
+
+    def _instance(self, number: int, places: Sequence[int]) -> Instance:
+        one, texts, known = self._problem.instances[number], self._problem.texts[number], self._problem.right(number)
+        correct = [index for index, place in enumerate(places) if place < known]
+        return Instance(one.id, one.dialogue, one.target, one.question, [texts[place] for place in places], correct)

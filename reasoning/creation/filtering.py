@@ -1,0 +1,229 @@
+"""Adversarial filtering: wrong answers that a discriminator does not find easy (Zellers et al., "SWAG", EMNLP 2018; CICERO).
+
+Each instance has candidates for its wrong answers. At first some are drawn at random. In each round the instances are divided
+into folds by dialogue; a discriminator is trained on the other folds, and the easiest wrong choice of a held-out instance, if
+it is scored below the best right answer, is swapped for a candidate that is scored higher. This ends when the accuracy is stable.
+A candidate that is hard to tell from a right answer may be right: people have to check the choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ...graph.questions import Answered, Question
+from ..inference.choice_figures import Interval, folds, interval
+from .discriminators import Discriminator, Problem, Scorer
+from .tfidf import words_of
+
+STABLE_ROUNDS = 3
+
+
+class Round(NamedTuple):
+    """A round: its number from 1, the held-out accuracy of the choices at its beginning, the wrong choices swapped in it."""
+
+    number: int
+    accuracy: float
+    swapped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """The result of adversarial filtering.
+
+    Attributes:
+        wrong: for each instance the numbers of the texts that are its wrong choices.
+        rounds: in order; the last has no swaps.
+        before, after: cross-validated accuracy of a fresh discriminator, on folds that no round used, with the choices drawn at
+            random and with the final ones; 95% intervals over dialogues.
+        chance: accuracy of guessing.
+        stable: whether it ended because the accuracy was stable.
+    """
+
+    wrong: tuple[tuple[int, ...], ...]
+    rounds: tuple[Round, ...]
+    before: Interval
+    after: Interval
+    chance: float
+    stable: bool
+
+
+def make_problem(
+    instances: Sequence[Answered], given: Sequence[Sequence[str]] = (), *, wrong: int = 4, most: int = 50, seed: int = 0
+) -> Problem:
+    """Return the instances with candidates: their own wrong answers, given ones, and answers to the same question elsewhere.
+
+    Candidates with the same words as a right answer of the instance, or as each other, are left out.
+
+    Args:
+        given: for each instance candidates of the caller, all of which are used; empty: none for any.
+        wrong: least number of candidates that an instance needs.
+        most: most right answers to the same question about other dialogues, drawn at random for each instance.
+
+    Raises:
+        InputError: an instance has fewer than ``wrong`` candidates, or there is no instance.
+    """
+    if not instances:
+        raise InputError("there is no instance with a right answer; give some")
+    instances = [replace(one, right=tuple(dict.fromkeys(one.right))) for one in instances]
+    known: dict[Question, list[tuple[str, str]]] = {}
+    for one in instances:
+        known.setdefault(one.question, []).extend((one.id, text) for text in one.right)
+    texts = []
+    for number, one in enumerate(instances):
+        seen = {_key(text) for text in one.right}
+        found: list[str] = []
+        for text in (*one.wrong, *(given[number] if given else ())):
+            if _key(text) not in seen:
+                seen.add(_key(text))
+                found.append(text)
+        others = known[one.question]
+        drawn = 0
+        for place in np.random.default_rng([seed, 0, number]).permutation(len(others)).tolist():
+            if drawn == most:
+                break
+            dialogue, text = others[place]
+            if dialogue != one.id and _key(text) not in seen:
+                seen.add(_key(text))
+                found.append(text)
+                drawn += 1
+        if len(found) < wrong:
+            raise InputError(
+                f"the instance {one.id}, record {one.line}, {one.question.value}, has {len(found)} candidates for {wrong} wrong "
+                "answers; give more instances, more candidates, or ask for fewer wrong answers"
+            )
+        texts.append((*one.right, *found))
+    return Problem(tuple(instances), tuple(texts))
+
+
+def filter_choices(
+    problem: Problem,
+    discriminator: Discriminator,
+    *,
+    wrong: int = 4,
+    number_of_folds: int = 5,
+    rounds: int = 10,
+    swaps: int = 1,
+    stable: float = 0.02,
+    seed: int = 0,
+    progress: Callable[[int], object] | None = None,
+) -> Filtered:
+    """Filter wrong choices adversarially; the same arguments give the same choices.
+
+    Args:
+        wrong: wrong choices of each instance; number_of_folds: parts of the dialogues, drawn anew in each round.
+        rounds: most rounds with swaps; swaps: most of an instance in a round. With many at once all choices change together, and
+            the next discriminator learns the reverse.
+        stable: filtering ends when the accuracies of three rounds in a row differ by at most this much.
+        progress: called with the number of further trained discriminators.
+
+    Raises:
+        InputError: there are fewer dialogues than folds, or fewer than two folds.
+    """
+    ids = [one.id for one in problem.instances]
+    if not 2 <= number_of_folds <= len(set(ids)):
+        raise InputError(
+            f"{len(set(ids))} dialogues cannot be divided into {number_of_folds} folds; give 2 or more, at most one a dialogue"
+        )
+    state = [_drawn(problem, number, wrong, seed) for number in range(len(ids))]
+    first = state
+    told: list[Round] = []
+    ended = False
+    while True:
+        current = len(told)
+        won: list[float] = []
+        following = list(state)
+        swapped = 0
+        for number, scorer in _held_out(problem, discriminator, state, folds(ids, number_of_folds, seed + 1 + current), progress):
+            scores = scorer(number, range(len(problem.texts[number])))
+            best = float(scores[: problem.right(number)].max())
+            won.append(float(all(scores[place] < best for place in state[number])))
+            rng = np.random.default_rng([seed, 3, current, number])
+            following[number], own = _swapped(state[number], scores, problem.right(number), best, swaps, rng)
+            swapped += own
+        accuracy = float(np.mean(won))
+        recent = [*(one.accuracy for one in told[-(STABLE_ROUNDS - 1) :]), accuracy]
+        ended = len(recent) == STABLE_ROUNDS and max(recent) - min(recent) <= stable
+        if ended or current == rounds:
+            told.append(Round(current + 1, accuracy, 0))
+            break
+        told.append(Round(current + 1, accuracy, swapped))
+        state = following
+    fresh = folds(ids, number_of_folds, seed)
+    figures = []
+    for choices in (first, state):
+        accuracies = np.zeros(len(ids))
+        for number, scorer in _held_out(problem, discriminator, choices, fresh, progress):
+            scores = scorer(number, (*range(problem.right(number)), *choices[number]))
+            known = problem.right(number)
+            accuracies[number] = scores[:known].max() > scores[known:].max()
+        figures.append(interval(accuracies, ids, seed=seed))
+    guessing = float(np.mean([problem.right(number) / (problem.right(number) + wrong) for number in range(len(ids))]))
+    return Filtered(tuple(tuple(places) for places in state), tuple(told), figures[0], figures[1], guessing, ended)
+
+
+def record_of(problem: Problem, filtered: Filtered, number: int, seed: int = 0) -> dict[str, object]:
+    """Return an instance as CICERO's record, its right and wrong choices in random order."""
+    one, texts = problem.instances[number], problem.texts[number]
+    places = [*range(problem.right(number)), *filtered.wrong[number]]
+    order = [places[index] for index in np.random.default_rng([seed, 2, number]).permutation(len(places)).tolist()]
+    correct = [index for index, place in enumerate(order) if place < problem.right(number)]
+    record: dict[str, object] = {
+        "ID": one.id, "Dialogue": one.dialogue, "Target": one.target, "Question": one.question.text,
+        "Choices": [texts[place] for place in order],
+    }  # fmt: skip
+    if one.human:
+        record["Human Written Answer"] = [index for index in correct if texts[order[index]] in one.human]
+    record["Correct Answers"] = correct
+    return record
+
+
+def _held_out(
+    problem: Problem,
+    discriminator: Discriminator,
+    state: Sequence[Sequence[int]],
+    parts: Sequence[NDArray[np.int64]],
+    progress: Callable[[int], object] | None,
+) -> Iterator[tuple[int, Scorer]]:
+    """Yield each instance, fold by fold, with a scorer that learnt from the other folds."""
+    for part in parts:
+        held = set(part.tolist())
+        chosen = {
+            number: (*range(problem.right(number)), *places) for number, places in enumerate(state) if number not in held
+        }  # fmt: skip
+        scorer = discriminator.fit(chosen)
+        if progress is not None:
+            progress(1)
+        yield from ((number, scorer) for number in sorted(held))
+
+
+def _drawn(problem: Problem, number: int, wrong: int, seed: int) -> list[int]:
+    """Return the numbers of candidates drawn at random."""
+    candidates = range(problem.right(number), len(problem.texts[number]))
+    order = np.random.default_rng([seed, 1, number]).permutation(len(candidates)).tolist()
+    return sorted(candidates[place] for place in order[:wrong])
+
+
+def _swapped(
+    places: Sequence[int], scores: NDArray[np.float64], right: int, best: float, most: int, rng: np.random.Generator
+) -> tuple[list[int], int]:
+    """Return the wrong choices after swapping the easiest ones, each for a random harder candidate, and the number of swaps."""
+    found = list(places)
+    swaps = 0
+    for place in sorted(places, key=lambda one: (scores[one], one)):
+        if scores[place] >= best or swaps == most:
+            break
+        harder = [one for one in range(right, len(scores)) if one not in found and scores[one] > scores[place]]
+        if harder:
+            found[found.index(place)] = harder[int(rng.integers(len(harder)))]
+            swaps += 1
+    return sorted(found), swaps
+
+
+def _key(text: str) -> str:
+    return " ".join(words_of(text)) or text.strip()
