@@ -162,7 +162,9 @@ def _fill(folder: Path, spool: Path, tables: list[str], manifest: LinkManifest) 
             copy = query("copy_links", "embedded").naming(RELATION=relation, LABEL=label)
             for rows in _spooled(_file(spool, relation)):
                 engine.append(copy, rows)
+                engine.checkpoint()
         engine.rows(query("write_link_manifest"), link_properties(manifest))
+        engine.checkpoint()
     finally:
         engine.close()
 

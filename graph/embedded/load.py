@@ -228,6 +228,7 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
         if copied < COPY // 2:
             return engine
         copied = 0
+        engine.checkpoint()
         engine.close()
         _release_memory()
         return draft()
@@ -249,6 +250,7 @@ def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
                 tables[key_of(name)] = table_of(name)
                 engine.rows(query("create_relation", "embedded").naming(RELATION=table_of(name)))
         engine.rows(query("write_manifest"), properties(manifest))
+        engine.checkpoint()
     finally:
         engine.close()
 
