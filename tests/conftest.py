@@ -11,6 +11,7 @@ import gc
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -47,7 +48,7 @@ SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnost
 OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
 # Groups that take longest, the longest first; see group_of.
 LONGEST = (
-    "neo4j", "test_pages", "api/page", "own server", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
+    "neo4j", "api/page", "own server", "test_pages", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
     "reasoning/metrics/baselines/test_fed_bertscore", "reasoning/training/test_grade", "reasoning/metrics/accent/test_llm_judge",
     "reasoning/metrics/accent/test_t5", "reasoning/metrics/accent/test_comet", "reasoning/metrics/accent/test_llm_probe",
     "reasoning/explanation/test_claims", "reasoning/models/test_encoder", "api/cli/test_loading", "graph/test_loading",
@@ -295,6 +296,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return group_of(nodeid)
 
     return Groups(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile what is compiled while several processes collect their tests, before each of them compiles it for itself."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        command = [sys.executable, "-m", "tests.compile_searches"]
+        compiling = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        config.add_cleanup(compiling.wait)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
