@@ -44,7 +44,8 @@ from tacit.reasoning.metrics.judgement import (
 )
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
-from tacit.reasoning.training.judgement import layers_to_try, read_states
+from tacit.reasoning.training.judgement import read_states
+from tacit.reasoning.training.probes import layers_to_try
 
 PAIRS = Path(__file__).parent / "support" / "sensible-pairs.jsonl"
 SETS = ("fed-turn", "grade-dailydialog-empathetic", "persona-zhao", "dailydialog-gupta", "dailydialog-zhao")

@@ -27,6 +27,8 @@ class JudgeName(Enum):
     GRAPH = "graph"
     SIMILARITY = "similarity"
     LIKELIHOOD = "likelihood"
+    YES_NO = "yes-no"
+    PROBE = "probe"
     TRAINED = "trained"
 
 
@@ -41,7 +43,8 @@ def choose(
             "--judge",
             metavar="NAME",
             show_default="answers, graph",
-            help="answers, graph, similarity, likelihood or trained; repeatable. An --encoder or --model adds its judge.",
+            help="answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
+            "adds its judge.",
         ),
     ] = None,
     answers: Annotated[
@@ -59,6 +62,12 @@ def choose(
             metavar="ID",
             show_default="none",
             help="A language model: a folder, a GGUF file or an ID; or a folder of tacit train cicero.",
+        ),
+    ] = None,
+    probe: Annotated[
+        str | None,
+        typer.Option(
+            "--probe", metavar="FOLDER", show_default="none", help="A probe of the --model, by tacit train choice-probe."
         ),
     ] = None,
     output: Output = None,
@@ -93,7 +102,7 @@ def choose(
     tell_settings(quiet)
     with opened as source:
         found: KnowledgeGraph | None = source
-        chooser = load_chooser(found, names, encoder=encoder, model=model, pipeline=pipeline)
+        chooser = load_chooser(found, names, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
         meter = Meter("choosing", None, unit="instances", noun="instances", quiet=quiet or output is None)
         with lines_to(output, apart_from=file) as write, meter:
             for row in chooser.stream(sound(read_cicero(file, strict=strict), file, errors), answers):

@@ -36,7 +36,9 @@ JUDGES: Mapping[str, str] = MappingProxyType(
         "answers": "the choices alone: length, negation, words in common",
         "graph": "edges for and against a choice",
         "similarity": "cosines of a sentence encoder",
-        "likelihood": "a language model: likelihood of a choice, and its yes or no",
+        "likelihood": "a language model: likelihood of a choice",
+        "yes-no": "a language model: its yes or no to a choice",
+        "probe": "a probe of tacit train choice-probe: a language model's hidden states",
         "trained": "a model of tacit train cicero: what it writes, or its number for a choice",
     }
 )
@@ -178,6 +180,7 @@ def load_chooser(
     head: Head | None = None,
     encoder: Any = None,
     model: Any = None,
+    probe: Any = None,
     nearest: int = 3,
     pipeline: Any = None,
     device: str | None = None,
@@ -185,11 +188,12 @@ def load_chooser(
     """Return what chooses, over ``graph``: a path, a URL, an open graph, or None without the judge ``graph``.
 
     Args:
-        judges: names out of :data:`JUDGES`; by default ``answers`` and ``graph``, with ``similarity`` where an ``encoder`` and
-            ``likelihood`` or ``trained`` where a ``model`` is given.
+        judges: names out of :data:`JUDGES`; by default ``answers`` and ``graph``, with ``similarity`` where an ``encoder`` is
+            given, ``probe`` where a ``probe`` is given, else ``trained`` or ``yes-no`` where a ``model`` is given.
         head: a fitted head; by default the one that ships.
         encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
-            (``likelihood``), or a folder of ``tacit train cicero`` (``trained``).
+            (``likelihood``, ``yes-no``, ``probe``), or a folder of ``tacit train cicero`` (``trained``).
+        probe: file or folder of a probe of ``model`` that ``tacit train choice-probe`` wrote, or an open one.
         nearest: number of like events to ask, as for :func:`.answers.load_inference`.
         pipeline: a spaCy pipeline with a parser; device: where models run.
 
@@ -197,7 +201,7 @@ def load_chooser(
         InputError: a judge is unknown, or lacks its graph or model.
         GraphNotFound: there is no graph. ModelError: a model cannot be opened. MissingExtra: a package is not installed.
     """
-    names = list(judges) if judges is not None else _default_judges(encoder, model)
+    names = list(judges) if judges is not None else _default_judges(encoder, model, probe)
     for name in names:
         if name not in JUDGES:
             advice = did_you_mean(name, JUDGES, f"choose from {', '.join(JUDGES)}")
@@ -206,8 +210,12 @@ def load_chooser(
             raise InputError(f"the judge {name} is named twice; name it once")
     if "graph" in names and graph is None:
         raise InputError("the judge graph needs a graph; give one, or leave the judge out")
-    if "likelihood" in names and model is None:
-        raise InputError("the judge likelihood needs a language model; name a folder, a GGUF file or an id")
+    for name in (name for name in ("likelihood", "yes-no", "probe") if name in names and model is None):
+        raise InputError(f"the judge {name} needs a language model; name a folder, a GGUF file or an id")
+    if "probe" in names and probe is None:
+        raise InputError("the judge probe needs a probe of its language model; make one with: tacit train choice-probe")
+    if "probe" not in names and probe is not None:
+        raise InputError("a probe is given, and the judge probe is not named; name it too, or leave the probe out")
     if "trained" in names and not is_trained(model):
         raise InputError("the judge trained needs a model of tacit train cicero; name its folder")
     if "graph" in names and isinstance(graph, (str, PathLike)):
@@ -216,7 +224,15 @@ def load_chooser(
         opened = open_graph(graph)
         try:
             found = load_chooser(
-                opened, names, head=head, encoder=encoder, model=model, nearest=nearest, pipeline=pipeline, device=device
+                opened,
+                names,
+                head=head,
+                encoder=encoder,
+                model=model,
+                probe=probe,
+                nearest=nearest,
+                pipeline=pipeline,
+                device=device,
             )
         except BaseException:
             opened.close()
@@ -225,18 +241,18 @@ def load_chooser(
         return found
     made: dict[str, Judge] = {}
     for name in names:
-        made[name] = _judge(name, graph, encoder, model, nearest, pipeline, device)
+        made[name] = _judge(name, graph, encoder, model, probe, nearest, pipeline, device)
     digest = graph.manifest().digest if "graph" in names and graph is not None and not isinstance(graph, (str, PathLike)) else ""
     return Chooser(made, head, graph=digest)
 
 
-def _default_judges(encoder: Any, model: Any) -> list[str]:
+def _default_judges(encoder: Any, model: Any, probe: Any) -> list[str]:
     names = ["answers", "graph"]
-    by_model = [] if model is None else ["trained" if is_trained(model) else "likelihood"]
+    by_model = ["probe"] if probe is not None else [] if model is None else ["trained" if is_trained(model) else "yes-no"]
     return names + ["similarity"] * (encoder is not None) + by_model
 
 
-def _judge(name: str, graph: Any, encoder: Any, model: Any, nearest: int, pipeline: Any, device: str | None) -> Judge:
+def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest: int, pipeline: Any, device: str | None) -> Judge:
     if name == "answers":
         return AnswerOnly()
     if name == "similarity":
@@ -252,6 +268,14 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, nearest: int, pipeli
         from .likelihood import Likelihood
 
         return Likelihood(model if hasattr(model, "continuation_losses") else open_causal(model, device=device))
+    if name in ("yes-no", "probe"):
+        from ..models.causal_lm import open_causal
+        from .probing import ChoiceProbe, ProbeJudge, YesNo, open_choice_probe
+
+        given = (probe if isinstance(probe, ChoiceProbe) else open_choice_probe(probe)) if name == "probe" else None
+        dtype = "bfloat16" if given is None else given.dtype
+        causal = model if hasattr(model, "continuation_losses") else open_causal(model, device=device, dtype=dtype)
+        return YesNo(causal) if given is None else ProbeJudge(causal, given)
     from ..metrics.commonsense.features import concept_linker
     from ..text.language import open_analyser
     from .answers import load_inference

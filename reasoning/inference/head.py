@@ -62,7 +62,7 @@ FIXED: Mapping[str, float] = MappingProxyType(
         "answers.length": 1.5, "answers.denials": -1.5, "answers.opposing": -1.5, "answers.shared": -5.0,
         "similarity.dialogue": 2.5,
         "graph.answered": 1.5, "graph.hindered": -0.5, "graph.denied": -0.5, "graph.feeling": 0.5,
-        "likelihood.likely": 0.4,
+        "likelihood.likely": 0.4, "yes-no.yes": 1.0, "probe.odds": 2.0,
         "trained.score": 1.0, "trained.likely": 1.0, "trained.written": 1.0,
     }
 )  # fmt: skip
@@ -72,7 +72,7 @@ view. No fitted head ships, since the dialogues behind CICERO are for research, 
 
 def fixed_head(features: Sequence[str]) -> Head:
     """Return the head with the weights that ship, for some judges' features."""
-    return Head(tuple(features), np.array([FIXED.get(name, 0.0) for name in features]), "fixed-2")
+    return Head(tuple(features), np.array([FIXED.get(name, 0.0) for name in features]), "fixed-3")
 
 
 def fit(features: Sequence[str], values: Sequence[Matrix], correct: Sequence[Sequence[int]], *, name: str = "fitted") -> Head:

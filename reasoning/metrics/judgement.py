@@ -12,9 +12,8 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,8 @@ from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..cache import LruCache
-from ..models.causal_lm import CausalModel, open_causal, read_ends
+from ..models.asking import States, YesNoPrompt
+from ..models.causal_lm import CausalModel, open_causal
 from ..models.layers import cut_above
 from ..models.modelfile import digest_of, pack, read_model, unpack
 from ..text.language import open_analyser
@@ -39,33 +39,18 @@ TURNS = 4
 
 _SPEAKERS = "AB"
 _QUESTION = "Is this reply natural, sensible and fitting here? Answer yes or no."
-_YES, _NO = ("yes", "Yes"), ("no", "No")
-_PLACEHOLDER = "<the transcript>"
 _HISTORY_TOKENS = 320
-_RESPONSE_TOKENS = 160
 
 Pair = tuple[tuple[str, ...], str]
 """The turns that are read, oldest first, and the response."""
 
 
-class States(NamedTuple):
-    """What the language model computes where its answer would stand.
-
-    Attributes:
-        hidden: hidden states of layers, float32, shape (responses, layers, width).
-        margins: log-odds of yes against no in nats, shape (responses,); NaN when they were not asked for.
-    """
-
-    hidden: NDArray[np.float32]
-    margins: NDArray[np.float64]
-
-
-class JudgementPrompt:
+class JudgementPrompt(YesNoPrompt):
     """The prompt for a causal language model."""
 
     def __init__(self, causal: CausalModel) -> None:
         """Make prompts for ``causal``."""
-        self.causal = causal
+        super().__init__(causal, _QUESTION, _HISTORY_TOKENS)
 
     def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False, alone: bool = False) -> States:
         """Return the model's states for responses; responses after the same turns share the reading of the turns.
@@ -73,93 +58,10 @@ class JudgementPrompt:
         Args:
             pairs: turns and response; only the last four turns are read, of these the last 320 tokens, and of the response the
                 first 160.
-            layers: from 1, the one nearest to the input.
-            margins: compute the log-odds of yes too, which needs all layers of the model.
-            alone: read texts one by one, so that no other text moves a result in half precision.
-
-        Raises:
-            InputError: the model has no such layer, or no list of layers is found.
-            ModelError: the model's context is too short, its output is not finite, its chat template cannot be used, or its
-                tokenizer gives yes and no the same token.
+            layers, margins, alone: as for :meth:`YesNoPrompt.read_replies`, which raises the errors.
         """
-        if not pairs:
-            return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
-        read = [(turns[-TURNS:], response) for turns, response in pairs]
-        number = {turns: place for place, turns in enumerate(dict.fromkeys(turns for turns, _ in read))}
-        distinct = list(dict.fromkeys(read))
-        replies = [f" {one_line(response)}" for _, response in distinct]
-        after = self._tokens_after
-        rows = [
-            (number[turns], [*row[:_RESPONSE_TOKENS], *after])
-            for (turns, _), row in zip(distinct, self.causal.tokens(replies), strict=True)
-        ]
-        yes, no = self.answers if margins else ((), ())
-        ends = read_ends(self.causal, self._prefixes(list(number)), rows, layers, [*yes, *no], alone=alone)
-        places = {pair: place for place, pair in enumerate(distinct)}
-        back = [places[pair] for pair in read]
-        found = np.full(len(distinct), np.nan)
-        if margins:
-            found = np.logaddexp.reduce(ends.logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(
-                ends.logits[:, len(yes) :], axis=1
-            )
-        return States(ends.states[back], found[back])
-
-    @cached_property
-    def answers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The tokens with which the answers yes and no begin.
-
-        Raises:
-            ModelError: an answer of each begins with the same token.
-        """
-        space = "" if self._chats else " "
-        yes, no = (
-            tuple(dict.fromkeys(row[0] for row in self.causal.tokens([space + word for word in words]))) for words in (_YES, _NO)
-        )
-        if set(yes) & set(no):
-            raise ModelError(
-                f"the tokenizer of {self.causal.files.given!r} gives yes and no the same first token; give another model"
-            )
-        return yes, no
-
-    def _prefixes(self, histories: Sequence[tuple[str, ...]]) -> list[list[int]]:
-        """Return the tokens of each prompt up to the response."""
-        beginning, _ = self.template
-        start = self._special(beginning)
-        if not self._chats:
-            start = [self.causal.begin, *start]
-        texts = [transcript(turns) for turns in histories]
-        return [[*start, *row[-_HISTORY_TOKENS:]] for row in self.causal.tokens(texts)]
-
-    @cached_property
-    def _tokens_after(self) -> list[int]:
-        """The tokens between the response and the answer."""
-        return self._special(self.template[1])
-
-    def _special(self, text: str) -> list[int]:
-        """Return the tokens of the template's own text, in which names of special tokens stand for those tokens."""
-        ids: list[int] = self.causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return ids
-
-    @property
-    def _chats(self) -> bool:
-        return bool(getattr(self.causal.tokenizer, "chat_template", None))
-
-    @cached_property
-    def template(self) -> tuple[str, str]:
-        """The prompt before the transcript and after the response: by the model's chat template, or as plain text."""
-        question = f"\n\n{_QUESTION}"
-        if not self._chats:
-            return "", f"{question}\nAnswer:"
-        messages = [{"role": "user", "content": f"{_PLACEHOLDER}{question}"}]
-        try:
-            whole = str(self.causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # jinja's own errors, and those that the template raises
-            given = self.causal.files.given
-            raise ModelError(f"the chat template of {given!r} fails ({reason_of(error)}); give another model") from error
-        before, found, after = whole.partition(_PLACEHOLDER)
-        if not found or _PLACEHOLDER in after:
-            raise ModelError(f"the chat template of {self.causal.files.given!r} changes its messages; give another model")
-        return before, after
+        replies = [(transcript(turns[-TURNS:]), f" {one_line(response)}") for turns, response in pairs]
+        return self.read_replies(replies, layers, margins=margins, alone=alone)
 
 
 def transcript(turns: Sequence[str]) -> str:

@@ -12,9 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .recipe import CoherenceRecipe, CommonsenseRecipe, GradeNetworkRecipe, GradeRecipe, JudgementRecipe, RetrieverRecipe
+from .recipe import (
+    ChoiceProbeRecipe,
+    CoherenceRecipe,
+    CommonsenseRecipe,
+    GradeNetworkRecipe,
+    GradeRecipe,
+    JudgementRecipe,
+    RetrieverRecipe,
+)
 
 if TYPE_CHECKING:
+    from ..inference.probing import ChoiceProbe
     from ..metrics.accent.scorers.compact import Compact
     from ..metrics.accent.scorers.language_models import Probe
     from ..metrics.commonsense.regressor import Regressor
@@ -41,6 +50,9 @@ _PROBE_FACTS = ("layers", "tuples", "heads", "plausible", "data", "penalty", "au
 _JUDGEMENT_FACTS = (
     "layers", "pairs", "histories", "corpora", "data", "penalty", "ordered", "interval", "yes_alone", "yes_error", "seed",
     "variants", "kinds", "weighed_on",
+)  # fmt: skip
+_CHOICE_PROBE_FACTS = (
+    "layers", "pairs", "instances", "dialogues", "penalty", "ordered", "interval", "yes_alone", "variants",
 )  # fmt: skip
 _WORDS = {
     "one_hop": "one-hop {count} between history and response, `log1p`",
@@ -293,6 +305,18 @@ def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
         left_out=facts["left_out"],
         licence=facts.get("licence") or "not stated", files=facts.get("files", ()),
         remarks=f"\n{remarks}\n" if remarks else "",
+    )  # fmt: skip
+
+
+def choice_probe_card(probe: ChoiceProbe, *, path: str) -> str:
+    """Return the card of a probe for choices as Markdown; ``path`` is the folder as users will write it."""
+    facts = probe.facts
+    return render(
+        "choice_probe", **{name: facts[name] for name in _CHOICE_PROBE_FACTS},
+        name=probe.model.rpartition("@")[0], model=probe.model, dtype=probe.dtype, layer=probe.layer, width=probe.weights.size,
+        digest=probe.digest, path=path, command=again(facts.get("command", "tacit train choice-probe")),
+        recipe=ChoiceProbeRecipe.from_dict(facts.get("recipe", {})).to_toml(), licence=facts.get("licence") or "not stated",
+        files=facts.get("files", ()),
     )  # fmt: skip
 
 

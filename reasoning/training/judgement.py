@@ -8,27 +8,38 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from math import log, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from ...graph.errors import InputError
 from ..metrics.coherence.associations import words_of
-from ..metrics.judgement import TURNS, JudgementProbe, JudgementPrompt, Pair, States, from_bytes, to_bytes
+from ..metrics.judgement import TURNS, JudgementProbe, JudgementPrompt, Pair, from_bytes, to_bytes
+from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
-from ..models.modelfile import digest_of, pack, unpack, write_file
+from ..models.modelfile import digest_of
 from ..text.perturbing import negated, turned
 from .corpora import Dialogue, k_folds
-
-Progress = Callable[[str, int, int], None]
+from .probes import (
+    Pairs,
+    Progress,
+    fitted,
+    joined,
+    kept_states,
+    layers_to_try,
+    logistic,
+    resampled,
+    scale,
+    share_in_order,
+    share_with_error,
+    try_layers,
+)
 
 # False responses.
 
@@ -158,15 +169,9 @@ def _overlap(one: str, other: str) -> float:
     return 2 * (first & second).total() / total if total else 1.0
 
 
-# Hidden states, in files of a few texts each, so that an interrupted reading continues.
+# Hidden states.
 
 _TOGETHER = 32
-_DEPTHS = 14
-
-
-def layers_to_try(depth: int) -> list[int]:
-    """Return the layers whose states are read, from the middle of a model of ``depth`` layers to its top, at most 14."""
-    return list(range(depth, (depth - 1) // 2, -max(1, depth // _DEPTHS)))[::-1]
 
 
 def read_states(
@@ -184,22 +189,12 @@ def read_states(
     parts = []
     folder.mkdir(parents=True, exist_ok=True)
     for start in range(0, len(pairs), _TOGETHER):
-        parts.append(read_part(pairs[start : start + _TOGETHER], prompt, layers, folder))
+        some = pairs[start : start + _TOGETHER]
+        name = part_name(some, prompt.causal.files.digest, layers)
+        parts.append(kept_states(folder, name, partial(prompt.read, some, layers, margins=True)))
         if progress is not None:
             progress("reading", min(start + _TOGETHER, len(pairs)), len(pairs))
-    return States(np.concatenate([part.hidden for part in parts]), np.concatenate([part.margins for part in parts]))
-
-
-def read_part(pairs: Sequence[Pair], prompt: JudgementPrompt, layers: Sequence[int], folder: Path) -> States:
-    """Return the states of a few pairs from their file in ``folder``, which is written when it is missing."""
-    path = folder / f"{part_name(pairs, prompt.causal.files.digest, layers)}.safetensors"
-    if path.is_file():
-        _, arrays = unpack(path.read_bytes(), _STATES, 1)
-        return States(arrays["hidden"].astype(np.float32), arrays["margins"])
-    found = prompt.read(pairs, layers, margins=True)
-    hidden = found.hidden.astype(np.float16)
-    write_file(path, pack({"hidden": hidden, "margins": found.margins}, {"format": _STATES, "version": 1}))
-    return States(hidden.astype(np.float32), found.margins)
+    return joined(parts)
 
 
 def part_name(pairs: Sequence[Pair], model: str, layers: Sequence[int]) -> str:
@@ -207,25 +202,10 @@ def part_name(pairs: Sequence[Pair], model: str, layers: Sequence[int]) -> str:
     return digest_of(json.dumps([model, list(layers), [[list(turns), response] for turns, response in pairs]]).encode())
 
 
-STATES = ".states"
-"""Suffix of the folder with the states."""
-
-_STATES = "tacit states"
-
-
-def delete_states(folder: Path) -> None:
-    """Delete the files that :func:`read_states` wrote, and their folder when nothing else is in it."""
-    for path in folder.glob("*.safetensors"):
-        path.unlink()
-    with suppress(OSError):
-        folder.rmdir()
-
-
 # The probe: logistic regression on differences of states, true minus false, each history counting once.
 #
 # A false response of one kind has marks of its making that a probe can learn instead of sense: a negation, a copied word. So
-# layer and penalty have the best share of pairs in order where neither the kind nor the dialogue was in the fit (with several
-# corpora, the corpus); of the layer's penalties the largest within one standard error of the best.
+# layer and penalty are chosen by pairs where neither the kind nor the dialogue was in the fit (with several corpora, the corpus).
 #
 # The model's preference for yes gets as much weight as the probe, in standard deviations over the training's responses, or none,
 # since it costs the layers above. A fitted weight depends too much on the histories that are drawn: of five draws of 160, two
@@ -234,38 +214,8 @@ def delete_states(folder: Path) -> None:
 # responses made by rule are easier for it than for the model, that is best measured on another corpus.
 
 FOLDS = 3
-PENALTIES = (1e-2, 0.1, 1.0, 10.0, 100.0)
-"""L2 penalties, per history, of weights of standardised states."""
 LEAST = 10
 """Fewest dialogues."""
-
-_RESAMPLES = 1_000
-Floats = NDArray[np.float64]
-
-
-class _Pairs(NamedTuple):
-    """Pairs of a true and a false response: their rows among the texts, their histories' numbers, groups and kinds."""
-
-    true: NDArray[np.int64]
-    false: NDArray[np.int64]
-    history: NDArray[np.int64]
-    group: NDArray[np.int64]
-    kinds: list[str]
-
-    @property
-    def weights(self) -> Floats:
-        """The weight of each pair, so that histories count the same; sums up to 1."""
-        number = np.bincount(self.history)
-        return 1 / (number[self.history] * np.count_nonzero(number))
-
-
-class _Tried(NamedTuple):
-    """A layer and a penalty, how far true is above false in left-out pairs, and the share of pairs in order."""
-
-    column: int
-    penalty: float
-    above: Floats
-    ordered: float
 
 
 def train_judgement(
@@ -294,86 +244,66 @@ def train_judgement(
         ModelError: the model's output is not finite, or its context is too short.
     """
     told = progress or (lambda *_: None)
-    texts, pairs = _paired(contrasts)
+    texts, pairs, kinds = _paired(contrasts)
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = read_states(texts, JudgementPrompt(causal), layers, folder, told)
     folds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
-    kinds = np.array(pairs.kinds)
-    several = len(set(pairs.kinds)) > 1
+    several = len(set(kinds.tolist())) > 1
     rounds = [
         (train[kinds[train] != kind] if several else train, test[kinds[test] == kind])
         for train, test in folds
-        for kind in dict.fromkeys(pairs.kinds)
+        for kind in dict.fromkeys(kinds.tolist())
     ]
-    tried: list[_Tried] = []
-    for column in range(len(layers)):
-        above = np.zeros((len(PENALTIES), len(pairs.true)))
-        scaled = states.hidden[:, column] / _scale(states.hidden[:, column])
-        for train, test in rounds:
-            unseen = scaled[pairs.true[test]] - scaled[pairs.false[test]]
-            for number, weights in enumerate(_fitted(scaled, _some(pairs, train))):
-                above[number, test] = unseen @ weights
-        tried += [
-            _Tried(column, penalty, row, share_in_order(row, pairs.weights))
-            for penalty, row in zip(PENALTIES, above, strict=True)
-        ]
-        told("fitting", column + 1, len(layers))
-    best = max(tried, key=lambda one: one.ordered)
-    enough = best.ordered - float(np.std(_resampled(best.above, pairs, seed)))
-    chosen = max((one for one in tried if one.column == best.column and one.ordered >= enough), key=lambda one: one.penalty)
-    margins = states.margins[pairs.true] - states.margins[pairs.false]
-    spread = _scale(states.hidden[:, chosen.column])
-    weights = _fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
+    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, told)
+    margins = states.margins[pairs.right] - states.margins[pairs.wrong]
+    spread = scale(states.hidden[:, chosen.column])
+    weights = fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
     along = states.hidden[:, chosen.column].astype(np.float64) @ weights
     if weigh:
-        elsewhere, others = _paired(weigh)
+        elsewhere, others, _ = _paired(weigh)
         read = read_states(elsewhere, JudgementPrompt(causal), layers, folder, told).margins
-        yes_share, yes_error = _share_with_error(read[others.true] - read[others.false], others, seed)
+        yes_share, yes_error = share_with_error(read[others.right] - read[others.wrong], others, seed)
     else:
-        yes_share, yes_error = _share_with_error(margins, pairs, seed)
+        yes_share, yes_error = share_with_error(margins, pairs, seed)
     deviation = float(states.margins.std())
     yes = float(along.std()) / deviation if deviation and yes_share - 0.5 > 2 * yes_error else 0.0
     raw = along + yes * states.margins
     mixed = chosen.above + yes * margins
     # Held-out differences are smaller than fitted ones, so the scale comes from the former and the centre from the latter.
-    slope = float(_logistic(mixed[:, None], pairs.weights, 0.0)[0])
+    slope = float(logistic(mixed[:, None], pairs.weights, 0.0)[0])
     if slope <= 0:
         raise InputError(
             f"the probe puts {share_in_order(mixed, pairs.weights):.0%} of left-out pairs in order, no more than chance; train on"
             " more histories, or give another model"
         )
-    centre = float(np.average(raw[pairs.true] + raw[pairs.false], weights=pairs.weights)) / 2
+    centre = float(np.average(raw[pairs.right] + raw[pairs.wrong], weights=pairs.weights)) / 2
     by_kind = {
-        kind: round(share_in_order(mixed[kinds == kind], pairs.weights[kinds == kind]), 4) for kind in dict.fromkeys(pairs.kinds)
+        kind: round(share_in_order(mixed[kinds == kind], pairs.weights[kinds == kind]), 4)
+        for kind in dict.fromkeys(kinds.tolist())
     }
-    interval = np.percentile(_resampled(mixed, pairs, seed), [2.5, 97.5]).round(4).tolist()
+    interval = np.percentile(resampled(mixed, pairs, seed), [2.5, 97.5]).round(4).tolist()
     probe = JudgementProbe(
         layers[chosen.column], (slope * weights).astype(np.float32), slope * yes, -slope * centre, causal.files.signature,
         {
-            **(facts or {}), "histories": len(contrasts), "pairs": len(pairs.true), "corpora": len(_corpora(contrasts)),
+            **(facts or {}), "histories": len(contrasts), "pairs": len(pairs.right), "corpora": len(_corpora(contrasts)),
             "dialogues": len(np.unique([one.dialogue for one in contrasts])), "layers": depth, "penalty": chosen.penalty,
             "ordered": round(share_in_order(mixed, pairs.weights), 4), "interval": interval,
             "yes_alone": round(share_in_order(margins, pairs.weights), 4), "yes_share": round(yes_share, 4),
             "yes_error": round(yes_error, 4), "weighed_on": len(weigh),
-            "kinds": by_kind, "variants": len(tried), "seed": seed,
+            "kinds": by_kind, "variants": variants, "seed": seed,
             "data": digest_of(json.dumps(contrasts).encode()),
         },
     )  # fmt: skip
     return from_bytes(to_bytes(probe), "judgement")
 
 
-def share_in_order(above: Floats, weights: Floats) -> float:
-    """Return the weighted share of pairs in which the true response is above the false one; equal ones count half."""
-    return float(np.average((above > 0) + 0.5 * (above == 0), weights=weights))
-
-
 def _corpora(contrasts: Sequence[Contrast]) -> list[str]:
     return list(dict.fromkeys(one.corpus for one in contrasts))
 
 
-def _paired(contrasts: Sequence[Contrast]) -> tuple[list[Pair], _Pairs]:
-    """Return the texts to read, and the pairs; groups are corpora where there are several, else dialogues.
+def _paired(contrasts: Sequence[Contrast]) -> tuple[list[Pair], Pairs, NDArray[np.str_]]:
+    """Return the texts to read, the pairs and their kinds; groups are corpora where there are several, else dialogues.
 
     Raises:
         InputError: there are too few dialogues.
@@ -393,49 +323,4 @@ def _paired(contrasts: Sequence[Contrast]) -> tuple[list[Pair], _Pairs]:
             kinds.append(kind)
     if len({one.dialogue for one in contrasts}) < LEAST or not rows:
         raise InputError(f"{len(contrasts)} histories with false responses are too few; give {LEAST} dialogues or more")
-    true, false, history, group = np.array(rows, np.int64).T
-    return texts, _Pairs(true, false, history, group, kinds)
-
-
-def _some(pairs: _Pairs, at: NDArray[np.int64]) -> _Pairs:
-    return _Pairs(pairs.true[at], pairs.false[at], pairs.history[at], pairs.group[at], [pairs.kinds[one] for one in at.tolist()])
-
-
-def _scale(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the spread of states; that of constant ones is infinite, so that they get no weight."""
-    spread: NDArray[np.float32] = states.std(0)
-    spread[spread <= 1e-6 * float(spread.max())] = np.inf
-    return spread
-
-
-def _fitted(states: NDArray[np.float32], pairs: _Pairs, penalties: Sequence[float] = PENALTIES) -> list[Floats]:
-    """Return the weights of standardised states for each penalty."""
-    differences = (states[pairs.true] - states[pairs.false]).astype(np.float64)
-    weights = pairs.weights
-    return [_logistic(differences, weights, penalty) for penalty in penalties]
-
-
-def _logistic(differences: Floats, weights: Floats, penalty: float) -> Floats:
-    """Return the coefficients of a logistic regression without intercept, for which every difference is a success."""
-
-    def loss(coefficients: Floats) -> tuple[float, Floats]:
-        along = differences @ coefficients
-        value = float(weights @ np.logaddexp(0, -along)) + penalty / 2 * float(coefficients @ coefficients)
-        return value, penalty * coefficients - differences.T @ (weights * expit(-along))
-
-    found = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return np.asarray(found.x)
-
-
-def _share_with_error(above: Floats, pairs: _Pairs, seed: int) -> tuple[float, float]:
-    """Return the share of pairs in order, and its standard error over histories."""
-    return share_in_order(above, pairs.weights), float(np.std(_resampled(above, pairs, seed)))
-
-
-def _resampled(above: Floats, pairs: _Pairs, seed: int) -> Floats:
-    """Return the share of pairs in order on bootstrap samples of histories."""
-    number = int(pairs.history.max()) + 1
-    right = np.bincount(pairs.history, weights=pairs.weights * ((above > 0) + 0.5 * (above == 0)), minlength=number)
-    total = np.bincount(pairs.history, weights=pairs.weights, minlength=number)
-    drawn = np.random.default_rng(seed).integers(number, size=(_RESAMPLES, number))
-    return np.asarray(right[drawn].sum(1) / total[drawn].sum(1))
+    return texts, Pairs(*np.array(rows, np.int64).T), np.array(kinds)

@@ -479,6 +479,15 @@ class JudgementRecipe(Recipe):
     seed: int = setting(0, "of the places, the kinds and the false responses", **_SEED)
 
 
+@dataclass(frozen=True)
+class ChoiceProbeRecipe(Recipe):
+    """Settings of ``train choice-probe``."""
+
+    dtype: str = setting("bfloat16", "precision of the language model", choices=("float32", "bfloat16", "float16"))
+    licence: str | None = setting(None, "licence of the data, for the card")
+    seed: int = setting(0, "of the folds", **_SEED)
+
+
 #: The settings of Huang et al. (EMNLP 2020, section 4.1) and of their released code, whose idf has base 10.
 GRADE_AS_PAPER = GradeRecipe(
     tuned="bert-base-uncased",
@@ -505,6 +514,7 @@ class ReferenceRecipe(Recipe):
 
 RECIPES: dict[str, dict[str, Recipe]] = {
     "accent": {"default": ExtractorRecipe()},
+    "choice-probe": {"default": ChoiceProbeRecipe()},
     "cicero": {"paper": CiceroRecipe()},
     "coherence": {"same": FOR_SAME, "other": FOR_OTHER},
     "comet": {"default": CometRecipe()},

@@ -1,7 +1,8 @@
-"""The command ``train cicero``: models that answer CICERO's questions about a turn, or choose among answers."""
+"""The commands ``train cicero`` and ``train choice-probe``: models that answer CICERO's questions about a turn, or choose."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from ....graph.errors import InputError
 from ...opening import readable
-from ...terminal.progress import Meter
+from ...terminal.progress import Meter, Stages, waiting
 from ..options import Json, Quiet, Strict
 from .data import Device, Epochs, Output, RecipeFile, RecipeSeed, as_typed, check_distinct, say, sha256_of, tell_left_out
 
@@ -68,6 +69,61 @@ def cicero(
             progress=lambda step, total, _: meter.reach(step, total),
         )  # fmt: skip
     say(output, json, found)
+
+
+_SHOWN = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
+_NOUNS = {"reading": "instances", "fitting": "layers"}
+
+
+def choice_probe(
+    instances: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INSTANCES...", show_default=False, help="CICERO's JSON lines or lists with right answers, plain or gzip."
+        ),
+    ],
+    output: Output,
+    model: Annotated[str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The language model.")],
+    recipe: RecipeFile = None,
+    seed: RecipeSeed = None,
+    device: Device = None,
+    strict: Strict = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a probe of a language model that tells right from wrong answers to CICERO's questions; the model stays as it is.
+
+    tacit choose --model MODEL --probe FOLDER judges by it. An interrupted run continues when the command is run again.
+    """
+    from ....reasoning.inference.probing import FILE, to_bytes
+    from ....reasoning.models.modelfile import check_folder, new_folder
+
+    check_folder(output, FILE, "a probe for choices")
+    from ....reasoning.training.recipe import open_recipe
+
+    settings = open_recipe("choice-probe", recipe, seed=seed)
+    rows, files = _read(instances, strict)
+    from ....reasoning.models.causal_lm import open_causal
+    from ....reasoning.training.card import choice_probe_card as card
+    from ....reasoning.training.choice_probe import pairs_of, train_choice_probe
+    from ....reasoning.training.probes import STATES, delete_states
+
+    pairs_of(rows)  # too few are told before the model is opened
+    with waiting("opening the model", quiet=quiet):
+        causal = open_causal(model, device=device, dtype=settings.dtype)
+    told = {
+        "files": files, "licence": settings.licence, "recipe": asdict(settings),
+        "command": as_typed("choice-probe", [*instances, "--model", model, "--output", str(output)], output),
+    }  # fmt: skip
+    states = output.resolve().with_name(f".{output.name}{STATES}")
+    with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
+        probe = train_choice_probe(rows, causal, states, seed=settings.seed, facts=told, progress=stages.tell)
+    with new_folder(output) as fresh:
+        (fresh / FILE).write_bytes(to_bytes(probe))
+        (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())
+    delete_states(states)
+    made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer}
+    say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))
 
 
 def _read(files: list[str], strict: bool) -> tuple[list[Instance], list[dict[str, Any]]]:

@@ -56,7 +56,8 @@ def judgement(
     others = _choices(weigh) if weigh is not None else []
     from ....reasoning.models.causal_lm import open_causal
     from ....reasoning.training.card import judgement_card as card
-    from ....reasoning.training.judgement import STATES, delete_states, make_contrasts, train_judgement
+    from ....reasoning.training.judgement import make_contrasts, train_judgement
+    from ....reasoning.training.probes import STATES, delete_states
 
     with waiting("opening the model", quiet=quiet):
         causal = open_causal(model, device=device, dtype=settings.dtype)

@@ -1,4 +1,4 @@
-"""The language model as a judge: its features against the model's own losses, computed another way, on a tiny model."""
+"""The language model as a judge: its feature against the model's own losses, computed another way, on a tiny model."""
 
 from __future__ import annotations
 
@@ -22,20 +22,15 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
     return open_causal(save_judge(tmp_path_factory.mktemp("tiny")))
 
 
-def test_features_are_the_models_losses(causal: CausalModel) -> None:
+def test_the_feature_is_the_models_loss(causal: CausalModel) -> None:
     [found] = Likelihood(causal).measure([ONE])
-    assert found.shape == (2, 3)
+    assert found.shape == (2, 1)
     task = "You read a dialogue and judge whether an answer to a question about it is right. Answer Yes or No."
-    question = f"Question: {ONE.question.text}\nAnswer:"
     dialogue = "\n".join(ONE.dialogue)
-    after = f"{task}\n\n{dialogue}\n\nTarget: {ONE.target}\n{question}"
+    after = f"{task}\n\n{dialogue}\n\nTarget: {ONE.target}\nQuestion: {ONE.question.text}\nAnswer:"
     for row, choice in zip(found, ONE.choices, strict=True):
-        with_it, without = (
-            each.losses.sum() for each in causal.token_losses([after, f"{task}\n\n{question}"], [f" {choice}", f" {choice}"])
-        )
-        size = len(causal.tokens([f" {choice}"])[0])
-        assert row[0] == pytest.approx(max(1 - with_it / without, -1), abs=1e-3)
-        assert row[1] == pytest.approx(-with_it / size, abs=1e-3)
+        [losses] = causal.token_losses([after], [f" {choice}"])
+        assert row[0] == pytest.approx(-losses.losses.sum() / len(causal.tokens([f" {choice}"])[0]), abs=1e-3)
     assert np.isfinite(found).all()
 
 

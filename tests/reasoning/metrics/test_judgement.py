@@ -24,7 +24,8 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
-from tacit.reasoning.training.judgement import given_contrasts, layers_to_try, make_contrasts, train_judgement
+from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
+from tacit.reasoning.training.probes import layers_to_try
 from tacit.reasoning.training.reference import LEAST_JUDGED
 
 WORDS = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4

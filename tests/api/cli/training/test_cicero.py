@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from tests.api.conftest import Tacit
+from tests.reasoning.metrics.accent.tiny_judges import save_judge
 from tests.reasoning.models.tiny_t5 import save_tiny_t5
 
 RECORD = {
@@ -52,6 +53,38 @@ def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, place
     for task in ("generate", "choose"):
         [row] = tacit(*choose, place / task).rows
         assert list(row["choices"][0]["shares"]) == ["answers", "graph", "trained"]
+
+
+def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path) -> None:
+    rows = [RECORD | {"ID": f"c-{number}", "Target": f"day {number}"} for number in range(10)]
+    instances = tmp_path / "some.json"
+    instances.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    model = save_judge(tmp_path / "model", layers=2, more=["yes no", ": yes", ": no"])
+    train = ["train", "choice-probe", instances, "--model", model, "--output", tmp_path / "probe"]
+    outcome = tacit(*train, "--json", "-q")
+    assert outcome.status == 0, outcome.err
+    [found] = outcome.rows
+    assert (found["instances"], found["dialogues"], found["pairs"], found["ordered"]) == (10, 10, 10, 1.0)
+    card = (tmp_path / "probe" / "README.md").read_text(encoding="utf-8")
+    assert "tacit train choice-probe some.json --model model --output probe" in card.replace(f"{tmp_path}/", "")
+    assert "- `some.json`, 10 instances, sha256 `" in card
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "probe", "some.json"]
+
+    choose = ["choose", instances, "--judge", "answers", "--json", "-q", "--answers", "1", "--model", model]
+    judged = tacit(*choose, "--judge", "probe", "--probe", tmp_path / "probe").rows
+    assert [row["chosen"] for row in judged] == [[0]] * 10
+    assert list(judged[0]["choices"][0]["shares"]) == ["answers", "probe"]
+    [row, *_] = tacit(*choose, "--judge", "yes-no").rows
+    assert list(row["choices"][0]["shares"]) == ["answers", "yes-no"]
+    for words, sentence in (
+        ([*choose, "--judge", "probe"], "make one with: tacit train choice-probe"),
+        ([*choose, "--probe", tmp_path / "probe"], "the judge probe is not named"),
+        ([*choose, "--judge", "probe", "--probe", model], "there is no probe at"),
+        (train, "already exists"),
+    ):
+        outcome = tacit(*words)
+        assert outcome.status in (1, 2), words
+        assert sentence in outcome.err, (words, outcome.err)
 
 
 def test_wrong_usage_is_one_sentence(tacit: Tacit, place: Path, sample_graph: Path) -> None:

@@ -1,0 +1,135 @@
+"""A yes-or-no question to a causal language model about replies to a text, and its states where the answer would stand.
+
+The prompt is the text, a reply, and the question, in the model's chat template where it has one. Replies to one text share its
+reading, and texts that begin alike share the reading of their beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import ModelError, reason_of
+from .causal_lm import CausalModel, read_ends
+
+_YES, _NO = ("yes", "Yes"), ("no", "No")
+_PLACEHOLDER = "<the text>"
+_REPLY_TOKENS = 160
+
+
+class States(NamedTuple):
+    """What the language model computes where its answer would stand.
+
+    Attributes:
+        hidden: hidden states of layers, float32, shape (replies, layers, width).
+        margins: log-odds of yes against no in nats, shape (replies,); NaN when they were not asked for.
+    """
+
+    hidden: NDArray[np.float32]
+    margins: NDArray[np.float64]
+
+
+class YesNoPrompt:
+    """The prompt with one question."""
+
+    def __init__(self, causal: CausalModel, question: str, text_tokens: int) -> None:
+        """Ask ``causal``, which reads the last ``text_tokens`` tokens of a text and the first 160 of a reply."""
+        self.causal = causal
+        self._question = question
+        self._text_tokens = text_tokens
+
+    def read_replies(
+        self, replies: Sequence[tuple[str, str]], layers: Sequence[int], *, margins: bool = False, alone: bool = False
+    ) -> States:
+        """Return the model's states for replies to texts; equal ones are read once.
+
+        Args:
+            replies: text and reply, which begins with the white space that separates it from the text.
+            layers: from 1, the one nearest to the input.
+            margins: compute the log-odds of yes too, which needs all layers of the model.
+            alone: read texts one by one, so that no other text moves a result in half precision.
+
+        Raises:
+            InputError: the model has no such layer, or no list of layers is found.
+            ModelError: the model's context is too short, its output is not finite, its chat template cannot be used, or its
+                tokenizer gives yes and no the same token.
+        """
+        if not replies:
+            return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
+        number = {text: place for place, text in enumerate(dict.fromkeys(text for text, _ in replies))}
+        distinct = list(dict.fromkeys(replies))
+        after = self._tokens_after
+        rows = [
+            (number[text], [*row[:_REPLY_TOKENS], *after])
+            for (text, _), row in zip(distinct, self.causal.tokens([reply for _, reply in distinct]), strict=True)
+        ]
+        yes, no = self.answers if margins else ((), ())
+        ends = read_ends(self.causal, self._prefixes(list(number)), rows, layers, [*yes, *no], alone=alone)
+        places = {reply: place for place, reply in enumerate(distinct)}
+        back = [places[reply] for reply in replies]
+        found = np.full(len(distinct), np.nan)
+        if margins:
+            found = np.logaddexp.reduce(ends.logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(
+                ends.logits[:, len(yes) :], axis=1
+            )
+        return States(ends.states[back], found[back])
+
+    @cached_property
+    def answers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The tokens with which the answers yes and no begin.
+
+        Raises:
+            ModelError: an answer of each begins with the same token.
+        """
+        space = "" if self._chats else " "
+        yes, no = (
+            tuple(dict.fromkeys(row[0] for row in self.causal.tokens([space + word for word in words]))) for words in (_YES, _NO)
+        )
+        if set(yes) & set(no):
+            raise ModelError(
+                f"the tokenizer of {self.causal.files.given!r} gives yes and no the same first token; give another model"
+            )
+        return yes, no
+
+    def _prefixes(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each prompt up to the reply."""
+        beginning, _ = self.template
+        start = self._special(beginning)
+        if not self._chats:
+            start = [self.causal.begin, *start]
+        return [[*start, *row[-self._text_tokens :]] for row in self.causal.tokens(list(texts))]
+
+    @cached_property
+    def _tokens_after(self) -> list[int]:
+        """The tokens between the reply and the answer."""
+        return self._special(self.template[1])
+
+    def _special(self, text: str) -> list[int]:
+        """Return the tokens of the template's own text, in which names of special tokens stand for those tokens."""
+        ids: list[int] = self.causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return ids
+
+    @property
+    def _chats(self) -> bool:
+        return bool(getattr(self.causal.tokenizer, "chat_template", None))
+
+    @cached_property
+    def template(self) -> tuple[str, str]:
+        """The prompt before the text and after the reply: by the model's chat template, or as plain text."""
+        question = f"\n\n{self._question}"
+        if not self._chats:
+            return "", f"{question}\nAnswer:"
+        messages = [{"role": "user", "content": f"{_PLACEHOLDER}{question}"}]
+        try:
+            whole = str(self.causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # jinja's own errors, and those that the template raises
+            given = self.causal.files.given
+            raise ModelError(f"the chat template of {given!r} fails ({reason_of(error)}); give another model") from error
+        before, found, after = whole.partition(_PLACEHOLDER)
+        if not found or _PLACEHOLDER in after:
+            raise ModelError(f"the chat template of {self.causal.files.given!r} changes its messages; give another model")
+        return before, after

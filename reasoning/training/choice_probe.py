@@ -1,0 +1,138 @@
+"""Training a probe for choices: logistic regression on differences between the states of right and of wrong choices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...graph.errors import InputError
+from ...graph.questions import Instance
+from ..inference.probing import ChoiceProbe, ChoicePrompt, from_bytes, to_bytes
+from ..models.asking import States
+from ..models.causal_lm import CausalModel
+from ..models.layers import count_layers
+from ..models.modelfile import digest_of
+from .corpora import k_folds
+from .probes import (
+    Pairs,
+    Progress,
+    fitted,
+    joined,
+    kept_states,
+    layers_to_try,
+    logistic,
+    resampled,
+    scale,
+    share_in_order,
+    try_layers,
+)
+
+FOLDS = 5
+LEAST = 10
+"""Fewest dialogues."""
+
+
+def read_choices(
+    instances: Sequence[Instance], causal: CausalModel, layers: Sequence[int], folder: Path, progress: Progress | None = None
+) -> States:
+    """Return the states of all choices of ``instances``, in order; states that ``folder`` has already are not computed again.
+
+    Args:
+        layers: from 1, the one nearest to the input; folder: is created when it is missing.
+        progress: called with ``reading``, the number of instances read, and their total.
+
+    Raises:
+        InputError, ModelError: as :meth:`ChoicePrompt.read`.
+    """
+    prompt = ChoicePrompt(causal)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for number, one in enumerate(instances, 1):
+        told = [causal.files.digest, causal.dtype, list(layers), one.dialogue, one.target, one.question.value, one.choices]
+        name = digest_of(json.dumps(told).encode())
+        parts.append(kept_states(folder, name, partial(prompt.read, [one], layers, margins=True)))
+        if progress is not None:
+            progress("reading", number, len(instances))
+    return joined(parts)
+
+
+def pairs_of(instances: Sequence[Instance]) -> Pairs:
+    """Return the pairs of a right and a wrong choice of the same instance, with the instances' dialogues as groups.
+
+    Raises:
+        InputError: fewer than ten dialogues have instances with right and wrong choices.
+    """
+    rows: list[tuple[int, int, int, int]] = []
+    groups: dict[str, int] = {}
+    first = 0
+    for number, one in enumerate(instances):
+        wrong = [place for place in range(len(one.choices)) if place not in one.correct]
+        if one.correct and wrong:
+            group = groups.setdefault(one.id, len(groups))
+            rows += [(first + right, first + other, number, group) for right in one.correct for other in wrong]
+        first += len(one.choices)
+    if len(groups) < LEAST:
+        raise InputError(
+            f"{len(groups)} dialogues have instances with right and wrong choices, too few; give {LEAST} dialogues or more"
+        )
+    return Pairs(*np.array(rows, np.int64).T)
+
+
+def train_choice_probe(
+    instances: Sequence[Instance],
+    causal: CausalModel,
+    folder: Path,
+    *,
+    seed: int = 0,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> ChoiceProbe:
+    """Return a probe of ``causal``, trained on right against wrong choices; instances count the same.
+
+    Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds.
+
+    Args:
+        instances: with right and wrong choices.
+        folder: for the hidden states; when it has them already they are not computed again.
+        seed: of the folds and of the bootstrap for the interval.
+        facts: further facts for the probe, beside the measured ones, such as the share of left-out pairs in order.
+        progress: called with the stage, the amount done, and the total.
+
+    Raises:
+        InputError: there are fewer than ten dialogues, the model's layers cannot be identified, or no more left-out pairs are in
+            order than by chance.
+        ModelError: the model's output is not finite, or its context is too short.
+    """
+    told = progress or (lambda *_: None)
+    pairs = pairs_of(instances)
+    depth = count_layers(causal.model)
+    layers = layers_to_try(depth)
+    states = read_choices(instances, causal, layers, folder, told)
+    rounds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
+    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, told)
+    ordered = share_in_order(chosen.above, pairs.weights)
+    # Held-out differences are smaller than fitted ones, so the scale comes from the former.
+    slope = float(logistic(chosen.above[:, None], pairs.weights, 0.0)[0])
+    if slope <= 0:
+        raise InputError(
+            f"the probe puts {ordered:.0%} of left-out pairs in order, no more than chance; train on more dialogues, or give "
+            "another model"
+        )
+    spread = scale(states.hidden[:, chosen.column])
+    weights = fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
+    margins = states.margins[pairs.right] - states.margins[pairs.wrong]
+    probe = ChoiceProbe(
+        layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, causal.dtype,
+        {
+            **(facts or {}), "instances": len(np.unique(pairs.owner)), "pairs": len(pairs.right),
+            "dialogues": int(pairs.group.max()) + 1, "layers": depth, "penalty": chosen.penalty, "ordered": round(ordered, 4),
+            "interval": np.percentile(resampled(chosen.above, pairs, seed), [2.5, 97.5]).round(4).tolist(),
+            "yes_alone": round(share_in_order(margins, pairs.weights), 4), "variants": variants, "seed": seed,
+        },
+    )  # fmt: skip
+    return from_bytes(to_bytes(probe), "choice-probe")

@@ -1,0 +1,181 @@
+"""Linear probes of a language model's hidden states: logistic regression on differences between right and wrong texts' states.
+
+A probe of the metric ``judgement`` and one for choices (:mod:`.judgement`, :mod:`.choice_probe`) are fitted here: the states are
+read once and kept in files, and layer and penalty are chosen by the pairs that a fit has not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from ..models.asking import States
+from ..models.modelfile import pack, unpack, write_file
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+
+# Hidden states, in files of a few texts each, so that an interrupted reading continues.
+
+STATES = ".states"
+"""Suffix of the folder with the states."""
+
+_STATES = "tacit states"
+_DEPTHS = 14
+
+
+def layers_to_try(depth: int) -> list[int]:
+    """Return the layers whose states are read, from the middle of a model of ``depth`` layers to its top, at most 14."""
+    return list(range(depth, (depth - 1) // 2, -max(1, depth // _DEPTHS)))[::-1]
+
+
+def kept_states(folder: Path, name: str, read: Callable[[], States]) -> States:
+    """Return the states in the file ``name`` of ``folder``, which ``read`` computes when the file is missing."""
+    path = folder / f"{name}.safetensors"
+    if path.is_file():
+        _, arrays = unpack(path.read_bytes(), _STATES, 1)
+        return States(arrays["hidden"].astype(np.float32), arrays["margins"])
+    found = read()
+    hidden = found.hidden.astype(np.float16)
+    write_file(path, pack({"hidden": hidden, "margins": found.margins}, {"format": _STATES, "version": 1}))
+    return States(hidden.astype(np.float32), found.margins)
+
+
+def joined(parts: Sequence[States]) -> States:
+    """Return the states of several parts as one."""
+    return States(np.concatenate([part.hidden for part in parts]), np.concatenate([part.margins for part in parts]))
+
+
+def delete_states(folder: Path) -> None:
+    """Delete the files that :func:`kept_states` wrote, and their folder when nothing else is in it."""
+    for path in folder.glob("*.safetensors"):
+        path.unlink()
+    with suppress(OSError):
+        folder.rmdir()
+
+
+# Layer and penalty have the best share of pairs in order among those that the fit has not seen; of the layer's penalties it is
+# the largest within one standard error of the best.
+
+PENALTIES = (1e-2, 0.1, 1.0, 10.0, 100.0)
+"""L2 penalties, per group of pairs, of weights of standardised states."""
+
+_RESAMPLES = 1_000
+Round = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Pairs to fit, and pairs to test."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of a right and a wrong text.
+
+    Attributes:
+        right, wrong: their rows among the texts.
+        owner: number of what the pair is of, a history or an instance; all of these count the same.
+        group: number of the dialogue or corpus, whose pairs are left out together.
+    """
+
+    right: NDArray[np.int64]
+    wrong: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    group: NDArray[np.int64]
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each pair, so that owners count the same; sums up to 1."""
+        number = np.bincount(self.owner)
+        return 1 / (number[self.owner] * np.count_nonzero(number))
+
+    def some(self, at: NDArray[np.int64]) -> Pairs:
+        """Return the pairs at these places."""
+        return Pairs(self.right[at], self.wrong[at], self.owner[at], self.group[at])
+
+
+class Tried(NamedTuple):
+    """A layer and a penalty, how far right is above wrong in left-out pairs, and the share of pairs in order."""
+
+    column: int
+    penalty: float
+    above: Floats
+    ordered: float
+
+
+def try_layers(
+    hidden: NDArray[np.float32], pairs: Pairs, rounds: Iterable[Round], seed: int, progress: Progress
+) -> tuple[Tried, int]:
+    """Return the chosen layer and penalty, and the number of those that were tried.
+
+    Args:
+        hidden: states, shape (texts, layers, width).
+        rounds: in which each pair is tested once.
+        seed: of the bootstrap for the standard error.
+        progress: called with ``fitting``, the number of layers done, and of all.
+    """
+    rounds = list(rounds)
+    tried: list[Tried] = []
+    for column in range(hidden.shape[1]):
+        above = np.zeros((len(PENALTIES), len(pairs.right)))
+        scaled = hidden[:, column] / scale(hidden[:, column])
+        for train, test in rounds:
+            unseen = scaled[pairs.right[test]] - scaled[pairs.wrong[test]]
+            for number, weights in enumerate(fitted(scaled, pairs.some(train))):
+                above[number, test] = unseen @ weights
+        tried += [
+            Tried(column, penalty, row, share_in_order(row, pairs.weights)) for penalty, row in zip(PENALTIES, above, strict=True)
+        ]
+        progress("fitting", column + 1, hidden.shape[1])
+    best = max(tried, key=lambda one: one.ordered)
+    enough = best.ordered - float(np.std(resampled(best.above, pairs, seed)))
+    chosen = max((one for one in tried if one.column == best.column and one.ordered >= enough), key=lambda one: one.penalty)
+    return chosen, len(tried)
+
+
+def scale(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the spread of states; that of constant ones is infinite, so that they get no weight."""
+    spread: NDArray[np.float32] = states.std(0)
+    spread[spread <= 1e-6 * float(spread.max())] = np.inf
+    return spread
+
+
+def fitted(states: NDArray[np.float32], pairs: Pairs, penalties: Sequence[float] = PENALTIES) -> list[Floats]:
+    """Return the weights of standardised states for each penalty."""
+    differences = (states[pairs.right] - states[pairs.wrong]).astype(np.float64)
+    weights = pairs.weights
+    return [logistic(differences, weights, penalty) for penalty in penalties]
+
+
+def logistic(differences: Floats, weights: Floats, penalty: float) -> Floats:
+    """Return the coefficients of a logistic regression without intercept, for which every difference is a success."""
+
+    def loss(coefficients: Floats) -> tuple[float, Floats]:
+        along = differences @ coefficients
+        value = float(weights @ np.logaddexp(0, -along)) + penalty / 2 * float(coefficients @ coefficients)
+        return value, penalty * coefficients - differences.T @ (weights * expit(-along))
+
+    found = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    return np.asarray(found.x)
+
+
+def share_in_order(above: Floats, weights: Floats) -> float:
+    """Return the weighted share of pairs in which the right text is above the wrong one; equal ones count half."""
+    return float(np.average((above > 0) + 0.5 * (above == 0), weights=weights))
+
+
+def share_with_error(above: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
+    """Return the share of pairs in order, and its standard error over owners."""
+    return share_in_order(above, pairs.weights), float(np.std(resampled(above, pairs, seed)))
+
+
+def resampled(above: Floats, pairs: Pairs, seed: int) -> Floats:
+    """Return the share of pairs in order on bootstrap samples of owners."""
+    number = int(pairs.owner.max()) + 1
+    right = np.bincount(pairs.owner, weights=pairs.weights * ((above > 0) + 0.5 * (above == 0)), minlength=number)
+    total = np.bincount(pairs.owner, weights=pairs.weights, minlength=number)
+    drawn = np.random.default_rng(seed).integers(number, size=(_RESAMPLES, number))
+    return np.asarray(right[drawn].sum(1) / total[drawn].sum(1))

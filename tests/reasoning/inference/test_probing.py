@@ -1,0 +1,155 @@
+"""A language model that is asked: its states are those of the whole prompt; its probe learns from right and wrong choices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tacit.graph.errors import InputError, ModelError
+from tacit.graph.questions import Instance
+from tacit.reasoning.inference.choosing import load_chooser
+from tacit.reasoning.inference.probing import (
+    FILE,
+    ChoiceProbe,
+    ChoicePrompt,
+    ProbeJudge,
+    YesNo,
+    from_bytes,
+    open_choice_probe,
+    proposal,
+    to_bytes,
+)
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.training.choice_probe import pairs_of, train_choice_probe
+
+from tests.reasoning.metrics.accent.tiny_judges import CHAT, save_judge
+
+WORDS = ["yes no", ": yes", ": no", "Yes No"] * 4
+RIGHT = ("the puppy wants food", "give it a bone", "the dog wants food", "it wants a bone")
+WRONG = ("we went to the beach", "we swam in the sea", "we went to the sea", "we swam all day")
+
+
+def instance(number: int, **changes: str) -> Instance:
+    """An instance whose right choices are about food and whose wrong ones are about the sea."""
+    turns = ["A: i have a dog and it wants a bone", f"B: give it food {'day ' * (number % 4)}"]
+    choices = [WRONG[number % 4], RIGHT[number % 4], WRONG[(number + 1) % 4], RIGHT[(number + 2) % 4]]
+    return Instance(changes.get("id", f"d-{number}"), turns, "give it food", "cause", choices, (1, 3))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_judge(tmp_path_factory.mktemp("probing") / "model", layers=3, more=WORDS, template=CHAT, kind="llama")
+
+
+@pytest.fixture(scope="module")
+def causal(folder: Path) -> CausalModel:
+    return open_causal(folder)
+
+
+@pytest.fixture(scope="module")
+def trained(causal: CausalModel, tmp_path_factory: pytest.TempPathFactory) -> tuple[ChoiceProbe, Path]:
+    states = tmp_path_factory.mktemp("states")
+    return train_choice_probe([instance(number) for number in range(12)], causal, states, seed=1), states
+
+
+def test_states_and_log_odds_are_those_of_the_whole_prompt(causal: CausalModel) -> None:
+    import torch
+
+    one = instance(0)
+    prompt = ChoicePrompt(causal)
+    found = prompt.read([one, instance(1)], [2], margins=True)
+    assert found.hidden.shape == (8, 1, 32)
+    before, after = prompt.template
+    for place, choice in enumerate(one.choices):
+        ids = [
+            *causal.tokenizer(before, add_special_tokens=False)["input_ids"],
+            *causal.tokens([proposal(one)])[0],
+            *causal.tokens([f" {choice}"])[0],
+            *causal.tokenizer(after, add_special_tokens=False)["input_ids"],
+        ]
+        with torch.inference_mode():
+            whole = causal.model(torch.tensor([ids]), output_hidden_states=True)
+        assert found.hidden[place, 0] == pytest.approx(whole.hidden_states[2][0, -1].numpy(), abs=1e-3)  # values of up to 30
+        logits = whole.logits[0, -1].double()
+        yes, no = (torch.logsumexp(logits[list(each)], 0) for each in prompt.answers)
+        assert found.margins[place] == pytest.approx(float(yes - no), abs=1e-4)
+    assert "Is this answer right?" in after
+    assert proposal(one).endswith("Question: What is or could be the cause of target?\nProposed answer:")
+
+
+def test_yes_no_is_a_judge_like_the_others(causal: CausalModel) -> None:
+    one = instance(0)
+    chooser = load_chooser(None, ["answers", "yes-no"], model=causal)
+    [row] = chooser.choose([one])
+    assert set(row.choices[0].shares) == {"answers", "yes-no"}
+    assert row.scores == pytest.approx([sum(choice.shares.values()) for choice in row.choices])
+    assert f"yes-no-1({causal.signature}:float32)" in row.signature
+    [found] = YesNo(causal).measure([one])
+    [again] = YesNo(causal).measure([one, instance(1)])[:1]
+    assert found == pytest.approx(again, abs=1e-5)
+    assert YesNo(causal).measure([]) == []
+
+
+def test_a_probe_learns_what_is_right(trained: tuple[ChoiceProbe, Path], folder: Path) -> None:
+    probe, _ = trained
+    assert probe.facts["pairs"] == 12 * 4
+    assert probe.facts["ordered"] > 0.9
+    assert probe.layer in (2, 3)
+    judge = ProbeJudge(open_causal(folder), probe)
+    unseen = Instance("new", ["A: i have a dog", "B: it wants a bone"], "it wants a bone", "cause", [WRONG[2], RIGHT[1]], (1,))
+    [found] = judge.measure([unseen])
+    assert found[1, 0] > found[0, 0]
+    chooser = load_chooser(None, ["probe"], model=open_causal(folder), probe=probe)
+    assert chooser.choose([unseen], 1)[0].chosen == (1,)
+    assert probe.digest in str(chooser.signature)
+
+
+def test_training_is_repeatable_and_goes_on(trained: tuple[ChoiceProbe, Path], causal: CausalModel, tmp_path: Path) -> None:
+    probe, states = trained
+    for path in sorted(states.glob("*.safetensors"))[:5]:
+        path.unlink()
+    rows = [instance(number) for number in range(12)]
+    stages: list[tuple[str, int, int]] = []
+    again = train_choice_probe(rows, causal, states, seed=1, progress=lambda *told: stages.append(told))
+    assert to_bytes(again) == to_bytes(probe)
+    assert stages[11] == ("reading", 12, 12)
+    assert stages[-1][0] == "fitting"
+    (tmp_path / FILE).write_bytes(to_bytes(probe))
+    opened = open_choice_probe(tmp_path)
+    assert (opened.layer, opened.dtype, opened.digest) == (probe.layer, "float32", probe.digest)
+    assert np.array_equal(opened.weights, probe.weights)
+
+
+def test_an_instance_of_any_number_of_choices_counts_once() -> None:
+    few = Instance("d-x", ["A: hi"], "hi", "cause", ["a", "b"], (0,))
+    unknown = Instance("d-y", ["A: hi"], "hi", "cause", ["a", "b"])
+    pairs = pairs_of([*(instance(number) for number in range(10)), few, unknown, instance(10)])
+    assert len(pairs.right) == 11 * 4 + 1
+    assert np.bincount(pairs.owner, pairs.weights)[[0, 10, 12]] == pytest.approx([1 / 12] * 3)
+    assert (pairs.right[-1], pairs.wrong[-1]) == (10 * 4 + 4 + 3, 10 * 4 + 4 + 2)
+    with pytest.raises(InputError, match=r"9 dialogues .* give 10 dialogues or more"):
+        pairs_of([instance(number) for number in range(9)])
+    with pytest.raises(InputError, match="1 dialogues have"):
+        pairs_of([instance(number, id="same") for number in range(12)])
+
+
+def test_what_does_not_belong_together_is_refused(trained: tuple[ChoiceProbe, Path], folder: Path, tmp_path: Path) -> None:
+    probe, _ = trained
+    with pytest.raises(ModelError, match=r"trained on .* in float32, and .* in bfloat16; give that model, or .*choice-probe"):
+        ProbeJudge(open_causal(folder, dtype="bfloat16"), probe)
+    other = open_causal(save_judge(tmp_path / "other", layers=2, more=WORDS))
+    with pytest.raises(ModelError, match="the probe for choices was trained on"):
+        load_chooser(None, ["probe"], model=other, probe=probe)
+    with pytest.raises(ModelError, match="is not a probe for choices"):
+        from_bytes(b"x" * 40, "odd.safetensors")
+    with pytest.raises(ModelError, match="tacit train choice-probe"):
+        load_chooser(None, ["probe"], model=other, probe=tmp_path / "nowhere")
+    for judges, given, message in (
+        (["probe"], {"model": other}, "needs a probe of its language model; make one with: tacit train choice-probe"),
+        (["probe"], {"probe": probe}, "the judge probe needs a language model"),
+        (["yes-no"], {}, "the judge yes-no needs a language model"),
+        (["answers"], {"probe": probe}, "the judge probe is not named"),
+    ):
+        with pytest.raises(InputError, match=message):
+            load_chooser(None, judges, **given)
