@@ -42,7 +42,7 @@ def choose(
         typer.Option(
             "--judge",
             metavar="NAME",
-            show_default="answers, graph",
+            show_default="answers, graph, and yes-no after tacit fetch judge",
             help="answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
             "adds its judge.",
         ),
@@ -94,6 +94,8 @@ def choose(
     from ...reasoning.inference import load_chooser
     from ..terminal.records import report_faults, sound
 
+    if names is None and encoder is None and model is None and probe is None:
+        model = _fetched(quiet)
     errors: list[ItemError] = []
     address = address_of(graph)
     needed = names is None or "graph" in names
@@ -110,6 +112,18 @@ def choose(
                 meter.add(1)
                 write(_json(row) if json or output is not None else _text(row))
     report_faults(file, errors, count, "an instance of CICERO")
+
+
+def _fetched(quiet: bool) -> str | None:
+    """Return the language model that ``tacit fetch judge`` got, None without it."""
+    from ...reasoning.metrics.judgement import MODEL_FILE, has_default, models_folder
+    from ..terminal.screen import note
+
+    if not has_default():
+        return None
+    if not quiet:
+        note(f"judges: answers, graph, and yes-no by {MODEL_FILE}, which takes some seconds an instance; --judge names others")
+    return str(models_folder() / MODEL_FILE)
 
 
 def _json(row: Chosen) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("transformers")
+
+from tacit.reasoning.metrics.judgement import MODEL_FILE
 
 from tests.api.conftest import Tacit
 from tests.reasoning.metrics.accent.tiny_judges import save_judge
@@ -55,7 +58,7 @@ def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, place
         assert list(row["choices"][0]["shares"]) == ["answers", "graph", "trained"]
 
 
-def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path) -> None:
+def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [RECORD | {"ID": f"c-{number}", "Target": f"day {number}"} for number in range(10)]
     instances = tmp_path / "some.json"
     instances.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -76,6 +79,16 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path) -> None:
     assert list(judged[0]["choices"][0]["shares"]) == ["answers", "probe"]
     [row, *_] = tacit(*choose, "--judge", "yes-no").rows
     assert list(row["choices"][0]["shares"]) == ["answers", "yes-no"]
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    default = ["choose", instances, "--graph", sample_graph, "--json"]
+    outcome = tacit(*default)
+    assert list(outcome.rows[0]["choices"][0]["shares"]) == ["answers", "graph"]
+    assert "yes-no" not in outcome.err
+    fetched = shutil.copytree(model, tmp_path / "cache" / "models" / MODEL_FILE)  # a folder in place of a file
+    monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", fetched.exists)
+    outcome = tacit(*default)
+    assert list(outcome.rows[0]["choices"][0]["shares"]) == ["answers", "graph", "yes-no"]
+    assert f"yes-no by {MODEL_FILE}" in outcome.err
     for words, sentence in (
         ([*choose, "--judge", "probe"], "make one with: tacit train choice-probe"),
         ([*choose, "--probe", tmp_path / "probe"], "the judge probe is not named"),
