@@ -9,11 +9,14 @@ import { ask } from "./service.js";
 const TITLES = { cause: "Cause", subsequent: "Subsequent event", prerequisite: "Prerequisite", motivation: "Motivation", reaction: "Reaction" };
 const [NARROWEST, WIDEST] = [240, 960]; // of a picture
 const LIMIT = 3;
+const SETTLED = 250; // milliseconds after the last change of the window's size
 
 let dialogue = [];
 let chosen = null;
 let graph; // as /v1/info has it; undefined until it is known, null where the service has none
 let running = null;
+let drawnAt = 0; // width of the picture that is shown, 0 without one
+let waiting;
 
 /** The index of the turn that is chosen, null without one. */
 export const place = () => chosen;
@@ -55,6 +58,7 @@ function mark(index) {
 
 function clear() {
   running?.abort();
+  drawnAt = 0;
   fault(find("turn-fault"), null);
   show(find("turn-answers"));
   find("turn-status").textContent = "";
@@ -73,12 +77,13 @@ async function choose(index) {
   find("turns").setAttribute("aria-busy", "true");
   try {
     const began = performance.now();
-    const width = Math.min(WIDEST, Math.max(NARROWEST, Math.floor(find("turn-answers").clientWidth)));
+    const width = room();
     const answer = await ask("v1/infer", { body: { dialogue, target: index, limit: LIMIT, svg: true, width }, signal: mine.signal });
     const [turn] = answer.turns;
     const found = Object.values(turn.answers).flat().length;
     const seconds = (performance.now() - began) / 1000;
     status.textContent = `${found ? plural(found, "answer") : "no answer"} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
+    drawnAt = width;
     const eventless = graph?.events === 0;
     show(find("turn-answers"),
       eventless ? h("p", { class: "note" }, `This graph has no events, such as those of ATOMIC, so ${found ? "only edges between concepts answer" : "it cannot answer questions about a turn"}.`) : null,
@@ -91,6 +96,16 @@ async function choose(index) {
     if (running === mine) find("turns").removeAttribute("aria-busy");
   }
 }
+
+/** The width that a picture has room for. */
+const room = () => Math.min(WIDEST, Math.max(NARROWEST, Math.floor(find("turn-answers").clientWidth)));
+
+window.addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    if (drawnAt && find("turn-answers").clientWidth && drawnAt !== room()) choose(chosen);
+  }, SETTLED);
+});
 
 /** The picture, in which an answer with an edge is a link to it; the edge of the one that is pointed at stands below. */
 function pictured(turn) {

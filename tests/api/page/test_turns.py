@@ -61,6 +61,19 @@ def test_a_turn_is_answered_as_a_picture_and_as_a_list(visit: Visit, reasoner: R
     visit.check()
 
 
+def test_the_picture_is_drawn_anew_for_another_width(visit: Visit) -> None:
+    tab = visit.go()
+    ask_about(tab, 0)
+    width = "() => document.querySelector('.drawn').viewBox.baseVal.width"
+    wide = tab.evaluate(width)
+    tab.set_viewport_size({"width": 500, "height": 900})
+    tab.wait_for_function(f"() => document.querySelector('.drawn') && ({width})() < {wide}")
+    assert too_wide(tab) <= 0
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.wait_for_function(f"() => document.querySelector('.drawn') && ({width})() === {wide}")
+    visit.check()
+
+
 def test_an_answer_shows_its_edge_and_leads_to_the_query_that_finds_it(visit: Visit) -> None:
     tab = visit.go()
     ask_about(tab, 0)
