@@ -180,19 +180,35 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
     return begin, size, pool, covered
 
 
-def _compact(begin: NDArray[np.int64], size: Ints, pool: NDArray[np.uint32]) -> tuple[Ints, NDArray[np.uint32]]:
-    """Return every node's labels in sequence, by distance 1, 2, and 3 or more, and where each of these begins."""
-    first = np.zeros(len(size) + 1, dtype=np.int64)
-    np.cumsum(size, out=first[1:])
-    owner = np.arange(len(size), dtype=np.uint64).repeat(size)
-    labels = pool[np.arange(first[-1]) + (begin - first[:-1]).repeat(size)]
-    others = (labels & 7) > 0
-    owner, labels = owner[others], labels[others]
-    place = 3 * owner + np.minimum(labels & 7, 3) - 1
-    keys = place << np.uint64(32) | labels
-    keys.sort()
-    start = np.searchsorted(keys >> np.uint64(32), np.arange(3 * len(size) + 3, dtype=np.uint64))
-    return start.astype(np.int32).reshape(-1, 3), keys.astype(np.uint32)
+@compiled
+def _compact(begin, size, pool):  # type: ignore[no-untyped-def]
+    """Return where each node's labels of distance 1, 2, and 3 or more begin, and these labels in sequence.
+
+    A node's labels are in the pool by ascending hub, as they were written, so they are only distributed and need no sorting.
+    """
+    nodes = len(size)
+    start = np.zeros((nodes + 1, 3), np.int32)
+    for node in range(nodes):
+        for i in range(begin[node], begin[node] + size[node]):
+            distance = pool[i] & 7
+            if distance > 0:
+                start[node, min(distance, 3) - 1] += 1
+    total = 0
+    for node in range(nodes + 1):
+        for part in range(3):
+            count = start[node, part]
+            start[node, part] = total
+            total += count
+    labels = np.empty(total, np.uint32)
+    for node in range(nodes):
+        place = start[node].copy()
+        for i in range(begin[node], begin[node] + size[node]):
+            distance = pool[i] & 7
+            if distance > 0:
+                part = min(distance, 3) - 1
+                labels[place[part]] = pool[i]
+                place[part] += 1
+    return start, labels
 
 
 def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) -> Labels:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tacit.graph.index.distances import pair_distances
-from tacit.graph.index.labels import Labels, build_labels, choose_hubs
+from tacit.graph.index.labels import Labels, _compact, build_labels, choose_hubs
 from tacit.graph.index.primitives import new_scratch
 from tacit.graph.protocol import MAX_HOPS
 
@@ -68,3 +70,25 @@ def test_labels_cover_a_graph_without_hubs_only_with_room(budget: int, whole: bo
     labels = asserted_exact([(node, (node + 1) % nodes) for node in range(nodes)], nodes, 2, budget)
     assert (labels.covered == nodes) is whole
     assert len(labels.pruned) <= budget + 2 * nodes
+
+
+@given(st.lists(st.lists(st.integers(0, 7), max_size=12), max_size=20), st.randoms(use_true_random=False))
+def test_labels_are_in_sequence_by_node_distance_and_hub(distances: list[list[int]], random: Random) -> None:
+    """The same as sorting them all; the pool holds the nodes' labels in any order, with unused room between."""
+    size = np.array([len(row) for row in distances], dtype=np.int32)
+    begin = np.zeros(len(size), dtype=np.int64)
+    pool: list[int] = []
+    for node in random.sample(range(len(size)), len(size)):
+        pool += [2**32 - 1] * random.randint(0, 3)
+        begin[node] = len(pool)
+        pool += [hub << 3 | distance for hub, distance in enumerate(distances[node])]
+    start, labels = _compact(begin, size, np.array(pool, dtype=np.uint32))
+    places = sorted(
+        (3 * node + min(distance, 3) - 1, hub << 3 | distance)
+        for node, row in enumerate(distances)
+        for hub, distance in enumerate(row)
+        if distance
+    )
+    assert labels.tolist() == [label for _, label in places]
+    assert start.shape == (len(size) + 1, 3)
+    assert start.ravel().tolist() == [sum(place < before for place, _ in places) for before in range(3 * len(size) + 3)]
