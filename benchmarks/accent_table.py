@@ -40,7 +40,7 @@ from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.tails.source import Found, Query
 from tacit.reasoning.metrics.accent.verbalise import statement
-from tacit.reasoning.training.probe import agreement
+from tacit.reasoning.training.llm_probe import agreement
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]

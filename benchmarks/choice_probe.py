@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from support.choices import CONTROL, joined, print_tables
 from tacit.graph.questions import Instance, without_speaker
 from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
-from tacit.reasoning.inference.choice_figures import MEASURES, by_question, chance, figures, interval
+from tacit.reasoning.inference.choice_figures import chance, figures
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.inference.head import fit, fixed_head
 from tacit.reasoning.models.causal_lm import open_causal
@@ -35,7 +36,6 @@ from tacit.reasoning.training.probes import layers_to_try
 
 Floats = NDArray[np.float64]
 Features = list[Floats]
-AUC, EXACT = MEASURES.index("auc"), MEASURES.index("exact")
 LEAST_WORDS = 7
 
 
@@ -56,21 +56,6 @@ def halves(instances: Sequence[Instance], seed: int) -> tuple[list[int], list[in
     first = {names[place] for place in drawn[: len(names) // 2].tolist()}
     places = range(len(instances))
     return [place for place in places if instances[place].id in first], [p for p in places if instances[p].id not in first]
-
-
-def row(name: str, instances: Sequence[Instance], found: Floats, control: Floats, resamples: int) -> str:
-    """Return one line of the table."""
-    dialogues = [one.id for one in instances]
-    cells = [f"{found[:, place].mean():.3f}" for place in range(len(MEASURES))]
-    for place in (EXACT, AUC):
-        gain = interval(found[:, place] - control[:, place], dialogues, resamples=resamples)
-        cells.append(f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
-    return f"| {name} | {' | '.join(cells)} |"
-
-
-def joined(parts: dict[str, Features], names: Sequence[str]) -> Features:
-    """Return the features of several judges side by side."""
-    return [np.concatenate(each, axis=1) for each in zip(*(parts[name] for name in names), strict=True)]
 
 
 def main() -> None:
@@ -136,7 +121,7 @@ def main() -> None:
             head = fit(columns, [values[place] for place in first], [instances[place].correct for place in first])
         return figures(mine, [head.scores(values[place]).tolist() for place in second])
 
-    control = measured(["answers"], True)
+    control = measured([CONTROL], True)
     groups = [[name] for name in (*names, "yes-no", "probe")]
     groups += [["answers", "yes-no"], ["answers", "probe"], ["answers", "yes-no", "probe"]]
     for extra in names[1:]:
@@ -145,15 +130,7 @@ def main() -> None:
     mixed = [group for group in groups if len(group) > 1 or group in (["answers"], ["probe"])]
     tables |= {f"{' + '.join(group)}, shipped": measured(group, False) for group in mixed}
     print(f"\n{len(mine):,} instances of the second half; {len(tables)} rows")
-    columns = ("judges", *MEASURES, "exact over control", "AUC over control")
-    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for name, found in tables.items():
-        print(row(name, mine, found, control, arguments.resamples))
-    asked = list(by_question(mine, control[:, AUC]))
-    print(f"\n| AUC, exact by question | {' | '.join(asked)} |\n|{'---|' * (len(asked) + 1)}")
-    for name, found in tables.items():
-        auc, exact = by_question(mine, found[:, AUC]), by_question(mine, found[:, EXACT])
-        print(f"| {name} | " + " | ".join(f"{auc[question]:.3f}, {exact[question]:.3f}" for question in auc) + " |")
+    print_tables(tables, mine, control, arguments.resamples)
     everything = pairs_of(instances)
     margins = states.margins[everything.right] - states.margins[everything.wrong]
     print(f"\nyes-no puts {np.average(margins > 0, weights=everything.weights):.3f} of all pairs in order")

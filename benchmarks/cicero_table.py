@@ -21,16 +21,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from support.choices import CONTROL, joined, print_tables
 from tacit.graph import open_graph
 from tacit.graph.questions import Instance
 from tacit.loaders import read_cicero
-from tacit.reasoning.inference.choice_figures import MEASURES, by_question, chance, figures, folds, interval
+from tacit.reasoning.inference.choice_figures import chance, figures, folds
 from tacit.reasoning.inference.choosing import Chooser, load_chooser
 from tacit.reasoning.inference.head import fit, fixed_head
 
 Floats = NDArray[np.float64]
-CONTROL = "answers"
-AUC, EXACT = MEASURES.index("auc"), MEASURES.index("exact")
 
 
 def fitted(
@@ -49,22 +48,6 @@ def fitted(
     for name, each in zip(features, np.transpose(weights) if told else (), strict=False):
         print(f"weight of {name}: {each.mean():+.2f} [{each.min():+.2f}, {each.max():+.2f}]")
     return figures(instances, scores)
-
-
-def row(name: str, instances: Sequence[Instance], found: Floats, control: Floats, resamples: int) -> str:
-    """Return one line of the table."""
-    dialogues = [one.id for one in instances]
-    cells = [f"{found[:, place].mean():.3f}" for place in range(len(MEASURES))]
-    for place in (EXACT, AUC):
-        gain = interval(found[:, place] - control[:, place], dialogues, resamples=resamples)
-        cells.append(f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
-    return f"| {name} | {' | '.join(cells)} |"
-
-
-def questions(name: str, instances: Sequence[Instance], found: Floats) -> str:
-    """Return one line of the table by question."""
-    auc, exact = by_question(instances, found[:, AUC]), by_question(instances, found[:, EXACT])
-    return f"| {name} | " + " | ".join(f"{auc[question]:.3f}, {exact[question]:.3f}" for question in auc) + " |"
 
 
 def measured(chooser: Chooser, instances: Sequence[Instance]) -> dict[str, list[Any]]:
@@ -106,32 +89,24 @@ def main() -> None:
         parts = measured(chooser, instances)
     features = {name: [f"{name}.{one}" for one in judge.features] for name, judge in chooser.judges.items()}
 
-    def joined(names: Sequence[str]) -> tuple[list[Floats], list[str]]:
-        values = [np.concatenate(each, axis=1) for each in zip(*(parts[name] for name in names), strict=True)]
-        return values, [one for name in names for one in features[name]]
+    def columns(names: Sequence[str]) -> tuple[list[Floats], list[str]]:
+        return joined(parts, names), [one for name in names for one in features[name]]
 
     judges = list(parts)
-    control = fitted(instances, *joined([CONTROL]), arguments.seed)
+    control = fitted(instances, *columns([CONTROL]), arguments.seed)
     chosen = [group for size in range(1, len(judges) + 1) for group in combinations(judges, size)]
     tables: dict[str, Floats] = {}
     for group in chosen:
         print(f"\n{' + '.join(group)}")
         tables[" + ".join(group)] = (
-            control if group == (CONTROL,) else fitted(instances, *joined(group), arguments.seed, told=True)
+            control if group == (CONTROL,) else fitted(instances, *columns(group), arguments.seed, told=True)
         )
     pairs = [(CONTROL, one) for one in judges if one != CONTROL and one in ("graph", judges[-1])]
     for group in dict.fromkeys([(CONTROL,), *pairs, tuple(judges)]):
-        values, names = joined(group)
+        values, names = columns(group)
         head = fixed_head(names)
         tables[f"{' + '.join(group)}, shipped"] = figures(instances, [head.scores(each).tolist() for each in values])
-    columns = ("judges", *MEASURES, "exact over control", "AUC over control")
-    print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for name, found in tables.items():
-        print(row(name, instances, found, control, arguments.resamples))
-    asked = list(by_question(instances, control[:, AUC]))
-    print(f"\n| AUC, exact by question | {' | '.join(asked)} |\n|{'---|' * (len(asked) + 1)}")
-    for name, found in tables.items():
-        print(questions(name, instances, found))
+    print_tables(tables, instances, control, arguments.resamples)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def choose(
         typer.Option(
             "--model",
             metavar="ID",
-            show_default="none",
+            show_default="the one of tacit fetch judge, if it is there",
             help="A language model: a folder, a GGUF file or an ID; or a folder of tacit train cicero.",
         ),
     ] = None,
@@ -94,8 +94,8 @@ def choose(
     from ...reasoning.inference import load_chooser
     from ..terminal.records import report_faults, sound
 
-    if names is None and encoder is None and model is None and probe is None:
-        model = _fetched(quiet)
+    if model is None and (names is None or {"yes-no", "probe"} & set(names)):
+        model = _fetched(tell=names is None and probe is None and not quiet)
     errors: list[ItemError] = []
     address = address_of(graph)
     needed = names is None or "graph" in names
@@ -114,15 +114,15 @@ def choose(
     report_faults(file, errors, count, "an instance of CICERO")
 
 
-def _fetched(quiet: bool) -> str | None:
-    """Return the language model that ``tacit fetch judge`` got, None without it."""
+def _fetched(*, tell: bool) -> str | None:
+    """Return the language model that ``tacit fetch judge`` got, None without it; ``tell``: say that it is used."""
     from ...reasoning.metrics.judgement import MODEL_FILE, has_default, models_folder
     from ..terminal.screen import note
 
     if not has_default():
         return None
-    if not quiet:
-        note(f"judges: answers, graph, and yes-no by {MODEL_FILE}, which takes some seconds an instance; --judge names others")
+    if tell:
+        note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judge names others")
     return str(models_folder() / MODEL_FILE)
 
 

@@ -192,7 +192,8 @@ def load_chooser(
             given, ``probe`` where a ``probe`` is given, else ``trained`` or ``yes-no`` where a ``model`` is given.
         head: a fitted head; by default the one that ships.
         encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
-            (``likelihood``, ``yes-no``, ``probe``), or a folder of ``tacit train cicero`` (``trained``).
+            (``likelihood``, ``yes-no``, ``probe``), or such a model that is open, or a folder of ``tacit train cicero``
+            (``trained``).
         probe: file or folder of a probe of ``model`` that ``tacit train choice-probe`` wrote, or an open one.
         nearest: number of like events to ask, as for :func:`.answers.load_inference`.
         pipeline: a spaCy pipeline with a parser; device: where models run.
@@ -218,32 +219,22 @@ def load_chooser(
         raise InputError("a probe is given, and the judge probe is not named; name it too, or leave the probe out")
     if "trained" in names and not is_trained(model):
         raise InputError("the judge trained needs a model of tacit train cicero; name its folder")
+    opened = None
     if "graph" in names and isinstance(graph, (str, PathLike)):
         from ...graph.open import open_graph
 
-        opened = open_graph(graph)
-        try:
-            found = load_chooser(
-                opened,
-                names,
-                head=head,
-                encoder=encoder,
-                model=model,
-                probe=probe,
-                nearest=nearest,
-                pipeline=pipeline,
-                device=device,
-            )
-        except BaseException:
+        graph = opened = open_graph(graph)
+    try:
+        made = {name: _judge(name, graph, encoder, model, probe, nearest, pipeline, device) for name in names}
+        used = graph if "graph" in names and graph is not None and not isinstance(graph, (str, PathLike)) else None
+        found = Chooser(made, head, graph="" if used is None else used.manifest().digest)
+    except BaseException:
+        if opened is not None:
             opened.close()
-            raise
+        raise
+    if opened is not None:
         finalize(found, opened.close)
-        return found
-    made: dict[str, Judge] = {}
-    for name in names:
-        made[name] = _judge(name, graph, encoder, model, probe, nearest, pipeline, device)
-    digest = graph.manifest().digest if "graph" in names and graph is not None and not isinstance(graph, (str, PathLike)) else ""
-    return Chooser(made, head, graph=digest)
+    return found
 
 
 def _default_judges(encoder: Any, model: Any, probe: Any) -> list[str]:
@@ -263,19 +254,20 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
         return Similarity(open_encoder(None if encoder == "default" else encoder, device=device))
     if name == "trained":
         return model if isinstance(model, TrainedModel) else open_trained(model, device=device)
-    if name == "likelihood":
+    if name in ("likelihood", "yes-no", "probe"):
         from ..models.causal_lm import open_causal
         from .likelihood import Likelihood
-
-        return Likelihood(model if hasattr(model, "continuation_losses") else open_causal(model, device=device))
-    if name in ("yes-no", "probe"):
-        from ..models.causal_lm import open_causal
         from .probing import ChoiceProbe, ProbeJudge, YesNo, open_choice_probe
 
-        given = (probe if isinstance(probe, ChoiceProbe) else open_choice_probe(probe)) if name == "probe" else None
-        dtype = "bfloat16" if given is None else given.dtype
-        causal = model if hasattr(model, "continuation_losses") else open_causal(model, device=device, dtype=dtype)
-        return YesNo(causal) if given is None else ProbeJudge(causal, given)
+        given = None
+        if name == "probe":
+            given = probe if isinstance(probe, ChoiceProbe) else open_choice_probe(probe)
+        own = not hasattr(model, "continuation_losses")
+        dtype = given.dtype if given is not None else "float32" if name == "likelihood" else "bfloat16"
+        causal = open_causal(model, device=device, dtype=dtype) if own else model
+        if given is not None:
+            return ProbeJudge(causal, given, cut=own)
+        return Likelihood(causal) if name == "likelihood" else YesNo(causal)
     from ..metrics.commonsense.features import concept_linker
     from ..text.language import open_analyser
     from .answers import load_inference

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.errors import InputError, ModelError, reason_of
+from ...graph.errors import ModelError
 from ...graph.questions import Instance
 from ..models.asking import States, YesNoPrompt
 from ..models.causal_lm import CausalModel
-from ..models.layers import cut_above
-from ..models.modelfile import digest_of, pack, read_model, unpack
+from ..models.linear_probe import attach, unpack_probe
+from ..models.modelfile import pack, read_model
 
 Matrix = NDArray[np.float64]
 
@@ -142,14 +142,9 @@ def from_bytes(data: bytes, name: str) -> ChoiceProbe:
     Raises:
         ModelError: the bytes are damaged or not a probe for choices.
     """
-    try:
-        head, arrays = unpack(data, FORMAT, VERSION)
-        weights, layer = arrays["weights"], head["layer"]
-        if not (weights.dtype == np.float32 and weights.ndim == 1 and weights.size and type(layer) is int and layer >= 1):
-            raise ValueError("its weights or layer are invalid")
-        return ChoiceProbe(layer, weights, str(head["model"]), str(head["dtype"]), dict(head["facts"]), digest_of(data))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{name} is not a probe for choices ({reason_of(error)}); give one that {TRAIN} wrote") from error
+    read = unpack_probe(data, (FORMAT, VERSION), name=name, what="probe for choices", command=TRAIN)
+    told = read.description
+    return ChoiceProbe(read.layer, read.weights, told["model"], str(told.get("dtype")), told["facts"], read.digest)
 
 
 class ProbeJudge:
@@ -157,22 +152,18 @@ class ProbeJudge:
 
     features: tuple[str, ...] = ("odds",)
 
-    def __init__(self, causal: CausalModel, probe: ChoiceProbe) -> None:
-        """Read the states of ``causal``, whose layers above the probe's are removed.
+    def __init__(self, causal: CausalModel, probe: ChoiceProbe, *, cut: bool = False) -> None:
+        """Read the states of ``causal``; with ``cut``, its layers above the probe's are removed, so that it runs faster.
 
         Raises:
             ModelError: the probe was trained on another model, or with another number format.
         """
-        mine, its = causal.files.digest, probe.model.rpartition("@")[2]
-        if (mine, causal.dtype) != (its, probe.dtype):
+        attach(causal, probe.model, probe.layer, what="probe for choices", command=TRAIN, cut=cut)
+        if causal.dtype != probe.dtype:
             raise ModelError(
-                f"the probe for choices was trained on {probe.model} in {probe.dtype}, and {causal.files.given!r} is "
-                f"{causal.files.signature} in {causal.dtype}; give that model, or make a probe for this one with: {TRAIN}"
+                f"the probe for choices was trained on a model in {probe.dtype}, and {causal.files.given!r} is open in "
+                f"{causal.dtype}; open it in {probe.dtype}"
             )
-        try:
-            cut_above(causal.model, probe.layer)
-        except InputError as error:
-            raise ModelError(f"the probe does not fit the model {causal.files.given!r}: {error}") from error
         self.probe = probe
         self._prompt = ChoicePrompt(causal)
         self._reading = threading.Lock()

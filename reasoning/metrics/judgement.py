@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ...graph.cache import cache_folder
-from ...graph.errors import InputError, ModelError, reason_of
+from ...graph.errors import ModelError
 from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..cache import LruCache
 from ..models.asking import States, YesNoPrompt
 from ..models.causal_lm import CausalModel, open_causal
-from ..models.layers import cut_above
-from ..models.modelfile import digest_of, pack, read_model, unpack
+from ..models.linear_probe import attach, unpack_probe
+from ..models.modelfile import pack, read_model
 from ..text.language import open_analyser
 from ..text.linking import Linker
 from ..text.parsing import open_parser
@@ -137,15 +137,9 @@ def from_bytes(data: bytes, name: str) -> JudgementProbe:
     Raises:
         ModelError: the bytes are damaged or not a probe of this metric.
     """
-    try:
-        head, arrays = unpack(data, FORMAT, VERSION)
-        weights, layer, yes, bias = arrays["weights"], head["layer"], float(head["yes"]), float(head["bias"])
-        sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size
-        if not (sound and np.isfinite([yes, bias]).all() and type(layer) is int and layer >= 1):
-            raise ValueError("its weights, bias or layer are invalid")
-        return JudgementProbe(layer, weights, yes, bias, str(head["model"]), dict(head["facts"]), digest_of(data))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{name} is not a probe of judgement ({reason_of(error)}); give one that {TRAIN} wrote") from error
+    read = unpack_probe(data, (FORMAT, VERSION), "yes", "bias", name=name, what="probe of judgement", command=TRAIN)
+    yes, bias = read.numbers["yes"], read.numbers["bias"]
+    return JudgementProbe(read.layer, read.weights, yes, bias, read.description["model"], read.description["facts"], read.digest)
 
 
 # The metric.
@@ -175,16 +169,7 @@ class Judgement(BatchScoring):
         Raises:
             ModelError: the probe was trained on another model.
         """
-        if probe.model.rpartition("@")[2] != causal.files.digest:
-            raise ModelError(
-                f"the probe of judgement was trained on {probe.model}, and {causal.files.given!r} is {causal.files.signature}; "
-                f"give that model, or make a probe for this one with: {TRAIN}"
-            )
-        try:
-            if not probe.yes:
-                cut_above(causal.model, probe.layer)
-        except InputError as error:
-            raise ModelError(f"the probe does not fit the model {causal.files.given!r}: {error}") from error
+        attach(causal, probe.model, probe.layer, what="probe of judgement", command=TRAIN, cut=not probe.yes)
         self.prompt = JudgementPrompt(causal)
         self.probe = probe
         self.claims = claims

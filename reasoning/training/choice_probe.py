@@ -20,12 +20,12 @@ from ..models.modelfile import digest_of
 from .corpora import k_folds
 from .probes import (
     Pairs,
+    Part,
     Progress,
     fitted,
-    joined,
-    kept_states,
     layers_to_try,
     logistic,
+    read_parts,
     resampled,
     scale,
     share_in_order,
@@ -50,15 +50,12 @@ def read_choices(
         InputError, ModelError: as :meth:`ChoicePrompt.read`.
     """
     prompt = ChoicePrompt(causal)
-    folder.mkdir(parents=True, exist_ok=True)
     parts = []
-    for number, one in enumerate(instances, 1):
+    for one in instances:
         told = [causal.files.digest, causal.dtype, list(layers), one.dialogue, one.target, one.question.value, one.choices]
-        name = digest_of(json.dumps(told).encode())
-        parts.append(kept_states(folder, name, partial(prompt.read, [one], layers, margins=True)))
-        if progress is not None:
-            progress("reading", number, len(instances))
-    return joined(parts)
+        read = partial(prompt.read, [one], layers, margins=True)
+        parts.append(Part(digest_of(json.dumps(told).encode()), 1, read))
+    return read_parts(parts, folder, progress)
 
 
 def pairs_of(instances: Sequence[Instance]) -> Pairs:

@@ -28,12 +28,12 @@ from ..text.perturbing import negated, turned
 from .corpora import Dialogue, k_folds
 from .probes import (
     Pairs,
+    Part,
     Progress,
     fitted,
-    joined,
-    kept_states,
     layers_to_try,
     logistic,
+    read_parts,
     resampled,
     scale,
     share_in_order,
@@ -187,14 +187,11 @@ def read_states(
         InputError, ModelError: as :meth:`JudgementPrompt.read`.
     """
     parts = []
-    folder.mkdir(parents=True, exist_ok=True)
     for start in range(0, len(pairs), _TOGETHER):
         some = pairs[start : start + _TOGETHER]
         name = part_name(some, prompt.causal.files.digest, layers)
-        parts.append(kept_states(folder, name, partial(prompt.read, some, layers, margins=True)))
-        if progress is not None:
-            progress("reading", min(start + _TOGETHER, len(pairs)), len(pairs))
-    return joined(parts)
+        parts.append(Part(name, len(some), partial(prompt.read, some, layers, margins=True)))
+    return read_parts(parts, folder, progress)
 
 
 def part_name(pairs: Sequence[Pair], model: str, layers: Sequence[int]) -> str:

@@ -36,9 +36,33 @@ def layers_to_try(depth: int) -> list[int]:
     return list(range(depth, (depth - 1) // 2, -max(1, depth // _DEPTHS)))[::-1]
 
 
-def kept_states(folder: Path, name: str, read: Callable[[], States]) -> States:
-    """Return the states in the file ``name`` of ``folder``, which ``read`` computes when the file is missing."""
-    path = folder / f"{name}.safetensors"
+class Part(NamedTuple):
+    """A few texts to read: the name of their file, how many items they count as, and what reads them."""
+
+    name: str
+    items: int
+    read: Callable[[], States]
+
+
+def read_parts(parts: Sequence[Part], folder: Path, progress: Progress | None = None) -> States:
+    """Return the states of all parts, in order; those that have a file in ``folder`` are not computed again.
+
+    Args:
+        folder: is created when it is missing.
+        progress: called with ``reading``, the number of items read, and their total.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found, done, total = [], 0, sum(part.items for part in parts)
+    for part in parts:
+        found.append(_kept(folder / f"{part.name}.safetensors", part.read))
+        done += part.items
+        if progress is not None:
+            progress("reading", done, total)
+    return States(np.concatenate([each.hidden for each in found]), np.concatenate([each.margins for each in found]))
+
+
+def _kept(path: Path, read: Callable[[], States]) -> States:
+    """Return the states in a file, which ``read`` computes when it is missing."""
     if path.is_file():
         _, arrays = unpack(path.read_bytes(), _STATES, 1)
         return States(arrays["hidden"].astype(np.float32), arrays["margins"])
@@ -48,13 +72,8 @@ def kept_states(folder: Path, name: str, read: Callable[[], States]) -> States:
     return States(hidden.astype(np.float32), found.margins)
 
 
-def joined(parts: Sequence[States]) -> States:
-    """Return the states of several parts as one."""
-    return States(np.concatenate([part.hidden for part in parts]), np.concatenate([part.margins for part in parts]))
-
-
 def delete_states(folder: Path) -> None:
-    """Delete the files that :func:`kept_states` wrote, and their folder when nothing else is in it."""
+    """Delete the files that :func:`read_parts` wrote, and their folder when nothing else is in it."""
     for path in folder.glob("*.safetensors"):
         path.unlink()
     with suppress(OSError):

@@ -254,7 +254,7 @@ def llm_probe(
     rows, files = read_judged_files(judged, strict)
     from ....reasoning.models.causal_lm import open_causal
     from ....reasoning.training.card import probe_card as card
-    from ....reasoning.training.probe import train_probe
+    from ....reasoning.training.llm_probe import train_probe
 
     with waiting("opening the model", quiet=quiet):
         causal = open_causal(model, device=device, dtype=dtype.value)

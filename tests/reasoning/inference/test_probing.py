@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_a_probe_learns_what_is_right(trained: tuple[ChoiceProbe, Path], folder:
     probe, _ = trained
     assert probe.facts["pairs"] == 12 * 4
     assert probe.facts["ordered"] > 0.9
-    assert probe.layer in (2, 3)
+    assert (probe.facts["layers"], probe.facts["variants"]) == (3, 10)  # two layers with five penalties each
     judge = ProbeJudge(open_causal(folder), probe)
     unseen = Instance("new", ["A: i have a dog", "B: it wants a bone"], "it wants a bone", "cause", [WRONG[2], RIGHT[1]], (1,))
     [found] = judge.measure([unseen])
@@ -103,6 +104,17 @@ def test_a_probe_learns_what_is_right(trained: tuple[ChoiceProbe, Path], folder:
     chooser = load_chooser(None, ["probe"], model=open_causal(folder), probe=probe)
     assert chooser.choose([unseen], 1)[0].chosen == (1,)
     assert probe.digest in str(chooser.signature)
+
+
+def test_judges_of_one_open_model_leave_it_whole(trained: tuple[ChoiceProbe, Path], folder: Path, causal: CausalModel) -> None:
+    probe, _ = trained
+    lowest = replace(probe, layer=1)
+    chooser = load_chooser(None, ["probe", "yes-no"], model=open_causal(folder), probe=lowest)
+    one = instance(3)
+    [found] = chooser.values([one])
+    assert found[:, 1:] == pytest.approx(YesNo(causal).measure([one])[0], abs=1e-5)
+    cut = load_chooser(None, ["probe"], model=folder, probe=lowest)
+    assert cut.values([one])[0] == pytest.approx(found[:, :1], abs=1e-3)
 
 
 def test_training_is_repeatable_and_goes_on(trained: tuple[ChoiceProbe, Path], causal: CausalModel, tmp_path: Path) -> None:
@@ -136,7 +148,7 @@ def test_an_instance_of_any_number_of_choices_counts_once() -> None:
 
 def test_what_does_not_belong_together_is_refused(trained: tuple[ChoiceProbe, Path], folder: Path, tmp_path: Path) -> None:
     probe, _ = trained
-    with pytest.raises(ModelError, match=r"trained on .* in float32, and .* in bfloat16; give that model, or .*choice-probe"):
+    with pytest.raises(ModelError, match=r"was trained on a model in float32, and .* is open in bfloat16; open it in float32"):
         ProbeJudge(open_causal(folder, dtype="bfloat16"), probe)
     other = open_causal(save_judge(tmp_path / "other", layers=2, more=WORDS))
     with pytest.raises(ModelError, match="the probe for choices was trained on"):

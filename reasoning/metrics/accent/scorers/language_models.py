@@ -21,8 +21,8 @@ from scipy.special import expit
 from .....graph.errors import InputError, ModelError, reason_of
 from ....cache import LruCache
 from ....models.causal_lm import CausalModel, Continuation, open_causal
-from ....models.layers import cut_above
-from ....models.modelfile import digest_of, pack, read_model, unpack
+from ....models.linear_probe import attach, unpack_probe
+from ....models.modelfile import pack, read_model
 from ..events import tail_form
 from ..tails.comet import Comet
 from ..tails.source import Query
@@ -278,6 +278,7 @@ class SurprisalReduction:
 FILE = "probe.safetensors"
 FORMAT = "tacit probe"
 VERSION = 1
+TRAIN = "tacit train llm-probe"
 SHIPPED = Path(__file__).parents[1] / "probe"
 """The probe that ships with tacit."""
 
@@ -325,7 +326,7 @@ def open_probe(path: Path | str | None = None) -> Probe:
         ModelError: the file is missing, damaged, or not a probe.
     """
     place = SHIPPED if path is None else Path(path)
-    return from_bytes(*read_model(place, FILE, "probe", "tacit train llm-probe", _LARGEST))
+    return from_bytes(*read_model(place, FILE, "probe", TRAIN, _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Probe:
@@ -334,15 +335,9 @@ def from_bytes(data: bytes, name: str) -> Probe:
     Raises:
         ModelError: the bytes are damaged or not a probe.
     """
-    try:
-        head, arrays = unpack(data, FORMAT, VERSION)
-        weights, layer, bias, facts = arrays["weights"], head["layer"], float(head["bias"]), dict(head["facts"])
-        sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size
-        if not (sound and np.isfinite(bias) and type(layer) is int and layer >= 1):
-            raise ValueError("its weights, bias or layer are invalid")
-        return Probe(layer, weights, bias, str(head["model"]), facts, digest_of(data))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{name} is not a probe ({reason_of(error)}); give one that tacit train llm-probe wrote") from error
+    read = unpack_probe(data, (FORMAT, VERSION), "bias", name=name, what="probe", command=TRAIN)
+    told = read.description
+    return Probe(read.layer, read.weights, read.numbers["bias"], told["model"], told["facts"], read.digest)
 
 
 # The scorer ``llm-probe``.
@@ -361,15 +356,7 @@ class LlmProbe(VerbalisedScorer):
             ModelError: the probe was trained on another model.
         """
         super().__init__()
-        if probe.model.rpartition("@")[2] != causal.files.digest:
-            raise ModelError(
-                f"the probe was trained on {probe.model}, and {causal.files.given!r} is {causal.files.signature}; give that "
-                "model, or train a probe for this one with: tacit train llm-probe"
-            )
-        try:
-            cut_above(causal.model, probe.layer)
-        except InputError as error:
-            raise ModelError(f"the probe does not fit the model {causal.files.given!r}: {error}") from error
+        attach(causal, probe.model, probe.layer, what="probe", command=TRAIN, cut=True)
         self.asking = PlausibilityPrompt(causal)
         self.probe = probe
 

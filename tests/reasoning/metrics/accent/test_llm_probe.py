@@ -21,7 +21,7 @@ from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, Pla
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.layers import cut_above, watched
 from tacit.reasoning.training.card import probe_card as card
-from tacit.reasoning.training.probe import FOLDS, Labelled, agreement, train_probe
+from tacit.reasoning.training.llm_probe import FOLDS, Labelled, agreement, train_probe
 
 TUPLES = [
     ("PersonX buys a dog", "xWant", "to feed the dog"),

@@ -23,6 +23,7 @@ from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from .corpora import k_folds
 from .loop import digest_of
+from .probes import layers_to_try
 
 FOLDS = 5
 PENALTIES = (0.3, 1.0, 3.0, 10.0)
@@ -30,8 +31,6 @@ PENALTIES = (0.3, 1.0, 3.0, 10.0)
 
 _TOGETHER = 64
 _RESAMPLES = 1000
-_DEPTHS = 14
-"""Number of steps in which the layers are tried, from the middle of the model to the top."""
 
 Floats = NDArray[np.float64]
 Labelled = tuple[str, str, str, bool]
@@ -91,7 +90,7 @@ def train_probe(
     data = _numbered(kept)
     rounds = [(one.train, one.test) for one in k_folds(data.heads, FOLDS, seed)]
     depth = count_layers(causal.model)
-    layers = list(range(depth, (depth - 1) // 2, -max(1, depth // _DEPTHS)))[::-1]
+    layers = layers_to_try(depth)
     states = _states(kept, causal, layers, told)
     tried: list[_Tried] = []
     for number, layer in enumerate(layers):
