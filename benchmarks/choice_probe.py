@@ -125,7 +125,7 @@ def main() -> None:
     groups = [[name] for name in (*names, "yes-no", "probe")]
     groups += [["answers", "yes-no"], ["answers", "probe"], ["answers", "yes-no", "probe"]]
     for extra in names[1:]:
-        groups += [["answers", extra], ["answers", extra, "yes-no"], ["answers", extra, "probe"]]
+        groups += [["answers", extra], ["answers", extra, "yes-no"], [extra, "probe"], ["answers", extra, "probe"]]
     tables = {" + ".join(group): measured(group, True) for group in groups if "probe" not in group}
     mixed = [group for group in groups if len(group) > 1 or group in (["answers"], ["probe"])]
     tables |= {f"{' + '.join(group)}, shipped": measured(group, False) for group in mixed}

@@ -188,8 +188,8 @@ def load_chooser(
     """Return what chooses, over ``graph``: a path, a URL, an open graph, or None without the judge ``graph``.
 
     Args:
-        judges: names out of :data:`JUDGES`; by default ``answers`` and ``graph``, with ``similarity`` where an ``encoder`` is
-            given, ``probe`` where a ``probe`` is given, else ``trained`` or ``yes-no`` where a ``model`` is given.
+        judges: names out of :data:`JUDGES`; by default ``graph`` and ``probe`` where a ``probe`` is given, else ``answers`` and
+            ``graph``, with ``trained`` or ``yes-no`` where a ``model`` is given; ``similarity`` too where an ``encoder`` is.
         head: a fitted head; by default the one that ships.
         encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
             (``likelihood``, ``yes-no``, ``probe``), or such a model that is open, or a folder of ``tacit train cicero``
@@ -238,9 +238,10 @@ def load_chooser(
 
 
 def _default_judges(encoder: Any, model: Any, probe: Any) -> list[str]:
-    names = ["answers", "graph"]
-    by_model = ["probe"] if probe is not None else [] if model is None else ["trained" if is_trained(model) else "yes-no"]
-    return names + ["similarity"] * (encoder is not None) + by_model
+    names = ["graph", "probe"] if probe is not None else ["answers", "graph"]  # a probe has learnt what answers knows
+    if model is not None and probe is None:
+        names.append("trained" if is_trained(model) else "yes-no")
+    return names + ["similarity"] * (encoder is not None)
 
 
 def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest: int, pipeline: Any, device: str | None) -> Judge:

@@ -79,6 +79,11 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path
     assert list(judged[0]["choices"][0]["shares"]) == ["answers", "probe"]
     [row, *_] = tacit(*choose, "--judge", "yes-no").rows
     assert list(row["choices"][0]["shares"]) == ["answers", "yes-no"]
+    with_graph = ["choose", instances, "--graph", sample_graph, "--json", "-q", "--model", model]
+    [row, *_] = tacit(*with_graph, "--probe", tmp_path / "probe").rows
+    assert list(row["choices"][0]["shares"]) == ["graph", "probe"]
+    [row, *_] = tacit(*with_graph).rows
+    assert list(row["choices"][0]["shares"]) == ["answers", "graph", "yes-no"]
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     default = ["choose", instances, "--graph", sample_graph, "--json"]
     outcome = tacit(*default)
@@ -89,6 +94,8 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path
     outcome = tacit(*default)
     assert list(outcome.rows[0]["choices"][0]["shares"]) == ["answers", "graph", "yes-no"]
     assert f"yes-no by {MODEL_FILE}" in outcome.err
+    named = ["choose", instances, "--judge", "probe", "--probe", tmp_path / "probe", "--json", "-q"]
+    assert tacit(*named).rows == tacit(*named, "--model", fetched).rows
     for words, sentence in (
         ([*choose, "--judge", "probe"], "make one with: tacit train choice-probe"),
         ([*choose, "--probe", tmp_path / "probe"], "the judge probe is not named"),
