@@ -30,6 +30,7 @@ from scipy.stats import pearsonr, spearmanr
 from tacit.graph import open_graph
 from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.events import RELATIONS
+from tacit.reasoning.metrics.accent.metric import Accent
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part
@@ -278,7 +279,8 @@ def main() -> None:
             found["comet"] = comet(resources, recorded, arguments.resamples)
         if "metric" in parts:
             metrics = {scorer: load_metric("accent", graph, scorer=scorer) for scorer in ("blend", "compatibility", "retriever")}
-            metrics["compatibility, 0.5 without a tuple"] = load_metric("accent", graph, profile="offline")
+            usual = metrics["compatibility"]
+            metrics["compatibility, 0.5 without a tuple"] = Accent(graph, usual.extractor, usual.scorer, profile="paper")
             found["metric"] = metric(metrics, dialogues, arguments.resamples)
     if arguments.json:
         print(json.dumps(found))

@@ -4,8 +4,8 @@ python benchmarks/llm_probe_table.py GRAPH DATA_DIR MODEL [--probe PROBE] [--dty
 
 GRAPH holds ATOMIC; DATA_DIR holds judgements/deco-train.json.gz;
 MODEL is the language model of the probe, by default of the one that ships. Three tables: the human tuples of DECO, and the whole
-metric on its responses, as accent_table.py has them; seconds a tuple, next to llm-judge. How well a probe agrees with what it
-learnt from, the command that trains it tells.
+metric on its responses, as accent_table.py has them; seconds a tuple. How well a probe agrees with what it learnt from
+is printed by the command that trains it.
 """
 
 from __future__ import annotations
@@ -18,30 +18,45 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from accent_table import Rows, deco, metric, show
-from llm_judge_table import Watched
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
 from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.metric import Accent
-from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
-from tacit.reasoning.metrics.accent.scorers.language_models import open_llm_judge, open_llm_probe
+from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
+from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, open_llm_probe
 from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
 
 _TIMED = 64
+_TOGETHER = 16
 
 
-def speeds(tuples: Sequence[Triple], model: str, probe: str | None, dtype: str) -> Rows:
-    """Seconds a tuple of the two, each with what it reads first behind it."""
-    rows: Rows = []
-    for name in ("llm-judge", "llm-probe"):
-        judging = name == "llm-judge"
-        opened: TupleScorer = open_llm_judge(model, dtype=dtype) if judging else open_llm_probe(model, probe, dtype=dtype)
-        opened.score(tuples[:1])
-        before = time.perf_counter()
-        opened.score(tuples[1:])
-        rows.append({"scorer": name, "seconds a tuple": round((time.perf_counter() - before) / (len(tuples) - 1), 3)})
-    rows[1]["times as fast"] = round(rows[0]["seconds a tuple"] / rows[1]["seconds a tuple"], 1)
-    return [{"times as fast": 1.0, **row} for row in rows]
+class Watched:
+    """A scorer by a language model, with a progress meter; each tuple is scored once."""
+
+    relations = LlmProbe.relations
+
+    def __init__(self, scorer: LlmProbe, meter: Meter) -> None:
+        self.signature = scorer.signature
+        self._scorer = scorer
+        self._meter = meter
+        self._known: dict[Triple, TupleScore] = {}
+
+    def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
+        """Return the scores, computed in small batches."""
+        fresh = [one for one in dict.fromkeys(tuples) if one not in self._known]
+        for start in range(0, len(fresh), _TOGETHER):
+            some = fresh[start : start + _TOGETHER]
+            self._known.update(zip(some, self._scorer.score(some), strict=True))
+            self._meter.add(len(some))
+        return [self._known[one] for one in tuples]
+
+
+def speed(tuples: Sequence[Triple], scorer: TupleScorer) -> Rows:
+    """Seconds a tuple, after a first one."""
+    scorer.score(tuples[:1])
+    before = time.perf_counter()
+    scorer.score(tuples[1:])
+    return [{"scorer": "llm-probe", "seconds a tuple": round((time.perf_counter() - before) / (len(tuples) - 1), 3)}]
 
 
 def main() -> None:
@@ -72,7 +87,7 @@ def main() -> None:
             "metric": metric({"blend": usual, "llm-probe": probing}, dialogues, arguments.resamples),
         }
     del opened, probe, probing
-    found["speed"] = speeds(tuples[:_TIMED], arguments.model, arguments.probe, arguments.dtype)
+    found["speed"] = speed(tuples[:_TIMED], open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype))
     if arguments.json:
         print(json.dumps(found))
         return

@@ -370,7 +370,6 @@ METRIC_REGISTRY = Registry(
             home="metrics.baselines.references:make_chrf", range="0 to 100", better="higher", reference=True,
             extra="baselines", packages=("sacrebleu",),
             summary="How many runs of characters the response shares with a reference (chrF).",
-            ranges={"word_order": (0, 6)},
         ),
         "rouge_l": MetricKind(
             home="metrics.baselines.references:make_rouge", range="0 to 1", better="higher", reference=True,
@@ -424,7 +423,7 @@ SCORER_REGISTRY = Registry(
         ),
         "support": ScorerKind(
             home="metrics.accent.scorers.retriever:make_support",
-            summary="How much known triples speak for head and tail together, in nats.",
+            summary="Pointwise mutual information of head and tail under a kernel density of known triples, in nats.",
         ),
         "comet-loss": ScorerKind(
             home="metrics.accent.scorers.language_models:make_comet_loss", together=64,
@@ -437,10 +436,6 @@ SCORER_REGISTRY = Registry(
         "cross-encoder": ScorerKind(
             home="metrics.accent.scorers.kgbert:make_cross_encoder",
             summary="The plausibility that an encoder predicts which you trained on labels of people (table 4 of the paper).",
-        ),
-        "llm-judge": ScorerKind(
-            home="metrics.accent.scorers.language_models:make_llm_judge", together=16,
-            summary="What a language model answers when asked about the tuple, and how much the head lowers the tail's loss.",
         ),
         "llm-probe": ScorerKind(
             home="metrics.accent.scorers.language_models:make_llm_probe", together=32,

@@ -49,7 +49,7 @@ OWN_SERVER = ("test_neo4j_restart", "test_a_neo4j_server_killed")
 # Groups that take longest, the longest first; see group_of.
 LONGEST = (
     "neo4j", "api/page", "own server", "test_pages", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
-    "reasoning/metrics/baselines/test_fed_bertscore", "reasoning/training/test_grade", "reasoning/metrics/accent/test_llm_judge",
+    "reasoning/metrics/baselines/test_fed_bertscore", "reasoning/training/test_grade",
     "reasoning/metrics/accent/test_t5", "reasoning/metrics/accent/test_comet", "reasoning/metrics/accent/test_llm_probe",
     "reasoning/explanation/test_claims", "reasoning/models/test_encoder", "api/cli/test_loading", "graph/test_loading",
     "reasoning/test_two_processes", "reasoning/training/test_coherence", "api/scoring/test_sharded_runs",

@@ -80,14 +80,14 @@ def score_tuples(
         typer.Option(
             metavar="ID|FOLDER|FILE",
             show_default=False,
-            help="Model of retriever (default: tacit's own), kg-bert, llm-judge or llm-probe.",
+            help="Model of retriever (default: tacit's own), kg-bert or llm-probe.",
         ),
     ] = None,
     probe: Annotated[
         str | None,
         typer.Option(metavar="FOLDER|FILE", show_default="tacit's own", help="llm-probe: the probe, from tacit train llm-probe."),
     ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="llm-judge, llm-probe: number format of the model.")] = Dtype.FLOAT32,
+    dtype: Annotated[Dtype, typer.Option(help="llm-probe: number format of the model.")] = Dtype.FLOAT32,
     encoder: Annotated[
         str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
     ] = None,

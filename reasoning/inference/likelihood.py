@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.questions import Instance
-from ..models.causal_lm import CausalModel, Continuation
+from ..models.causal_lm import CausalModel, read_losses
 
 Matrix = NDArray[np.float64]
 
@@ -38,12 +38,12 @@ class Likelihood:
         return [self._measure(one) for one in instances]
 
     def _measure(self, one: Instance) -> Matrix:
-        choices = self.causal.tokens([f" {choice}" for choice in one.choices])
+        half = self.causal.max_length // 2
+        choices = [choice[: half - 2] for choice in self.causal.tokens([f" {choice}" for choice in one.choices])]
         dialogue = "\n".join(one.dialogue)
         [prompt] = self.causal.tokens([f"{_TASK}\n\n{dialogue}\n\nTarget: {one.target}\nQuestion: {one.question.text}\nAnswer:"])
-        before = prompt[:-1][-(self.causal.max_length // 2) :]  # of a prompt that is too long, the end
-        reading = Continuation(self.causal, [self.causal.begin, *before])
-        costs = reading.nats([[prompt[-1], *choice] for choice in choices], [1] * len(choices))
+        before = prompt[:-1][-half:]  # of a prompt that is too long, the end
+        costs = read_losses(self.causal, [[self.causal.begin, *before]], [(0, [prompt[-1], *choice]) for choice in choices])
         sizes = np.array([max(1, len(choice)) for choice in choices], dtype=np.float64)
         found: Matrix = (-costs / sizes)[:, None]
         return found

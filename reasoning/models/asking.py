@@ -1,7 +1,7 @@
-"""A yes-or-no question to a causal language model about replies to a text, and its states where the answer would stand.
+"""Prompts of a causal language model in its chat template, and a yes-or-no question about replies to a text.
 
-The prompt is the text, a reply, and the question, in the model's chat template where it has one. Replies to one text share its
-reading, and texts that begin alike share the reading of their beginning.
+The prompt of the question is the text, a reply, and the question, in the model's chat template where it has one. Replies to one
+text share its reading, and texts that begin alike share the reading of their beginning.
 """
 
 from __future__ import annotations
@@ -17,8 +17,52 @@ from ...graph.errors import ModelError, reason_of
 from .causal_lm import CausalModel, read_ends
 
 _YES, _NO = ("yes", "Yes"), ("no", "No")
-_PLACEHOLDER = "<the text>"
+PLACEHOLDER = "<the text>"
+"""Stands for the text that differs from prompt to prompt."""
+
+Message = dict[str, str]
 _REPLY_TOKENS = 160
+
+
+class Template(NamedTuple):
+    """A prompt before and after the text that differs."""
+
+    before: str
+    after: str
+
+
+def chats(causal: CausalModel) -> bool:
+    """Return whether the model's tokenizer has a chat template."""
+    return bool(getattr(causal.tokenizer, "chat_template", None))
+
+
+def chat_template(causal: CausalModel, *conversations: Sequence[Message]) -> Template:
+    """Return the first conversation, with :data:`PLACEHOLDER` in it, that the model's chat template can render.
+
+    Raises:
+        ModelError: the template fails for each of them, or changes its messages.
+    """
+    reason = ""
+    for messages in conversations:
+        try:
+            whole = str(causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        except Exception as error:  # jinja's own errors, and those that the template raises
+            reason = reason_of(error)
+            continue
+        before, found, after = whole.partition(PLACEHOLDER)
+        if not found or PLACEHOLDER in after:
+            raise ModelError(f"the chat template of {causal.files.given!r} changes its messages; give another model")
+        return Template(before, after)
+    raise ModelError(f"the chat template of {causal.files.given!r} fails ({reason}); give another model")
+
+
+def template_tokens(causal: CausalModel, template: Template) -> tuple[list[int], list[int]]:
+    """Return the token ids of both parts, in which names of special tokens stand for those tokens.
+
+    A prompt without a chat template begins with the model's first token.
+    """
+    before, after = (causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in template)
+    return ([] if chats(causal) else [causal.begin]) + before, after
 
 
 class States(NamedTuple):
@@ -62,13 +106,14 @@ class YesNoPrompt:
             return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
         number = {text: place for place, text in enumerate(dict.fromkeys(text for text, _ in replies))}
         distinct = list(dict.fromkeys(replies))
-        after = self._tokens_after
+        start, after = template_tokens(self.causal, self.template)
         rows = [
             (number[text], [*row[:_REPLY_TOKENS], *after])
             for (text, _), row in zip(distinct, self.causal.tokens([reply for _, reply in distinct]), strict=True)
         ]
         yes, no = self.answers if margins else ((), ())
-        ends = read_ends(self.causal, self._prefixes(list(number)), rows, layers, [*yes, *no], alone=alone)
+        prefixes = [[*start, *row[-self._text_tokens :]] for row in self.causal.tokens(list(number))]
+        ends = read_ends(self.causal, prefixes, rows, layers, [*yes, *no], alone=alone)
         places = {reply: place for place, reply in enumerate(distinct)}
         back = [places[reply] for reply in replies]
         found = np.full(len(distinct), np.nan)
@@ -85,7 +130,7 @@ class YesNoPrompt:
         Raises:
             ModelError: an answer of each begins with the same token.
         """
-        space = "" if self._chats else " "
+        space = "" if chats(self.causal) else " "
         yes, no = (
             tuple(dict.fromkeys(row[0] for row in self.causal.tokens([space + word for word in words]))) for words in (_YES, _NO)
         )
@@ -95,41 +140,10 @@ class YesNoPrompt:
             )
         return yes, no
 
-    def _prefixes(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each prompt up to the reply."""
-        beginning, _ = self.template
-        start = self._special(beginning)
-        if not self._chats:
-            start = [self.causal.begin, *start]
-        return [[*start, *row[-self._text_tokens :]] for row in self.causal.tokens(list(texts))]
-
     @cached_property
-    def _tokens_after(self) -> list[int]:
-        """The tokens between the reply and the answer."""
-        return self._special(self.template[1])
-
-    def _special(self, text: str) -> list[int]:
-        """Return the tokens of the template's own text, in which names of special tokens stand for those tokens."""
-        ids: list[int] = self.causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return ids
-
-    @property
-    def _chats(self) -> bool:
-        return bool(getattr(self.causal.tokenizer, "chat_template", None))
-
-    @cached_property
-    def template(self) -> tuple[str, str]:
-        """The prompt before the text and after the reply: by the model's chat template, or as plain text."""
+    def template(self) -> Template:
+        """The prompt around the text and its reply: by the model's chat template, or as plain text."""
         question = f"\n\n{self._question}"
-        if not self._chats:
-            return "", f"{question}\nAnswer:"
-        messages = [{"role": "user", "content": f"{_PLACEHOLDER}{question}"}]
-        try:
-            whole = str(self.causal.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # jinja's own errors, and those that the template raises
-            given = self.causal.files.given
-            raise ModelError(f"the chat template of {given!r} fails ({reason_of(error)}); give another model") from error
-        before, found, after = whole.partition(_PLACEHOLDER)
-        if not found or _PLACEHOLDER in after:
-            raise ModelError(f"the chat template of {self.causal.files.given!r} changes its messages; give another model")
-        return before, after
+        if not chats(self.causal):
+            return Template("", f"{question}\nAnswer:")
+        return chat_template(self.causal, [{"role": "user", "content": f"{PLACEHOLDER}{question}"}])

@@ -1,4 +1,4 @@
-"""Causal language models: mean negative log-likelihood per token of dialogues, and reading on after a cached prefix.
+"""Causal language models: mean negative log-likelihood per token of dialogues, and the reading of texts that share prefixes.
 
 A dialogue is formatted as for DialoGPT (Zhang et al., ACL 2020): its turns in order, each followed by the model's
 end-of-sequence token, which also precedes the first (or the beginning-of-sequence token for models that have one). So every
@@ -58,6 +58,8 @@ class CausalModel:
         model: the whole model; body: from tokens to hidden states; head: from hidden states to logits.
         begin: the token before every sequence; end: the token after every turn.
         dtype: number format of the weights, as given to :func:`open_causal`.
+        last_prefix: the last prefix that :func:`read_ends` or :func:`read_losses` read alone, with its keys and values, for
+            further batches after the same prefix.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class CausalModel:
         self._torch = need("torch", "neural")
         self.end = int(end)
         self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self.end
+        self.last_prefix: tuple[list[int], Any] | None = None
         self.body, self.head = self._parts(_TOLERANCES[dtype])
         if self.body is model:
             self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
@@ -343,16 +346,30 @@ def _turns(turns: Sequence[str]) -> Sequence[str]:
     return turns or ("",)
 
 
-# Cached prefix: instructions and examples that many texts begin with are read once, and their keys and values are reused.
+# Texts that share prefixes: each prefix is read once, and its keys and values are reused for all its continuations. What all
+# prefixes begin with is read once too.
 #
-# Texts of similar length are batched and padded on the right, where causal attention does not look, so that each text's result
-# is the same as alone, up to rounding.
+# Prefixes and continuations are padded on the right and masked; positions count real tokens only, so that a result is the same as
+# that of the whole text alone, up to rounding.
 
-Rows = Sequence[Sequence[int]]
+Continued = Sequence[tuple[int, Sequence[int]]]
+"""For each text the index of its prefix, and the token ids after it, at least one."""
+
+
+class Ends(NamedTuple):
+    """What a model computes at the last token of each text.
+
+    Attributes:
+        states: hidden states of the requested layers, float32, shape (texts, layers, width).
+        logits: of the requested tokens, float64, shape (texts, tokens).
+    """
+
+    states: NDArray[np.float32]
+    logits: NDArray[np.float64]
 
 
 class _Batch(NamedTuple):
-    """A batch of rows: their indices, which tokens are not padding, and tensors of tokens and hidden states."""
+    """A batch of continuations: their indices, which tokens are not padding, and tensors of tokens and last hidden states."""
 
     places: list[int]
     inside: NDArray[np.bool_]
@@ -360,137 +377,10 @@ class _Batch(NamedTuple):
     states: Any
 
 
-class Continuation:
-    """A causal model with a cached prefix, and texts read after it."""
-
-    def __init__(self, causal: CausalModel, prefix: Sequence[int]) -> None:
-        """Continue after ``prefix``, token ids, which are read on first use.
-
-        Raises:
-            ModelError: the prefix is as long as the model's context.
-        """
-        self._room = causal.max_length - len(prefix)
-        if self._room < 2:
-            raise ModelError(
-                f"the model {causal.files.given!r} reads {causal.max_length} tokens, and the prompt is longer than "
-                f"{len(prefix)}; give a model with a longer context"
-            )
-        self._causal = causal
-        self._prefix = list(prefix)
-        self._torch = need("torch", "neural")
-        self._cached: Any = None
-
-    def probabilities(self, rows: Rows, words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability of each word after each row of token ids, normalised over ``words``, shape (rows, words).
-
-        A word is represented by its first token. A row that is too long for the model loses its beginning.
-
-        Raises:
-            ModelError: two words begin with the same token, or the model's output is not finite.
-        """
-        torch, causal = self._torch, self._causal
-        first = [tokens[0] for tokens in causal.tokens(list(words))]
-        if len(set(first)) < len(words):
-            names = " and ".join(word.strip() for word in words)
-            raise ModelError(f"the tokenizer of {causal.files.given!r} gives {names} the same first token; give another model")
-        found: NDArray[np.float64] = np.empty((len(rows), len(words)))
-        for batch in self._batches(rows):
-            with torch.inference_mode():
-                found[batch.places] = causal.head(self._last(batch, batch.states))[:, first].double().softmax(-1).cpu().numpy()
-        causal.check_finite(found)
-        return found
-
-    def states(self, rows: Rows, layers: Sequence[int]) -> NDArray[np.float32]:
-        """Return layers' hidden states of the last token of each row of token ids, shape (rows, layers, width).
-
-        Args:
-            rows: token ids; a row that is too long for the model loses its beginning.
-            layers: from 1, the one nearest to the input.
-
-        Raises:
-            InputError: the model has no such layer, or no list of layers is found.
-            ModelError: the model's output is not finite.
-        """
-        width = int(self._causal.model.config.get_text_config().hidden_size)
-        found: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
-        with watched(self._causal.model, layers) as outputs:
-            for batch in self._batches(rows):
-                for place, layer in enumerate(layers):
-                    found[batch.places, place] = self._last(batch, outputs[layer]).float().cpu().numpy()
-        self._causal.check_finite(found)
-        return found
-
-    def _last(self, batch: _Batch, states: Any) -> Any:
-        ends = self._torch.from_numpy(batch.inside.sum(1) - 1).to(states.device)
-        return states[self._torch.arange(len(ends), device=ends.device), ends]
-
-    def nats(self, rows: Rows, starts: Sequence[int]) -> NDArray[np.float64]:
-        """Return the sum of the losses of each row's tokens from its start on, >= 0, shape (rows,).
-
-        Args:
-            rows: token ids; a row that is too long for the model loses its beginning.
-            starts: index of the first token of each row that counts, from 1.
-
-        Raises:
-            ModelError: the model's output is not finite.
-        """
-        causal = self._causal
-        cut = [max(start - max(len(row) - self._room, 0), 1) for row, start in zip(rows, starts, strict=True)]
-        found: NDArray[np.float64] = np.empty(len(rows))
-        for batch in self._batches(rows):
-            targets = counted(batch.inside, [cut[place] for place in batch.places])
-            with self._torch.inference_mode():
-                losses = causal.nats_of(batch.states, batch.tokens, targets).double().cpu().numpy()
-            owners = np.repeat(np.arange(len(batch.places)), targets.sum(1))
-            found[batch.places] = np.bincount(owners, weights=losses, minlength=len(batch.places))
-        causal.check_finite(found)
-        return found
-
-    def _batches(self, rows: Rows) -> Iterator[_Batch]:
-        """Yield batches of rows of similar length, with their hidden states."""
-        torch, causal = self._torch, self._causal
-        kept = [row[-self._room :] for row in rows]
-        for places in together([len(row) for row in kept], causal.batch_tokens):
-            ids, inside = padded([kept[place] for place in places], causal.end)
-            seen = np.concatenate([np.ones((len(places), len(self._prefix)), bool), inside], axis=1).astype(np.int64)
-            with torch.inference_mode():
-                tokens, mask = (torch.from_numpy(array).to(causal.model.device) for array in (ids, seen))
-                past = self._past(len(places))
-                states = causal.body(input_ids=tokens, attention_mask=mask, past_key_values=past, use_cache=True)[0]
-            yield _Batch(places, inside, tokens, states)
-
-    def _past(self, rows: int) -> Any:
-        if self._cached is None:
-            prefix = self._torch.tensor([self._prefix], device=self._causal.model.device)
-            self._cached = self._causal.body(input_ids=prefix, use_cache=True).past_key_values
-        past = copy.deepcopy(self._cached)
-        past.batch_repeat_interleave(rows)
-        return past
-
-
-# Prefixes that several texts share: each prefix is read once, and its keys and values are reused for all its continuations. What
-# all prefixes begin with is read once too.
-#
-# Prefixes and continuations are padded on the right and masked; positions count real tokens only, so that a result is the same as
-# that of the whole text alone, up to rounding.
-
-
-class Ends(NamedTuple):
-    """What a model computes at the last token of each text.
-
-    Attributes:
-        states: hidden states of the layers asked for, float32, shape (texts, layers, width).
-        logits: of the tokens asked for, float64, shape (texts, tokens).
-    """
-
-    states: NDArray[np.float32]
-    logits: NDArray[np.float64]
-
-
 def read_ends(
     causal: CausalModel,
-    prefixes: Rows,
-    rows: Sequence[tuple[int, Sequence[int]]],
+    prefixes: Sequence[Sequence[int]],
+    rows: Continued,
     layers: Sequence[int],
     tokens: Sequence[int] = (),
     *,
@@ -500,7 +390,6 @@ def read_ends(
 
     Args:
         prefixes: token ids, at least one each; each prefix is read once.
-        rows: for each text the index of its prefix and the token ids after it, at least one.
         layers: from 1, the one nearest to the input; tokens: whose logits are wanted, for the token that follows.
         alone: read each prefix and each text without others beside it. In half precision results depend on the shapes of the
             matrices in the third digit; so read, those of a text are the same whatever else is read with it.
@@ -510,15 +399,48 @@ def read_ends(
         ModelError: a text is longer than the model's context, or the model's output is not finite.
     """
     torch, device = need("torch", "neural"), causal.model.device
+    width = int(causal.model.config.get_text_config().hidden_size)
+    states: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
+    logits: NDArray[np.float64] = np.empty((len(rows), len(tokens)))
+    with watched(causal.model, layers) as outputs, torch.inference_mode():
+        for batch in _continued(causal, prefixes, rows, alone):
+            each = torch.arange(len(batch.places), device=device)
+            ends = torch.from_numpy(batch.inside.sum(1) - 1).to(device)
+            for column, layer in enumerate(layers):
+                states[batch.places, column] = outputs[layer][each, ends].float().cpu().numpy()
+            if len(tokens):
+                logits[batch.places] = causal.logits_of(batch.states[each, ends], tokens).double().cpu().numpy()
+    causal.check_finite(states)
+    causal.check_finite(logits)
+    return Ends(states, logits)
+
+
+def read_losses(causal: CausalModel, prefixes: Sequence[Sequence[int]], rows: Continued) -> NDArray[np.float64]:
+    """Return the sum of the losses of each row's tokens after its first, in nats, >= 0, shape (rows,).
+
+    Raises:
+        ModelError: a text is longer than the model's context, or the model's output is not finite.
+    """
+    found: NDArray[np.float64] = np.empty(len(rows))
+    with need("torch", "neural").inference_mode():
+        for batch in _continued(causal, prefixes, rows, alone=False):
+            targets = counted(batch.inside, [1] * len(batch.places))
+            losses = causal.nats_of(batch.states, batch.tokens, targets).double().cpu().numpy()
+            owners = np.repeat(np.arange(len(batch.places)), targets.sum(1))
+            found[batch.places] = np.bincount(owners, weights=losses, minlength=len(batch.places))
+    causal.check_finite(found)
+    return found
+
+
+def _continued(causal: CausalModel, prefixes: Sequence[Sequence[int]], rows: Continued, alone: bool) -> Iterator[_Batch]:
+    """Yield the rows in batches of similar length, each read after its prefix."""
+    torch, device = need("torch", "neural"), causal.model.device
     longest = max((len(prefixes[prefix]) + len(row) for prefix, row in rows), default=0)
     if longest > causal.max_length:
         raise ModelError(
             f"the model {causal.files.given!r} reads {causal.max_length} tokens, and a prompt has {longest}; "
             "give a model with a longer context"
         )
-    width = int(causal.model.config.get_text_config().hidden_size)
-    states: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
-    logits: NDArray[np.float64] = np.empty((len(rows), len(tokens)))
     owned: dict[int, list[int]] = {}
     for place, (prefix, _) in enumerate(rows):
         owned.setdefault(prefix, []).append(place)
@@ -530,15 +452,14 @@ def read_ends(
     def batches(lengths: Sequence[int]) -> Iterable[Sequence[int]]:
         return ([place] for place in range(len(lengths))) if alone else together(lengths, causal.batch_tokens)
 
-    def read(rows: Rows, past: Any, seen: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
-        """Read rows after what is cached; return the model's output and which tokens are no padding, the cached ones included."""
+    def read(rows: Sequence[Sequence[int]], past: Any, seen: NDArray[np.int64]) -> tuple[Any, Any, NDArray[np.bool_]]:
+        """Read rows after cached keys and values, of whose tokens ``seen`` are not padding; return output, tokens, and mask."""
         ids, inside = padded(rows, causal.end)
-        whole = np.concatenate([seen, inside.astype(np.int64)], axis=1)
         at = seen.sum(1)[:, None] + np.arange(ids.shape[1])
+        whole = np.concatenate([seen, inside.astype(np.int64)], axis=1)
         tokens, mask, positions = (torch.from_numpy(array).to(device) for array in (ids, whole, at))
-        return causal.body(
-            input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=past, use_cache=True
-        ), whole
+        output = causal.body(input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=past, use_cache=True)
+        return output, tokens, inside
 
     def chosen(cached: Any, owners: NDArray[np.int64]) -> Any:
         """Return a copy of cached keys and values with one row for each of ``owners``."""
@@ -548,26 +469,23 @@ def read_ends(
         past.batch_select_indices(torch.from_numpy(owners).to(device))
         return past
 
-    with watched(causal.model, layers) as outputs, torch.inference_mode():
-        first, before = None, np.ones((1, 0), np.int64)
-        if shared and len(used) > 1:
-            output, before = read([prefixes[used[0]][:shared]], None, before)
-            first = output.past_key_values
-        start = before.shape[1]
-        for group in batches([len(prefixes[prefix]) - start for prefix in used]):
-            mine = [used[number] for number in group]
-            none = np.zeros(len(mine), np.int64)
-            output, seen = read([prefixes[prefix][start:] for prefix in mine], chosen(first, none), before[none])
-            places = [(number, place) for number, prefix in enumerate(mine) for place in owned[prefix]]
-            for batch in batches([len(rows[place][1]) for _, place in places]):
-                owners, these = np.array([places[one][0] for one in batch]), [places[one][1] for one in batch]
-                last = read([rows[place][1] for place in these], chosen(output.past_key_values, owners), seen[owners])[0][0]
-                each = torch.arange(len(these), device=device)
-                ends = torch.tensor([len(rows[place][1]) - 1 for place in these], device=device)
-                for column, layer in enumerate(layers):
-                    states[these, column] = outputs[layer][each, ends].float().cpu().numpy()
-                if len(tokens):
-                    logits[these] = causal.logits_of(last[each, ends], tokens).double().cpu().numpy()
-    causal.check_finite(states)
-    causal.check_finite(logits)
-    return Ends(states, logits)
+    first, start = None, 0
+    if shared and len(used) > 1:
+        first, start = read([prefixes[used[0]][:shared]], None, np.ones((1, 0), np.int64))[0].past_key_values, shared
+    for group in batches([len(prefixes[prefix]) - start for prefix in used]):
+        mine = [used[number] for number in group]
+        texts = [list(prefixes[prefix][start:]) for prefix in mine]
+        last = causal.last_prefix if len(used) == 1 else None
+        if last is not None and last[0] == texts[0]:
+            past, seen = last[1], np.ones((1, len(texts[0])), np.int64)
+        else:
+            before = np.ones((len(mine), start), np.int64)
+            output, _, inside = read(texts, chosen(first, np.zeros(len(mine), np.int64)), before)
+            past, seen = output.past_key_values, np.concatenate([before, inside.astype(np.int64)], axis=1)
+            if len(used) == 1:
+                causal.last_prefix = (texts[0], past)
+        places = [(number, place) for number, prefix in enumerate(mine) for place in owned[prefix]]
+        for batch in batches([len(rows[place][1]) for _, place in places]):
+            owners, these = np.array([places[one][0] for one in batch]), [places[one][1] for one in batch]
+            output, tokens, inside = read([rows[place][1] for place in these], chosen(past, owners), seen[owners])
+            yield _Batch(these, inside, tokens, output[0])

@@ -169,11 +169,10 @@ def _numbered(kept: Sequence[Labelled]) -> _Data:
 
 def _states(kept: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], told: Progress) -> NDArray[np.float32]:
     """The hidden states of each tuple at each layer, shape (tuples, layers, width)."""
-    asking = PlausibilityPrompt(causal)
+    prompt = PlausibilityPrompt(causal)
     parts = []
     for start in range(0, len(kept), _TOGETHER):
-        rows = asking.rows([verbalise(*one[:3]) for one in kept[start : start + _TOGETHER]])
-        parts.append(asking.continuation.states(rows, layers))
+        parts.append(prompt.states([verbalise(*one[:3]) for one in kept[start : start + _TOGETHER]], layers))
         told("reading", min(start + _TOGETHER, len(kept)), len(kept))
     return np.concatenate(parts)
 

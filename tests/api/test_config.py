@@ -45,12 +45,12 @@ def test_the_nearest_file_applies_alone(project: Path) -> None:
 def test_values(project: Path) -> None:
     (project / "pyproject.toml").write_text(
         '[tool.tacit]\ngraph = "bolt://localhost:7687"\n'
-        '[tool.tacit.options.grounding]\nmax_hops = 3\nvectors = "./v.bin"\n[tool.tacit.options.accent]\nprofile = "offline"\n'
+        '[tool.tacit.options.grounding]\nmax_hops = 3\nvectors = "./v.bin"\n[tool.tacit.options.accent]\nprofile = "paper"\n'
     )
     settings = found()
     assert settings.graph == "bolt://localhost:7687"
     assert settings.options == {
-        "grounding": {"max_hops": 3, "vectors": str(project / "v.bin")}, "accent": {"profile": "offline"},
+        "grounding": {"max_hops": 3, "vectors": str(project / "v.bin")}, "accent": {"profile": "paper"},
     }  # fmt: skip
 
 

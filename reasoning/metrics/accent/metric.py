@@ -4,10 +4,9 @@ Event tuples are extracted from the response and the turn before it, each is sco
 metric's score is their mean, in 0..1. Profiles:
 
 * ``tacit``, the default: the models that ship; a response without tuples has no score (NaN), since a missing tuple is no evidence
-  for or against it.
+  for or against it;
 * ``paper``: extraction by the T5 of the paper, equation 1 over ten tails of COMET-BART alone, paraphrase-MiniLM, and 0.5 for a
   response without tuples. The models come from the hub, or from folders that the options name.
-* ``offline``: equation 1 and the 0.5 of the paper with the models that ship.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 
-PROFILES = ("tacit", "paper", "offline")
+PROFILES = ("tacit", "paper")
 PAPER_PRIOR = 0.5
 PAPER_ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"
 TUPLES = ("all", *Kind)
@@ -164,8 +163,8 @@ def make(
         extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a sequence-to-sequence model (``extractor_model``),
             ``cskb`` by keywords of the graph, or an extractor object; by default ``rules``, in the profile ``paper`` ``t5``.
         scorer: scores a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer object; by default
-            ``blend``, and ``compatibility`` (equation 1) in the other profiles, in ``paper`` over the COMET's tails alone.
-        profile: ``tacit``, ``paper`` or ``offline``; see the module.
+            ``blend``, in the profile ``paper`` equation 1 over the COMET's tails alone.
+        profile: ``tacit`` or ``paper``; see the module.
         tuples: ``all``, or only ``single`` tuples (both events in the response) or ``pair`` ones (table 5 of the paper).
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2, in ``paper`` paraphrase-MiniLM-L6-v2.
         nearest: when the graph does not hold a head, use the tails of this many nearest heads; 0 uses none. The embeddings of all
@@ -174,8 +173,8 @@ def make(
             COMET-BART.
         remember: store the tails that the COMET generates, so that no query is generated twice.
         model: file of the compact model that scores heads without known tails (by default the one that ships), or the model of
-            ``kg-bert``, ``llm-judge`` or ``llm-probe``; probe: the probe of ``llm-probe``, by default the one that ships. dtype:
-            of the weights of these two: ``float32``, or ``bfloat16``, which is faster and less exact.
+            ``kg-bert`` or ``llm-probe``; probe: the probe of ``llm-probe``, by default the one that ships. dtype: of the weights
+            of the language model: ``float32``, or ``bfloat16``, which is faster and less exact.
         extractor_model: model of the extractor ``t5``, a folder or an id of the hub.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: embeddings kept in memory.
         progress: called with the name of what is computed for this graph, and the amount done since the last call.
@@ -194,7 +193,7 @@ def make(
     extractor = extractor or "rules"
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
     resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
-    chosen = scorer or (DEFAULT_SCORER if profile == "tacit" else "compatibility")
+    chosen = scorer or DEFAULT_SCORER
     if profile == "paper" and scorer is None:
         chosen = _equation_1(resources, comet, remember)
     elif isinstance(chosen, str):

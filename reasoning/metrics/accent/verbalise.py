@@ -154,12 +154,7 @@ def verbalise(head: str, relation: str, tail: str) -> Verbalised:
 
 def as_prompt(event: str, inferred: str) -> str:
     """Return a verbalised tuple as it is written into prompts of language models."""
-    return f"{prompt_prefix(event)} {inferred}."
-
-
-def prompt_prefix(event: str) -> str:
-    """Return the beginning of :func:`as_prompt`, up to the inference."""
-    return f"Event: {event}.\nInference:"
+    return f"Event: {event}.\nInference: {inferred}."
 
 
 def _named(form: str, typed: str) -> str:

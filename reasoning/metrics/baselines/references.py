@@ -120,8 +120,6 @@ def make_length(graph: Any = None) -> Length:  # noqa: ARG001
 
 OVERLAP_VERSION = 1
 
-SMOOTHING = ("exp", "floor", "add-k", "none")
-
 _FIELDS = ("case", "eff", "tok", "smooth", "nc", "nw", "space")
 
 
@@ -130,14 +128,10 @@ class Bleu(Compared):
 
     name = "bleu"
 
-    def __init__(self, *, lowercase: bool, smoothing: str) -> None:
+    def __init__(self, *, lowercase: bool) -> None:
         """See :func:`make_bleu`."""
-        if smoothing not in SMOOTHING:
-            raise InputError(f"unknown smoothing {smoothing!r} of bleu; choose from {', '.join(SMOOTHING)}")
         metrics = need("sacrebleu.metrics", "baselines")
-        self._bleu = metrics.BLEU(
-            lowercase=flag(self.name, "lowercase", lowercase), smooth_method=smoothing, effective_order=True
-        )
+        self._bleu = metrics.BLEU(lowercase=flag(self.name, "lowercase", lowercase), effective_order=True)
         self.signature = _signature(self.name, self._bleu)
 
     def compare_one(self, pair: Pair, explain: bool) -> Comparison:
@@ -151,13 +145,11 @@ class Chrf(Compared):
 
     name = "chrf"
 
-    def __init__(self, *, lowercase: bool, word_order: int) -> None:
+    def __init__(self, *, lowercase: bool) -> None:
         """See :func:`make_chrf`."""
-        if not isinstance(word_order, int) or not 0 <= word_order <= 6:
-            raise InputError(f"word_order of chrf must be from 0 to 6, not {word_order}")
         metrics = need("sacrebleu.metrics", "baselines")
         self._lowercase = flag(self.name, "lowercase", lowercase)
-        self._chrf = metrics.CHRF(word_order=word_order, lowercase=lowercase)
+        self._chrf = metrics.CHRF(lowercase=lowercase)
         self.signature = _signature(self.name, self._chrf)
 
     def compare_one(self, pair: Pair, explain: bool) -> Comparison:
@@ -173,32 +165,30 @@ class Chrf(Compared):
         return Comparison(value, (*_runs(*texts), *nearest(pair, place)))
 
 
-def make_bleu(graph: Any = None, *, lowercase: bool = False, smoothing: str = "exp") -> Bleu:  # noqa: ARG001
+def make_bleu(graph: Any = None, *, lowercase: bool = False) -> Bleu:  # noqa: ARG001
     """Return the metric ``bleu``.
 
     Args:
         lowercase: compare in lower case.
-        smoothing: how n-gram precisions of 0 are smoothed: ``exp``, ``floor``, ``add-k`` or ``none`` (the score is then 0).
 
     Raises:
         InputError: an option is invalid.
         MissingExtra: sacrebleu is not installed.
     """
-    return Bleu(lowercase=lowercase, smoothing=smoothing)
+    return Bleu(lowercase=lowercase)
 
 
-def make_chrf(graph: Any = None, *, lowercase: bool = False, word_order: int = 0) -> Chrf:  # noqa: ARG001
+def make_chrf(graph: Any = None, *, lowercase: bool = False) -> Chrf:  # noqa: ARG001
     """Return the metric ``chrf``.
 
     Args:
         lowercase: compare in lower case.
-        word_order: longest word n-grams that count beside those of characters; 2 makes it chrF++ (Popović, WMT 2017).
 
     Raises:
         InputError: an option is invalid.
         MissingExtra: sacrebleu is not installed.
     """
-    return Chrf(lowercase=lowercase, word_order=word_order)
+    return Chrf(lowercase=lowercase)
 
 
 def _signature(name: str, metric: Any) -> Signature:

@@ -199,27 +199,6 @@ def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: P
     assert {"graph", "comet"} <= set(origins)
 
 
-def test_a_language_model_judges(tacit: Tacit, place: Path, tmp_path: Path) -> None:
-    sentences = ["Yes No", ": Yes", ": No"] * 4
-    model = save_tiny_causal(tmp_path / "model", sentences=sentences, positions=4096, kind="llama")
-    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-judge")
-    done = tacit(*asked, "--model", model)
-    assert done.status == 0
-    scores = [row["score"] for row in done.rows if "score" in row]
-    assert len(scores) == 2
-    assert all(0 < score < 1 for score in scores)
-    for row in done.rows:
-        if "score" in row:
-            yes, saved = row["parts"]["chance of yes"], row["parts"]["share of surprise saved"]
-            assert row["score"] == pytest.approx((1 + yes + saved) / 3)
-    assert "signature llm-judge(yes+saved:model@" in done.err
-    alone = tacit(*asked, "--model", model, "--quiet", "--batch-size", 1).rows
-    assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
-    none = tacit(*asked)
-    assert none.status in (1, 2)
-    assert "the scorer llm-judge needs a model" in none.err
-
-
 JUDGED = "head,relation,tail,label\n" + "".join(
     f"PersonX has {number} dogs,xWant,to {('swim', 'feed the dogs')[number % 3 != 0]},{int(number % 3 != 0)}\n"
     for number in range(24)
@@ -246,6 +225,11 @@ def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path
     assert len(scores) == 2
     assert all(0 < score < 1 for score in scores)
     assert f"signature llm-probe({done.json['digest']}:model@" in judged.err
+    alone = tacit(*asked, "--probe", tmp_path / "probe", "--quiet", "--batch-size", 1).rows
+    assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
+    none = tacit(*asked[:-2])
+    assert none.status in (1, 2)
+    assert "the scorer llm-probe needs a model" in none.err
     halved = tacit(*asked, "--probe", tmp_path / "probe", "--dtype", "bfloat16")
     assert "dtype=bfloat16" in halved.err
     assert [row["score"] for row in halved.rows if "score" in row] == pytest.approx(scores, abs=0.05)

@@ -23,6 +23,7 @@ from .accent.tiny_judges import CHAT, KINDS, save_judge
 pytest.importorskip("transformers")
 
 from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
+from tacit.reasoning.models.asking import template_tokens
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
 from tacit.reasoning.training.probes import layers_to_try
@@ -98,7 +99,7 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
     monkeypatch.setattr(judge.prompt.causal.body, "forward", counted)
     scores = judge.score_batch([(list(turns), response) for turns, response in PAIRS])
     texts = [len(causal.tokens([text])[0]) for text in {*map(transcript, (turns for turns, _ in PAIRS))}]
-    after = len(judge.prompt._tokens_after)
+    after = len(template_tokens(causal, judge.prompt.template)[1])
     replies = sum(
         len(causal.tokens([f" {response}"])[0]) + after for response in dict.fromkeys(response for _, response in PAIRS)
     )

@@ -132,9 +132,8 @@ class ScorerResources:
 
         Args:
             tails: known tails to compare with, by default the graph's; comet: a COMET's folder or id.
-            model: the folder or file of a compact model (by default the one that ships with tacit), of a ``kg-bert``, or of the
-                language model of ``llm-judge`` and ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default
-                the one that ships.
+            model: the folder or file of a compact model (by default the one that ships), of a ``kg-bert``, or of the language
+                model of ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default the one that ships.
 
         Raises:
             InputError: the scorer is unknown, or needs a model and none is given.

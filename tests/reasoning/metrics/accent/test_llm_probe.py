@@ -13,11 +13,12 @@ from tacit.reasoning.metrics.accent.scorers.language_models import FILE, Probe, 
 from tacit.reasoning.metrics.accent.verbalise import verbalise
 
 from tests.reasoning.metrics.accent.tiny_judges import CHAT, KINDS, save_judge
-from tests.reasoning.models.tiny_causal import save_tiny_causal
+from tests.reasoning.models.tiny_causal import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
 from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, PlausibilityPrompt, open_llm_probe
+from tacit.reasoning.models.asking import template_tokens
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.layers import cut_above, watched
 from tacit.reasoning.training.card import probe_card as card
@@ -31,6 +32,7 @@ TUPLES = [
     ("PersonX buys a dog", "xReact", "happy"),
 ]
 WIDTH, LAYERS = 32, 3
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}" + CHAT
 
 
 @pytest.fixture(scope="module", params=[*KINDS, "chat"])
@@ -53,11 +55,12 @@ def read_at_once(causal: CausalModel, probe: Probe, one: tuple[str, str, str]) -
     """What the probe says of the states of the whole model, when it reads everything in one piece."""
     import torch
 
-    asking = PlausibilityPrompt(causal)
     event, inferred = verbalise(*one)
-    before, after, _ = asking.template
+    before, after = (
+        causal.tokenizer(text, add_special_tokens=False)["input_ids"] for text in PlausibilityPrompt(causal).template
+    )
     (told,) = causal.tokens([f"Event: {event}.\nInference: {inferred}."])
-    ids = [*asking.special(before), *told, *asking.special(after)]
+    ids = [*before, *told, *after]
     if ids[0] != causal.begin:
         ids.insert(0, causal.begin)
     with torch.inference_mode():
@@ -83,22 +86,58 @@ def test_a_score_is_what_the_probe_says_of_the_states_of_the_whole_model(folder:
 
 def test_no_layer_above_the_probe_is_run_and_a_tuple_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = LlmProbe(open_causal(folder), probe_of(open_causal(folder)))
-    model = scorer.asking.causal.model
+    model = scorer.prompt.causal.model
     (stack,) = (module for name, module in model.named_modules() if type(module).__name__ == "ModuleList")
     assert len(stack) == 2
     read: list[int] = []
-    asked = scorer.asking.causal.body.forward
+    forward = scorer.prompt.causal.body.forward
 
     def counted(*given: Any, **named: Any) -> Any:
         read.append(len(named["input_ids"]))
-        return asked(*given, **named)
+        return forward(*given, **named)
 
-    monkeypatch.setattr(scorer.asking.causal.body, "forward", counted)
+    monkeypatch.setattr(scorer.prompt.causal.body, "forward", counted)
+    scorer.score(TUPLES[:2])
     scorer.score(TUPLES)
     beginning, distinct = 1, 4
     assert sum(read) == beginning + distinct
     scorer.score(TUPLES[::-1])
     assert sum(read) == beginning + distinct
+
+
+def test_a_template_is_followed(tmp_path: Path) -> None:
+    def template(**options: Any) -> Any:
+        return PlausibilityPrompt(open_causal(save_judge(tmp_path / str(len(list(tmp_path.iterdir()))), **options))).template
+
+    with_system, without = template(template=CHAT), template(template=NO_SYSTEM)
+    assert with_system.before.startswith("<s><|turn|>system" if "<s>" in with_system.before else f"{END}<|turn|>system")
+    assert "system" not in without.before
+    assert with_system.after == without.after
+    for chat in (with_system, without):
+        assert chat.before.count("You judge whether inferences about everyday events are plausible") == 1
+        assert (chat.before.count("\nYes"), chat.before.count("\nNo")) == (4, 4)
+        assert chat.before.endswith("<|turn|>user\n")
+        assert chat.after.endswith("<|turn|>assistant\n")
+    plain = template()
+    assert plain.before.endswith("Answer: No\n\n")
+    assert plain.after.endswith("\nAnswer:")
+
+
+def test_models_that_cannot_be_read(tmp_path: Path) -> None:
+    short = PlausibilityPrompt(open_causal(save_judge(tmp_path / "short", positions=64)))
+    with pytest.raises(ModelError, match=r"reads 64 tokens, and a prompt has \d+; give a model with a longer context"):
+        short.states([("A", "b")], [1])
+    for template, reason in (("{{ raise_exception('never') }}", "fails .never."), ("hello", "changes its messages")):
+        with pytest.raises(ModelError, match=reason):
+            PlausibilityPrompt(open_causal(save_judge(tmp_path / "broken", template=template))).states([("A", "b")], [1])
+
+
+def test_of_a_tuple_that_is_too_long_the_end_is_read(tmp_path: Path) -> None:
+    prompt = PlausibilityPrompt(open_causal(save_judge(tmp_path / "model", positions=1024)))
+    room = 1024 - len(template_tokens(prompt.causal, prompt.template)[0])
+    ends = ["to sing in the sea " * room, "a happy dog and " + "to sing in the sea " * room]
+    states = prompt.states([("Alex swims", end) for end in ends], [2])
+    np.testing.assert_allclose(states[0], states[1], atol=1e-5)
 
 
 def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Path) -> None:
@@ -154,8 +193,7 @@ def judged(number: int, seed: int = 0) -> list[Labelled]:
 
 
 def states_of(causal: CausalModel, rows: list[Labelled], layer: int) -> Any:
-    asking = PlausibilityPrompt(causal)
-    return asking.continuation.states(asking.rows([verbalise(*one[:3]) for one in rows]), [layer])[:, 0].astype(float)
+    return PlausibilityPrompt(causal).states([verbalise(*one[:3]) for one in rows], [layer])[:, 0].astype(float)
 
 
 def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: CausalModel, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: Writabl
         assert "the paper gives 0.5" in paper.evidence.note
         assert default.signature != paper.signature
     assert told(graph)[0].score([], "nothing happens").evidence.note == "no event tuple was found in the response"
-    with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper, offline"):
+    with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper"):
         told(graph, "mine")
 
 

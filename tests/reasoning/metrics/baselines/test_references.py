@@ -67,14 +67,14 @@ def test_bleu_by_hand() -> None:
     assert value(metric, "cats", "the dog sleeps") == 0
     assert value(metric, "The Dog", "the dog") == 0
     assert value(load_metric("bleu", lowercase=True), "The Dog", "the dog") == pytest.approx(100)
-    assert value(load_metric("bleu", smoothing="none"), "the dog eats a bone", "the dog ate a bone") == 0
+    assert str(metric.signature).startswith("bleu|case:mixed|eff:yes|tok:13a|smooth:exp|sacrebleu:")
 
 
 def test_chrf_by_hand() -> None:
     # of ab and abc: runs of one 2 of 2 and 2 of 3, of two 1 of 1 and 1 of 2, longer ones ab has none
     precision, recall = 1.0, (2 / 3 + 1 / 2) / 2
     assert value(load_metric("chrf"), "ab", "abc") == pytest.approx(100 * 5 * precision * recall / (4 * precision + recall))
-    assert str(load_metric("chrf", word_order=2).signature).startswith("chrf|case:mixed|eff:yes|nc:6|nw:2|space:no|sacrebleu:")
+    assert str(load_metric("chrf").signature).startswith("chrf|case:mixed|eff:yes|nc:6|nw:0|space:no|sacrebleu:")
 
 
 @settings(max_examples=60, deadline=None)
@@ -209,9 +209,8 @@ def test_evidence_tells_what_the_value_is_made_of(metric: Metric) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("bleu", {"smoothing": "much"}, "unknown smoothing 'much' of bleu; choose from exp, floor"),
         ("bleu", {"lowercase": "no"}, "lowercase of bleu must be true or false, not 'no'"),
-        ("chrf", {"word_order": 7}, "word_order of chrf must be a whole number from 0 to 6, not 7"),
+        ("chrf", {"word_order": 2}, "the metric chrf has no option 'word_order'"),
         ("rouge_l", {"stemmer": 1}, "stemmer of rouge_l must be true or false, not 1"),
         ("length", {"unit": "signs"}, "no option 'unit'"),
         ("fed", {"quality": "great"}, "unknown quality 'great' of fed; choose from interesting, engaging"),
