@@ -16,8 +16,8 @@ from typing import NoReturn
 
 import typer
 
+from ..graph.atomic import DISK_FULL
 from ..graph.errors import TacitError
-from .terminal.output import DISK_FULL
 from .terminal.text import visible
 
 _WRONG_INPUT = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)

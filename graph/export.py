@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from .atomic import new_file
 from .errors import GraphError
 from .links import Link, LinkRelation, link_properties
 from .loading import Known, properties
@@ -123,17 +124,12 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
     """
     import orjson
 
-    path, number = Path(path), 0
-    draft = path.with_name(f"{path.name}.writing")
-    try:
-        with draft.open("wb") as file:
-            for row in graph.assertions():
-                held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
-                file.write(orjson.dumps(held, option=orjson.OPT_APPEND_NEWLINE))
-                number += 1
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    number = 0
+    with new_file(Path(path)) as fresh, fresh.open("wb") as file:
+        for row in graph.assertions():
+            held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
+            file.write(orjson.dumps(held, option=orjson.OPT_APPEND_NEWLINE))
+            number += 1
     return number
 
 

@@ -19,12 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .atomic import lock
 from .errors import GraphError, GraphNotFound
-
-try:
-    import fcntl
-except ImportError:  # Windows: no locks, so temporary folders of killed processes are not deleted
-    fcntl = None  # type: ignore[assignment]
 
 BLOCK = 1 << 20
 """Bytes per checksum."""
@@ -165,40 +161,23 @@ def whole_folder(directory: Path, kind: str, format: int, digest: str) -> Iterat
     directory.parent.mkdir(parents=True, exist_ok=True)
     sweep(directory.parent)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory.parent))
-    lock = _try_lock(folder)
+    descriptor = lock(folder, flags=os.O_RDONLY)
     try:
         yield folder
         folder.chmod(0o755)
         _replace(folder, directory, kind, format, digest)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        os.close(descriptor)
 
 
 def sweep(parent: Path) -> None:
     """Delete the temporary folders of killed processes in ``parent``."""
     for folder in parent.glob(f"{_PREFIX}*"):
-        if fcntl is None:
-            return
-        with suppress(OSError):
-            lock = _try_lock(folder)
-            if lock is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
-
-
-def _try_lock(folder: Path) -> int | None:
-    """Return a descriptor that holds the lock on ``folder``, None when another process holds it or locks are not supported."""
-    if fcntl is None:
-        return None
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        with suppress(OSError):  # a process is still building it
+            descriptor = lock(folder, flags=os.O_RDONLY, required=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(descriptor)
 
 
 def _replace(folder: Path, directory: Path, kind: str, format: int, digest: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from ..graph.atomic import new_file
 from ..graph.errors import InputError
 from ..graph.model import Assertion, QueryResult
 from ..graph.names import check_relation, language_of, text_of
@@ -183,19 +184,16 @@ def _tag(language: str) -> str:
 
 def _write(triples: Iterator[_Triple], path: str, format: str | None) -> None:
     kind = terms.check_format(format, path)
-    part = Path(f"{path}.part")
     try:
-        if kind == "nt":
-            with part.open("w", encoding="utf-8", newline="\n") as file:
-                for head, predicate, tail in triples:
-                    file.write(f"{_nt(head)} <{predicate}> {_nt(tail)} .\n")
-        else:
-            _rdflib_graph(triples, kind).serialize(part, format=kind, encoding="utf-8")
-        part.replace(path)
+        with new_file(Path(path)) as fresh:
+            if kind == "nt":
+                with fresh.open("w", encoding="utf-8", newline="\n") as file:
+                    for head, predicate, tail in triples:
+                        file.write(f"{_nt(head)} <{predicate}> {_nt(tail)} .\n")
+            else:
+                _rdflib_graph(triples, kind).serialize(fresh, format=kind, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _nt(term: _Term) -> str:

@@ -23,10 +23,10 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Self
 
+from ..graph.atomic import write_file
 from ..graph.cache import cache_folder
 from ..graph.errors import ModelError
 from ..graph.schema import shape
-from .models.modelfile import write_file
 
 QUANTILES = 201
 SHIPPED = Path(__file__).parent / "references"

@@ -15,9 +15,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...graph.atomic import DiskFull, disk_full_errors, lock, new_file, write_file
 from ...graph.errors import DamagedInput, InputError, TacitError
 from ..opening import Address, Engine, readable
-from ..terminal.output import DiskFull, atomic_file, check_output, disk_full_errors
+from ..terminal.output import check_output
 from ..terminal.progress import Meter
 from ..terminal.text import count
 from . import LINES
@@ -34,11 +35,6 @@ if TYPE_CHECKING:
 # run (input, metrics, signatures, options); each further line names a complete shard with its counts and the digest of its
 # records. A killed run is resumed with the shards that the journal does not name. A run whose input ended early may be resumed
 # with another input: shards with the same records are kept.
-
-try:
-    import fcntl
-except ImportError:  # Windows: two runs with one output are not detected
-    fcntl = None  # type: ignore[assignment]
 
 _JOURNAL = "journal.jsonl"
 _DRAFT = "whole"  # the output while it is written; it is in this folder so that a kill leaves nothing outside
@@ -81,7 +77,9 @@ class WorkFolder:
         self._target = target
         try:
             self.folder.mkdir(exist_ok=True)
-            self._journal = os.open(self.folder / _JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._journal = lock(self.folder / _JOURNAL, flags=os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except BlockingIOError:
+            raise InputError(f"another run is writing {self._target}; wait for it, or write to another file") from None
         except OSError as error:
             raise InputError(f"{self.folder} cannot be used as a folder ({error.strerror}); move away what is there") from error
         try:
@@ -91,12 +89,7 @@ class WorkFolder:
             raise
 
     def _begin(self, identity: dict[str, Any], resume: bool) -> None:
-        """Lock the folder, and read the journal or start one."""
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(f"another run is writing {self._target}; wait for it, or write to another file") from None
+        """Read the journal or start one."""
         begun, size = self._read()
         if begun is not None and resume:
             self._check_identity(begun, identity)
@@ -167,8 +160,7 @@ class WorkFolder:
 
     def keep(self, part: Part) -> None:
         """Store one shard, then add it to the journal."""
-        with atomic_file(self._path(part.number)) as file:
-            file.write(part.data)
+        write_file(self._path(part.number), part.data)
         self._log({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict(), "sha256": part.digest})
         self.done[part.number], self.digests[part.number] = part.tally, part.digest
 
@@ -201,7 +193,7 @@ class WorkFolder:
         for number in range(shards):
             tally.merge(self.done[number])
         paths = [self._path(number) for number in range(shards)]
-        with atomic_file(self._target, draft=self.folder / _DRAFT) as file:
+        with new_file(self._target, draft=self.folder / _DRAFT) as fresh, fresh.open("wb") as file:
             if plan.form is Form.PARQUET:
                 write_parquet(paths, plan.names, plan.shown, file)
             else:

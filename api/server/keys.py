@@ -12,13 +12,13 @@ import os
 import re
 import secrets
 import stat
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...graph.atomic import lock, new_file
 from ...graph.errors import InputError
 from .messages import Problem
 from .telemetry import log
@@ -94,7 +94,7 @@ def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
     """
     made = create and not path.exists()
     try:
-        descriptor = _locked(path, create)
+        descriptor = lock(path, flags=os.O_RDWR | (os.O_CREAT if create else 0), mode=0o600, wait=True, required=True)
     except OSError as error:
         hint = "make its folder first" if create else f"make it with: tacit keys add {path} NAME"
         raise InputError(f"the keys at {path} cannot be opened ({error.strerror or error}); {hint}") from error
@@ -120,38 +120,14 @@ def write_keys(path: Path, entries: list[Entry]) -> None:
     """
     try:
         rights = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0o600
-        descriptor, fresh = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with new_file(path) as fresh:
+            fresh.touch(0o600)
+            with fresh.open("w", encoding="utf-8") as file:
                 file.write("# Keys of a tacit service: id, salt, BLAKE2b of salt and key, name. Written by: tacit keys add\n")
                 file.writelines(entry.line() for entry in entries)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(fresh).chmod(rights)
-            Path(fresh).replace(path)
-        finally:
-            Path(fresh).unlink(missing_ok=True)
+            fresh.chmod(rights)
     except OSError as error:
         raise InputError(f"the keys at {path} cannot be written ({error.strerror or error}); check the folder") from error
-
-
-def _locked(path: Path, create: bool) -> int:
-    """Return a descriptor of the file at ``path`` that holds the lock on it.
-
-    A writer replaces the file, so a process that waited for the lock of the old file must lock the new one.
-    """
-    import fcntl
-
-    while True:
-        descriptor = os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
 
 
 def key_digest(salt: bytes, key: bytes) -> bytes:

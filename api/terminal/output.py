@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
+from ...graph import atomic
+from ...graph.atomic import disk_full_errors, new_file
 from ...graph.errors import InputError
 
 Write = Callable[[str], object]
-
-#: Error numbers of the operating system for a full disk or an exceeded quota.
-DISK_FULL = frozenset(code for name in ("ENOSPC", "EDQUOT", "EFBIG") if (code := getattr(errno, name, None)) is not None)
 
 
 @contextmanager
@@ -41,7 +37,7 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
         with disk_full_errors(path), target.open("w", encoding="utf-8") as stream:
             yield stream.write
         return
-    with atomic_file(target) as file:
+    with new_file(target) as fresh, fresh.open("wb") as file:
         if target.suffix == ".gz":
             import gzip
 
@@ -63,49 +59,7 @@ def write_file(path: Path, data: bytes) -> None:
         with disk_full_errors(path):
             target.write_bytes(data)
         return
-    with atomic_file(target) as file:
-        file.write(data)
-
-
-@contextmanager
-def atomic_file(target: Path, *, draft: Path | None = None) -> Iterator[BinaryIO]:
-    """Yield a binary file that replaces ``target`` atomically when the block succeeds, and is deleted otherwise.
-
-    Args:
-        target: the file to replace.
-        draft: path of the file until then; default: a hidden file in the folder of ``target``.
-
-    Raises:
-        DiskFull: the disk is full.
-    """
-    fresh = target.with_name(f".{target.name}.{os.getpid()}.part") if draft is None else draft
-    try:
-        with disk_full_errors(target), fresh.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(target)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
-class DiskFull(InputError):
-    """An output cannot be written because the disk is full."""
-
-
-@contextmanager
-def disk_full_errors(target: object) -> Iterator[None]:
-    """Convert the operating system's error for a full disk to one that names ``target``.
-
-    Raises:
-        DiskFull: the disk is full.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None or error.errno not in DISK_FULL:
-            raise
-        raise DiskFull(f"{target} cannot be written: {os.strerror(error.errno)}; free some space, or write elsewhere") from None
+    atomic.write_file(target, data)
 
 
 def check_output(path: Path, apart_from: str = "-") -> Path:

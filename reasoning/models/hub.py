@@ -23,8 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ...graph.atomic import recover
 from ...graph.errors import InputError, MissingExtra, ModelError, reason_of
-from .modelfile import recover
 from .unpacked import find_copy, keep_copy
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")

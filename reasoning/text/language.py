@@ -21,9 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ...graph.atomic import recover
 from ...graph.errors import ModelError, reason_of
 from ..cache import LruCache
-from ..models.modelfile import recover
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ...graph.atomic import check_folder, new_folder
 from ...graph.errors import InputError
 from ...graph.item import Item
 from ..metrics.accent.events import RELATIONS
 from ..metrics.accent.extractors.t5 import NONE, answer, prompt, within
 from ..models.hub import find_model, need, open_model
-from ..models.modelfile import check_folder, new_folder
 from .card import again, render
 from .loop import Plan, checkpoints_of, delete_checkpoints, digest_of, fit
 from .recipe import ExtractorRecipe

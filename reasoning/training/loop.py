@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ...graph.atomic import check_folder, new_file, new_folder
 from ...graph.errors import InputError, ModelError
 from ..models.hub import need, quiet
-from ..models.modelfile import check_folder, new_file, new_folder
 from .recipe import TripleRecipe
 
 Progress = Callable[[int, int, float], object]

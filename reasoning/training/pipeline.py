@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...graph.atomic import check_folder, new_folder
 from ...graph.errors import InputError, LoadError, reason_of
-from ..models.modelfile import check_folder, new_folder
 from .card import write_card
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from ...graph.atomic import write_file
 from ..models.asking import States
-from ..models.modelfile import pack, unpack, write_file
+from ..models.modelfile import pack, unpack
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]

@@ -106,10 +106,10 @@ def retriever(
     quiet: Quiet = False,
 ) -> None:
     """Train the compact retrieval model, which scores tails of heads that are not in the graph."""
+    from ....graph.atomic import check_folder, new_folder
     from ....reasoning.metrics.accent.events import RELATIONS
     from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
     from ....reasoning.models.encoder import DEFAULT_ENCODER
-    from ....reasoning.models.modelfile import check_folder, new_folder
     from ....reasoning.training.card import licence_text, retriever_card
     from ....reasoning.training.loop import checkpoints_of, delete_checkpoints
     from ....reasoning.training.recipe import open_recipe
@@ -247,8 +247,8 @@ def llm_probe(
 
     Its agreement with the labels is measured on held-out heads.
     """
+    from ....graph.atomic import check_folder, new_folder
     from ....reasoning.metrics.accent.scorers.language_models import FILE, to_bytes
-    from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, FILE, "a probe")
     rows, files = read_judged_files(judged, strict)

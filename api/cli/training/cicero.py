@@ -95,8 +95,8 @@ def choice_probe(
 
     tacit choose --model MODEL --probe FOLDER judges by it. An interrupted run continues when the command is run again.
     """
+    from ....graph.atomic import check_folder, new_folder
     from ....reasoning.inference.probing import FILE, to_bytes
-    from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, FILE, "a probe for choices")
     from ....reasoning.training.recipe import open_recipe

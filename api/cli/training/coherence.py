@@ -40,8 +40,8 @@ def coherence(
     Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
     --recipe other is for scoring other kinds of dialogues than those of the training.
     """
+    from ....graph.atomic import check_folder, new_folder
     from ....reasoning.metrics.coherence.checkpoint import HEADER
-    from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, HEADER, "a coherence checkpoint")
     from ....reasoning.training.recipe import open_recipe

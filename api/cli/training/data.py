@@ -257,8 +257,8 @@ def say(output: Path, json: bool, found: dict[str, Any]) -> None:
 
 def check_place(output: Path, inputs: Sequence[str]) -> None:
     """Raise :class:`InputError` when the model cannot be written to ``output`` without destroying something else."""
+    from ....graph.atomic import check_folder
     from ....reasoning.metrics.commonsense.regressor import FILE
-    from ....reasoning.models.modelfile import check_folder
 
     if output.suffix == _SUFFIX and not output.is_dir():
         for file in inputs:
@@ -269,8 +269,8 @@ def check_place(output: Path, inputs: Sequence[str]) -> None:
 
 def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
     """Write the model and its card to ``output``; return the model with its digest, and the card's path."""
+    from ....graph.atomic import new_folder, write_file
     from ....reasoning.metrics.commonsense.regressor import FILE, from_bytes, to_bytes
-    from ....reasoning.models.modelfile import new_folder, write_file
     from ....reasoning.training.card import commonsense_card as card
 
     data = to_bytes(model)

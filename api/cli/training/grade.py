@@ -52,9 +52,9 @@ def grade(
     --recipe tuned fine-tunes an encoder that reads context and response together. An interrupted training is continued by the
     same command.
     """
+    from ....graph.atomic import check_folder
     from ....reasoning.metrics.grade.checkpoint import KIND, SETTINGS, save_checkpoint
     from ....reasoning.models.hub import need
-    from ....reasoning.models.modelfile import check_folder
 
     check_folder(output, SETTINGS, KIND)
     from ....reasoning.training.recipe import open_recipe

@@ -45,8 +45,8 @@ def judgement(
 
     An interrupted run continues when the command is run again.
     """
+    from ....graph.atomic import check_folder, new_folder
     from ....reasoning.metrics.judgement import FILE, to_bytes
-    from ....reasoning.models.modelfile import check_folder, new_folder
 
     check_folder(output, FILE, "a probe of judgement")
     from ....reasoning.training.recipe import open_recipe

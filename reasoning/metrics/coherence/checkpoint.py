@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....graph.atomic import recover
 from ....graph.errors import ModelError, reason_of
 from ...models.causal_lm import CausalModel
 from ...models.encoder import TextEncoder, open_encoder
-from ...models.modelfile import arrays_in, recover
+from ...models.modelfile import arrays_in
 from .associations import COUNTS, AssociationGraph, graph_files
 from .parts import open_language_model
 

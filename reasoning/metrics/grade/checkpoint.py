@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ....graph.atomic import check_folder, new_folder, recover
 from ....graph.errors import ModelError, reason_of
 from ...models.hub import extra_of, need
-from ...models.modelfile import check_folder, digest_of, new_folder, recover
+from ...models.modelfile import digest_of
 from .dialogue_graph import IdfTable
 
 if TYPE_CHECKING:

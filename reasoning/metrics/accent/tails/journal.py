@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .....graph.atomic import lock
 from .....graph.errors import GraphError, InputError, TacitError, reason_of
 from .....graph.loading import checked
 from .....graph.model import Assertion
@@ -27,11 +28,6 @@ from ..events import head_form
 from .comet import NOTHING, Comet, Generated, as_known
 from .source import Found, Query
 from .table import GENERATED_PREFIX, Events
-
-try:
-    import fcntl
-except ImportError:  # Windows has no flock: single appends are atomic there too, but not against merge_cache
-    fcntl = None  # type: ignore[assignment]
 
 JOURNAL = "learnt.jsonl"
 
@@ -109,9 +105,7 @@ class Journal:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT if write else os.O_RDONLY
         descriptor = -1
         try:
-            descriptor = os.open(self.path, flags, 0o644)
-            if fcntl is not None:
-                fcntl.flock(descriptor, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
+            descriptor = lock(self.path, flags=flags, shared=not write, wait=True)
             yield descriptor
         except OSError as error:
             doing = "written" if write else "read"

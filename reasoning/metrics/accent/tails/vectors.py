@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ....models.modelfile import new_file
+from .....graph.atomic import new_file
 
 if TYPE_CHECKING:
     from ....models.encoder import TextEncoder

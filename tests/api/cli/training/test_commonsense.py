@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tacit.api.cli.training import commonsense as commonsense_training
+from tacit.graph import atomic
 from tacit.reasoning.metrics.commonsense.regressor import FILE, load_regressor
-from tacit.reasoning.models import modelfile
 from tacit.reasoning.training import recipe
 from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
@@ -221,7 +221,7 @@ def test_a_crash_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(modelfile, "_flush", fail)
+        patch.setattr(atomic, "flush", fail)
         assert tacit(*command, "--seed", "1").status == 2
     with monkeypatch.context() as patch:
         patch.setattr(commonsense_training, "write_model", fail)
