@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import monotonic, time
 from typing import Any, Generic, TypeVar
@@ -25,7 +26,7 @@ from ...graph.errors import (
     TacitError,
     UnknownName,
 )
-from .calls import Call
+from .batches import BatchSizer
 
 T = TypeVar("T")
 
@@ -47,6 +48,23 @@ def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
     headers = {"Accept": "application/json", "User-Agent": "tacit-client", **({"Authorization": f"Bearer {key}"} if key else {})}
     connecting = min(timeout, 10.0)
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connecting)}
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One call of the API.
+
+    Attributes:
+        read: converts the JSON response. body: sent as JSON by POST; None: the call is a GET with ``parameters``.
+        sizer: gives the timeout of a request of ``size`` items, and is called with its duration.
+    """
+
+    path: str
+    read: Callable[[Any], T]
+    body: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sizer: BatchSizer | None = None
+    size: int = 0
 
 
 class Exchange(Generic[T]):
