@@ -68,7 +68,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             if hasattr(stream, "reconfigure"):  # a character that the terminal cannot encode must not be an error
                 stream.reconfigure(errors="backslashreplace")
         _warn_of_other_tacit()
-        from .cli.table import command
+        from .cli.commands import command
 
         arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
         only = () if "_TACIT_COMPLETE" in os.environ else arguments

@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tacit.api.linking import link_events
 from tacit.cypher import query
 from tacit.graph import open_graph
 from tacit.graph.index.open import open_linked_index
 from tacit.graph.open import linking_store
+from tacit.reasoning.event_links import link_events
 
 QUERIES: dict[str, dict[str, Any]] = {
     "wants_after_mentioning": {"words": ["lose", "wallet"]},

@@ -209,17 +209,20 @@ def choice_table(brief: bool = False) -> str:
     """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
 
     Args:
-        brief: leave out metrics that were not measured, and the columns of range, direction and random responses.
+        brief: of metrics that need no graph, only the one with the best agreement for the same needs; without the columns of
+            range, direction and random responses.
     """
     measured = shipped_figures()
     names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
     heads = ["metric", "what it says", *([] if brief else ["range", "better"]), "needs", "Pearson", "Spearman"]
     heads += [] if brief else ["median random response"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    needs: list[list[str]] = []  # of the rows so far
     for name in names:
         kind, figures = KINDS[name], measured.get(name)
-        if brief and figures is None:
+        if brief and (figures is None or not kind.graph and _needs(kind) in needs):
             continue
+        needs.append(_needs(kind))
         star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
         agreement = [spelt(one, 2) + star for one in (figures.pearson, figures.spearman)] if figures else ["", ""]
         cells = [f"`{name}`", kind.summary.removesuffix("."), ", ".join(_needs(kind)) or "nothing", *agreement]

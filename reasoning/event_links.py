@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
-from ..graph.links import Link, LinkEntry, Role
+from ..graph.links import Link, LinkCounts, LinkEntry, LinkManifest, Role, linked_digest
 from ..graph.names import text_of
-from ..graph.protocol import KnowledgeGraph
+from ..graph.open import linking_store
+from ..graph.protocol import KnowledgeGraph, LinksEvents
 from .metrics.accent.events import comparison_key
 from .text.language import Token
 from .text.linking import CONTENT_POS, Linker, Mention
@@ -198,3 +200,40 @@ def _role(mention: Mention, parse: Parse) -> Role:
     while place is not None and parse[place].relation == "conj":
         place = parse[place].head
     return "modifier" if place is None else _ROLES.get(parse[place].relation.partition(":")[0], "modifier")
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Result of linking: the counts, the manifest of links, and the digest of assertions and links."""
+
+    counts: LinkCounts
+    manifest: LinkManifest
+    linked_digest: str
+
+
+def link_events(graph: KnowledgeGraph, progress: Callable[[int], None] | None = None) -> Linked:
+    """Link the events of ``graph``; links that do not follow from it any more are removed, so a second call changes nothing.
+
+    Args:
+        graph: an open graph; with its index, concepts are found faster.
+        progress: called with the number of events since its last call.
+
+    Raises:
+        GraphError: ``graph`` cannot be written to.
+        ModelError: the shipped pipeline is damaged.
+    """
+    store = graph if isinstance(graph, LinksEvents) else linking_store(graph)
+    linker = EventLinker(graph)
+    made_of: list[tuple[str, int]] = []
+
+    def links() -> Iterator[Link]:
+        events = list(store.events())
+        made_of.append((store.manifest().digest, len(events)))
+        yield from linker.links(events, progress)
+
+    def entry() -> LinkEntry:
+        return linker.entry(*made_of[-1])
+
+    counts = store.replace_links(links(), entry)
+    manifest = store.link_manifest()
+    return Linked(counts, manifest, linked_digest(store.manifest(), manifest))

@@ -19,7 +19,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from tacit.api.cli.table import command
+from tacit.api.cli.commands import command
 from tacit.api.main import run
 
 from tests.doc_pages import CUT, PAGES, ROOT, Block, Command, blocks, commands, pattern, program

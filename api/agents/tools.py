@@ -17,7 +17,7 @@ from ...cypher import cookbook as cookbook_queries
 from ...graph.errors import InputError, did_you_mean
 from ...graph.questions import QUESTIONS, Question
 from ...reasoning.registry import metric_kind
-from ..schema import ServiceDetails
+from ..details import ServiceDetails
 from ..server.messages import (
     ConceptTailsAnswer,
     CookbookAnswer,
@@ -33,7 +33,7 @@ from ..server.messages import (
     invalid_parameters,
 )
 from ..server.service import Settings
-from .outputs import output_schema
+from .results import output_schema
 
 _TEXT = 1_000
 

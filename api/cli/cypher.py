@@ -1,14 +1,15 @@
-"""The command ``cypher``: runs a read-only query, given as text, file or name in the cookbook, with limits of time and rows."""
+"""The commands ``cypher``, which runs a read-only query with limits of time and rows, and ``guard``, which only checks one."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...graph.errors import InputError, did_you_mean
+from ...graph.errors import InputError, QueryInvalid, QueryRefused, did_you_mean
 from ..opening import open_store
 from .options import Json, Param, address_at
 
@@ -182,3 +183,49 @@ def _heading(rows: Sequence[Sequence[Any]], place: int, column: str) -> str:
     values = [row[place] for row in rows if row[place] is not None]
     numeric = bool(values) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
     return f">{column}" if numeric else column
+
+
+# The command ``guard``.
+
+
+def guard(
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY|FILE|NAME", show_default=False, help="Cypher text, a file, or a name of the cookbook; - reads stdin."
+        ),
+    ],
+    param: Param = None,
+    engine: Annotated[Literal["neo4j", "embedded"], typer.Option(help="The engine that will run the query.")] = "neo4j",
+    json: Json = False,
+) -> None:
+    """Check, without running it, that a Cypher query only reads; exit with 0 if it may run, with 2 and the reason if not."""
+    from ...graph.query import check
+    from ..terminal.screen import note, print_json
+
+    values = parse_parameters(param) if param else None
+    text = _read_stdin() if query == "-" else find_query(query)[0]
+    try:
+        check(text, engine, values)
+    except (QueryRefused, QueryInvalid) as error:
+        if not json:
+            raise
+        kind = "refused" if isinstance(error, QueryRefused) else "invalid"
+        print_json({"allowed": False, "kind": kind, "reason": str(error)})
+        raise typer.Exit(2) from None
+    if json:
+        print_json({"allowed": True, "kind": None, "reason": None})
+    else:
+        note("the query only reads")
+
+
+def _read_stdin() -> str:
+    """Return the query on stdin.
+
+    Raises:
+        InputError: it is not UTF-8 text.
+    """
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError("stdin is not UTF-8 text; give a Cypher query in UTF-8") from error

@@ -1,4 +1,4 @@
-"""Commands on a whole graph: ``info``, ``index``, ``check`` and ``export``."""
+"""Commands on a whole graph: ``info``, ``index``, ``check``, ``link`` and ``export``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from ...graph.errors import InputError
 from ...graph.schema import dump
-from ..opening import open_indexed, open_store, readable
+from ..opening import Address, Engine, open_engine, open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
 from .options import GraphOrDefault, Json, Param, Quiet, address_at, server_given
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...graph.links import LinkManifest
     from ...graph.model import GraphCounts, Manifest
     from ...graph.protocol import KnowledgeGraph
+    from ...reasoning.event_links import Linked
 
 
 def info(graph: GraphOrDefault, json: Json = False) -> None:
@@ -270,3 +271,65 @@ def _write_graph(graph: KnowledgeGraph, out: Path, format: str) -> int:
     from ...graph.export import export_csv_import, export_jsonl
 
     return export_jsonl(graph, out) if format == "jsonl" else export_csv_import(graph, out)
+
+
+# The command ``link``, which joins the events of a graph to the concepts that they mention.
+
+
+def link(graph: GraphOrDefault, quiet: Quiet = False, json: Json = False) -> None:
+    """Join the events of a graph to the concepts that they mention, and to events of the same meaning.
+
+    Adds (:Event)-[:Mentions {role, position}]->(:Concept) and (:Event)-[:SameEvent]->(:Event), and removes those that do not
+    follow from the graph any more. Scores, distances and assertions stay as they are.
+    """
+    from ..terminal.screen import facts, print_json, show
+
+    linked, seconds = link_graph(address_at(graph), quiet)
+    row = {"graph": graph, **link_row(linked), "seconds": round(seconds, 3)}
+    if json:
+        print_json(row)
+    else:
+        show(facts([("graph", graph), *link_facts(linked, seconds)]))
+
+
+def link_graph(address: Address, quiet: bool) -> tuple[Linked, float]:
+    """Link the graph at ``address`` with a progress bar; return the result and the time in seconds."""
+    from ...graph.open import store_of
+    from ...reasoning.event_links import link_events
+    from ..terminal.screen import note
+
+    try:
+        with open_engine(address, Engine.AUTO, quiet=quiet) as opened:
+            events = store_of(opened).counts().events
+            with Meter("linking events", events, unit="events", noun="events", quiet=quiet) as meter:
+                return link_events(opened, meter.add), meter.seconds
+    except KeyboardInterrupt:
+        held = "has some of the links" if "://" in address.url else "is unchanged"
+        note(f"stopped; {address.url} {held}; run the same command again")
+        raise
+
+
+def link_row(linked: Linked) -> dict[str, Any]:
+    """Return the result of linking as JSON."""
+    entry = linked.manifest.entry
+    assert entry is not None
+    return {
+        "events": entry.events, "mentioning": entry.mentioning, "mentions": entry.mentions, "same": entry.same,
+        **linked.counts._asdict(), "links_digest": linked.manifest.digest, "linked_digest": linked.linked_digest,
+    }  # fmt: skip
+
+
+def link_facts(linked: Linked, seconds: float) -> list[tuple[str, object]]:
+    """Return the result of linking as names and values."""
+    from ..terminal.text import count, duration
+
+    entry, counts = linked.manifest.entry, linked.counts
+    assert entry is not None
+    return [
+        ("events", f"{entry.events:,}, {entry.mentioning:,} of them mention a concept"),
+        ("mentions", entry.mentions),
+        ("same event", entry.same),
+        ("links", f"{count(counts.new)} new, {count(counts.kept)} kept, {count(counts.removed)} removed"),
+        ("digest with links", linked.linked_digest),
+        ("time", duration(seconds)),
+    ]

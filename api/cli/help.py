@@ -109,7 +109,7 @@ def _list() -> Iterator[str]:
 
 
 def _command_names() -> tuple[str, ...]:
-    from .table import command_names
+    from .commands import command_names
 
     return command_names()
 
@@ -120,7 +120,7 @@ def _of_command(words: Sequence[str]) -> str:
     Raises:
         InputError: the group has no such command.
     """
-    from .table import command
+    from .commands import command
 
     found: Any = command(words)
     context = found.context_class(found, info_name="tacit", **found.context_settings)

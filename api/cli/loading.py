@@ -179,7 +179,7 @@ def load_files(
     from ...graph.links import is_current
     from ...graph.protocol import LinksEvents
     from ..terminal.screen import facts, note, show
-    from .linking import described, link_graph, summary_of
+    from .graphs import link_facts, link_graph, link_row
 
     for path in files:
         readable(path)
@@ -212,7 +212,7 @@ def load_files(
             raise
     linked = link_graph(into, quiet) if link else None
     if linked is not None:
-        summary["links"] = summary_of(linked[0])
+        summary["links"] = link_row(linked[0])
     if json:
         from ..terminal.screen import print_json
 
@@ -220,7 +220,7 @@ def load_files(
     else:
         _show(results, summary)
         if linked is not None:
-            show(facts(described(*linked)))
+            show(facts(link_facts(*linked)))
     if linked is None and links is not None and links.links and not is_current(manifest, links):
         note(f"the events were linked before this load; run tacit link {into.url} to link the new ones")
 

@@ -1,9 +1,12 @@
-"""The commands ``serve``, which runs the HTTP service, and ``keys``, which edits its file of API keys."""
+"""The commands ``serve`` (the HTTP service), ``mcp`` (the same for agents) and ``keys`` (its file of API keys)."""
 
 from __future__ import annotations
 
+import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +43,6 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("", "0.0.0.0", "::")
 
 
-# Options that the command mcp has too.
 KeysFile = Annotated[
     Path | None, typer.Option("--keys", metavar="FILE", show_default=False, help="File of API keys, made by tacit keys add.")
 ]
@@ -83,12 +85,10 @@ def serve(
     check_access(host, keys, no_auth)
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
-    try:
+    with _needs_extra("serve"):
         from ..server.app import create_app
         from ..server.listening import bind
         from ..server.listening import serve as listen
-    except ImportError as error:
-        raise MissingExtra((error.name or "fastapi").partition(".")[0], "serve") from error
     from ..terminal.screen import note
 
     plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
@@ -97,6 +97,15 @@ def serve(
         if plan.tell(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
         listen(app, bound, plan.settings, quiet=quiet)
+
+
+@contextmanager
+def _needs_extra(extra: str) -> Iterator[None]:
+    """Turn a failed import into the error that names the extra."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra((error.name or extra).partition(".")[0], extra) from error
 
 
 def check_access(host: str, keys: Path | None, no_auth: bool) -> None:
@@ -188,6 +197,89 @@ def warm(graph: KnowledgeGraph) -> None:
         graph.hop_distances(known, known)
         graph.paths(known[0], known[1], limit=1)
         graph.neighbours(known[0])
+
+
+# The command ``mcp``, which serves a graph to programs with a language model.
+
+
+def mcp(
+    graph: GraphOrDefault,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            show_default=False,
+            help="Serve over HTTP on this address, with the routes of tacit serve, e.g. 8000; without it on stdin and stdout.",
+        ),
+    ] = None,
+    metrics: Metrics = None,
+    option: OptionOption = None,
+    pipeline: Pipeline = None,
+    keys: KeysFile = None,
+    host_name: HostNames = None,
+    no_auth: NoAuth = False,
+    limit: Limits = None,
+    log_text: LogText = False,
+    engine: EngineOption = Engine.AUTO,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
+) -> None:
+    """Serve a graph and metrics to agents, by the Model Context Protocol (MCP).
+
+    An agent's program starts it by itself; docs/agents.md has the line of configuration for each.
+    """
+    if http is None:
+        for name, given in (("--keys", keys), ("--host-name", host_name), ("--no-auth", no_auth)):
+            if given:
+                raise InputError(f"{name} is for --http, since stdin and stdout reach nobody else; give both or neither")
+    host, port = ("127.0.0.1", 0) if http is None else address_in(http)
+    check_access(host, keys, no_auth)
+    names, default = chosen_metrics(metrics, graph)
+    options = metric_options(option, names, pipeline)
+    with _needs_extra("mcp"):
+        from ..agents.server import PATH, mount, serve_stdio
+        from ..server.app import create_app
+        from ..server.listening import bind
+        from ..server.listening import serve as listen
+    import asyncio
+
+    from ..terminal.screen import note
+
+    plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
+    with ExitStack() as stack:
+        bound = None if http is None else stack.enter_context(bind(host, port))
+        with redirect_stdout(sys.stderr):  # stdout is the protocol's
+            opened = stack.enter_context(open_engine(address_at(graph), engine, quiet=quiet))
+
+        def app() -> FastAPI:
+            found = plan.application(create_app, opened, logging=bound is not None and not quiet)
+            stack.callback(found.state.service.close)
+            return found
+
+        watched = plan.tell(default, quiet)
+        if bound is None:
+            if watched and sys.stdin.isatty():
+                note("waiting for an agent's program on stdin; docs/agents.md says how to configure one; Ctrl+C stops")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that reads stdin cannot be interrupted otherwise
+            asyncio.run(serve_stdio(app, plan.settings, names))
+        else:
+            served = app()
+            mount(served)
+            if watched:
+                shown = f"[{host}]" if ":" in host else host
+                note(f"the address for agents is http://{shown}:{bound.getsockname()[1]}{PATH}; Ctrl+C stops")
+            listen(served, bound, plan.settings, quiet=quiet)
+
+
+def address_in(text: str) -> tuple[str, int]:
+    """Return host and port of ``[HOST:]PORT``; an IPv6 address is in brackets.
+
+    Raises:
+        InputError: the text has another form, or the port is above 65,535.
+    """
+    match = re.fullmatch(r"(?:(\[[0-9A-Fa-f:.]+\]|[^\[\]:/\s]+):)?([0-9]{1,5})", text)
+    if match is None or int(match[2]) > 65_535:
+        raise InputError(f"--http {text} is not [HOST:]PORT; give e.g. 8000, 127.0.0.1:8000 or [::1]:8000")
+    return (match[1] or "127.0.0.1").strip("[]"), int(match[2])
 
 
 # The commands ``keys add``, ``keys list`` and ``keys remove``.

@@ -1,6 +1,6 @@
 """Python clients of tacit's HTTP service, blocking and asyncio, which return the types of the library."""
 
-from ..schema import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
+from ..details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 from .asynchronous import AsyncClient
 from .blocking import Client
 from .exchange import Patience

@@ -21,7 +21,7 @@ from ...reasoning.explanation import Explanation
 from ...reasoning.inference.answers import DialogueAnswers, TurnAnswers
 from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores
-from ..schema import Completion, ConceptDetails, Distance, ServiceDetails
+from ..details import Completion, ConceptDetails, Distance, ServiceDetails
 from .batches import BatchSizer, body_of
 from .exchange import TIMEOUT, Call, Exchange, Patience, TooMuch, TooSlow
 

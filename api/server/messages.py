@@ -38,7 +38,7 @@ from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.inference.answers import DrawnTurnAnswers
 from ...reasoning.scorer import ScoreRow
-from ..schema import Completion, Distance
+from ..details import Completion, Distance
 
 if TYPE_CHECKING:
     from .service import BoundedPool

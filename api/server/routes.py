@@ -30,7 +30,7 @@ from ...reasoning import Explanation
 from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
-from ..schema import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
+from ..details import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
 from .messages import (
     ConceptsAnswer,
     ConceptTailsAnswer,

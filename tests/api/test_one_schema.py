@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from tacit.api.client import AsyncClient
-from tacit.api.schema import Completion
+from tacit.api.details import Completion
 from tacit.graph import KnowledgeGraph, open_graph, open_index
 from tacit.graph.model import FoundPath
 from tacit.graph.questions import Instance

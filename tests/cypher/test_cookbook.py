@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.linking import link_events
 from tacit.cypher import names, query
 from tacit.graph import Assertion, KnowledgeGraph, open_graph
 from tacit.graph.model import QueryResult
 from tacit.graph.query import check
 from tacit.loaders import read_atomic, read_conceptnet
+from tacit.reasoning.event_links import link_events
 
 REPOSITORY = Path(__file__).parents[2]
 SAMPLE = REPOSITORY / "api" / "sample"

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tacit.api.linking import link_events
 from tacit.cypher import query
 from tacit.graph import Assertion, KnowledgeGraph
 from tacit.graph.names import text_of
 from tacit.graph.protocol import TailsInBulk
+from tacit.reasoning.event_links import link_events
 
 from tests.conftest import STORES
 from tests.cypher.test_cookbook import sample_rows

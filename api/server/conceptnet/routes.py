@@ -21,7 +21,7 @@ from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex
 from ..messages import Problem
 from ..service import Service
-from . import schema
+from . import models
 from .answers import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
 from .related import Relatedness, open_related
 from .uris import assertion_uri, ends_of, relation_uri, text_uri
@@ -77,14 +77,14 @@ def conceptnet_routes(service: Service) -> APIRouter:
         return lookup
 
     for kind, (what, _) in _LOOKUPS.items():
-        known = schema.ConceptNetAssertion if kind == "a" else schema.ConceptNetEdges | schema.ConceptNetFeatures
+        known = models.ConceptNetAssertion if kind == "a" else models.ConceptNetEdges | models.ConceptNetFeatures
         router.get(
             f"/{kind}/{{uri:path}}",
             summary=f"The {what} with this URI" if kind == "a" else f"The edges of a {what}",
             name=what,
             operation_id=f"conceptnet_{what}",
             description="`grouped=true` groups the edges by feature." if kind == "c" else "",
-            response_model=known | schema.ConceptNetFailure,
+            response_model=known | models.ConceptNetFailure,
             responses=_failures(404),
             openapi_extra=_parameters(*(() if kind == "a" else ("limit", "offset")), *(("grouped",) if kind == "c" else ())),
         )(lookup_of(kind))
@@ -93,7 +93,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/query",
         summary="The edges that match all criteria",
-        response_model=schema.ConceptNetEdges,
+        response_model=models.ConceptNetEdges,
         responses=_failures(),
         openapi_extra=_parameters(*_CRITERIA, "rel", "limit", "offset"),
     )
@@ -110,7 +110,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/related/{uri:path}",
         summary="The terms nearest to a term, or to a list of terms",
-        response_model=schema.ConceptNetRelatedTerms | schema.ConceptNetFailure,
+        response_model=models.ConceptNetRelatedTerms | models.ConceptNetFailure,
         responses=_failures(501),
         openapi_extra=_parameters("filter", "limit"),
     )
@@ -133,7 +133,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/relatedness",
         summary="How related two terms are",
-        response_model=schema.ConceptNetSimilarity,
+        response_model=models.ConceptNetSimilarity,
         responses=_failures(501),
         openapi_extra=_parameters("node1", "node2"),
     )
@@ -158,7 +158,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/uri",
         summary="The URI of a text",
-        response_model=schema.ConceptNetUri,
+        response_model=models.ConceptNetUri,
         responses=_failures(),
         openapi_extra=_parameters("language", "text"),
     )
@@ -319,6 +319,6 @@ def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         500: "Unexpected error", 501: "There are no word vectors", 503: "The file of keys cannot be read", 504: "Timeout",
     }  # fmt: skip
     return {
-        status: {"description": descriptions[status], "model": schema.ConceptNetFailure}
+        status: {"description": descriptions[status], "model": models.ConceptNetFailure}
         for status in sorted({400, 401, 403, 421, 429, 500, 503, 504, *statuses})
     }

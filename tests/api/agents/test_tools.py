@@ -13,12 +13,9 @@ from typing import Any
 import pytest
 from mcp import Client, MCPError
 from tacit.api.agents import create_server, server
-from tacit.api.agents.outputs import attributes
-from tacit.api.agents.pages import PAGE
-from tacit.api.agents.server import _server
+from tacit.api.agents.results import PAGE, attributes
+from tacit.api.agents.server import ASK, INSTRUCTIONS, _server
 from tacit.api.agents.tools import TOOLS
-from tacit.api.agents.words import ASK, INSTRUCTIONS
-from tacit.api.linking import link_events
 from tacit.api.server import Settings, create_app
 from tacit.cypher import cookbook
 from tacit.graph import KnowledgeGraph, open_graph
@@ -27,6 +24,7 @@ from tacit.graph.errors import InputError, MissingExtra
 from tacit.graph.names import event_uri
 from tacit.graph.relations import RELATIONS
 from tacit.reasoning import Reasoner
+from tacit.reasoning.event_links import link_events
 
 from tests.api.agents.conftest import Connected, connected, text_of
 from tests.api.server.conftest import HISTORY, RESPONSE, Asked

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api.cli.commands import command, command_names
 from tacit.api.cli.help import complete_topics, topics
-from tacit.api.cli.table import command, command_names
 from tacit.reasoning.registry import METRIC_REGISTRY
 
 ROOT = Path(__file__).parents[3]

@@ -59,7 +59,7 @@ def test_a_traceback_only_on_demand(debug: str, tmp_path: Path) -> None:
 
 def test_a_fault_of_ours_is_one_sentence_and_one() -> None:
     code = (
-        "import tacit.api.cli.table as c\n"
+        "import tacit.api.cli.commands as c\n"
         "def command(_):\n    raise ZeroDivisionError('division\\nby zero')\n"
         "c.command = command\n"
         "from tacit.api.main import main\nmain()"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from tacit.api.cli.table import _COMMANDS, command
+from tacit.api.cli.commands import _COMMANDS, command
 
 PAGE = Path(__file__).parents[3] / "docs" / "commands.md"
 SERVER = {"--user", "--password", "--database"}

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.linking import link_events
 from tacit.api.server import create_app
 from tacit.api.server.service import Service, Settings
 from tacit.cypher import cookbook
@@ -22,6 +21,7 @@ from tacit.graph.names import event_uri
 from tacit.graph.schema import dump, load
 from tacit.reasoning import Reasoner
 from tacit.reasoning.base import Piece
+from tacit.reasoning.event_links import link_events
 
 from tests.api import service_callers as services
 from tests.api.server.conftest import Asked

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.agents.pages import PAGE, layout, page, without
+from tacit.api.agents.results import PAGE, layout, page, without
 from tacit.graph.errors import InputError
 
 JSON = st.recursive(

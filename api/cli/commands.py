@@ -15,14 +15,14 @@ from .settings import begin
 
 _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
     "Build a graph": {
-        "setup": "setting_up.setup", "load": "loading.load", "link": "linking.link", "fetch": "loading.fetch",
+        "setup": "setting_up.setup", "load": "loading.load", "link": "graphs.link", "fetch": "loading.fetch",
         "sources": "loading.sources", "info": "graphs.info", "index": "graphs.index", "check": "graphs.check",
         "export": "graphs.export",
     },
     "Query a graph": {
         "neighbours": "querying.neighbours", "hops": "querying.hops", "paths": "querying.paths", "triples": "querying.triples",
         "tails": "querying.tails", "heads": "querying.heads", "cypher": "cypher.cypher",
-        "guard": "guarding.guard",
+        "guard": "cypher.guard",
     },
     "Score dialogues": {
         "metrics": "metrics.metrics", "score": "scoring.score", "explain": "explaining.explain",
@@ -34,7 +34,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
     "Infer what lies behind a turn": {"infer": "inferring.infer", "choose": "choosing.choose"},
     "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity", "prompts": "prompting.prompts"},
     "Create a data set": {"create": "creating.create"},
-    "Serve": {"serve": "serving.serve", "mcp": "agents.mcp", "keys": "serving.keys"},
+    "Serve": {"serve": "serving.serve", "mcp": "serving.mcp", "keys": "serving.keys"},
     "Try it": {"demo": "demo.demo"},
     "Get help": {"help": "help.help_on", "doctor": "doctor.doctor"},
 }  # fmt: skip

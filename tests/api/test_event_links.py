@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tacit.api.linking import link_events
 from tacit.graph import Assertion, Graph, GraphError, WritableGraph, open_graph
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.links import Link, LinkCounts, LinkManifest
@@ -18,7 +17,7 @@ from tacit.graph.names import event_uri
 from tacit.graph.protocol import LinksEvents
 from tacit.loaders import read_atomic, read_conceptnet
 from tacit.reasoning import Reasoner
-from tacit.reasoning.event_links import EventLinker, _role
+from tacit.reasoning.event_links import EventLinker, _role, link_events
 from tacit.reasoning.text.linking import Mention
 from tacit.reasoning.text.parsing import Word
 
