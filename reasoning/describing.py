@@ -220,7 +220,7 @@ def choice_table(brief: bool = False) -> str:
     needs: list[list[str]] = []  # of the rows so far
     for name in names:
         kind, figures = KINDS[name], measured.get(name)
-        if brief and (figures is None or not kind.graph and _needs(kind) in needs):
+        if brief and (figures is None or (not kind.graph and _needs(kind) in needs)):
             continue
         needs.append(_needs(kind))
         star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
